@@ -100,7 +100,7 @@ export const removeIssueSequence: Remover = async (tx, repository) => {
   return 0
 }
 
-/** Collections with attachments, and the cost of removing a record: an issue also has index entries for the words of its title. */
+/** Collections with attachments, and how many records a removal counts as: an issue counts twice, for the words of its title in the index. */
 const TARGETS = {
   issue: { collection: issues, cost: 2 },
   comment: { collection: comments, cost: 1 },

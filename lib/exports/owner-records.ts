@@ -201,7 +201,7 @@ const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
     yield* accounts.values()
   },
   avatar: byId(accountIds, avatars),
-  // Other stores know neither the names that were given since nor who asks for former ones.
+  // A former name redirects within one store. In another one, an account may have taken it.
   formerName: 'left out',
   emailAddress: ofAccounts(emailAddresses, 'account'),
   membership: within('memberships', ofAccounts(memberships, 'member'), ({ organization }) => ({

@@ -86,7 +86,7 @@ export const removeRepository = async (folder: string): Promise<void> => {
   await rm(`${folder}${DUE}`, { force: true })
 }
 
-/** Marks a repository for deletion; {@link recoverFolders} deletes it if the server stops before. */
+/** Marks a repository for deletion; the caller deletes it later. When the server stops before that, {@link recoverFolders} deletes it. */
 export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
 

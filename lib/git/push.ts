@@ -197,9 +197,9 @@ export GIT_NO_REPLACE_OBJECTS=1
   function refuse(why) { print why; isRefused = 1; exit 1 }
   BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; node = ENVIRON["ALLOT_MAX_NODE_SIZE"] + 0 }
   $1 == "failed" { refuse("the objects of this push could not be checked: try again") }
-  $1 != "blob" && $2 > node { refuse("a " $1 " of this push is larger than " node " bytes") }
+  $1 != "blob" && $2 > node { refuse("a " $1 " of this push is larger than " sprintf("%.0f", node) " bytes") }
   { sum += ($4 ~ /^0+$/) ? $2 : $3 }
-  push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push ${EXCEEDS_SIZE} of " push " bytes") }
+  push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push ${EXCEEDS_SIZE} of " sprintf("%.0f", push) " bytes") }
   END { if (isRefused) exit 1 }
 ' >&2
 `

@@ -54,6 +54,9 @@ const UPLOAD = [
 
 /** A setting that changes the capabilities of a push is also one of `CAPABILITIES` in references.ts. */
 const RECEIVE = [
+  // As git does by default: a forced push may replace a branch, and none may delete the default branch.
+  'receive.denyNonFastForwards=false',
+  'receive.denyDeleteCurrent=refuse',
   'receive.fsckObjects=true',
   // Old histories contain these errors, which are harmless.
   'receive.fsck.zeroPaddedFilemode=warn',

@@ -13,8 +13,8 @@ const message = 'too many large request bodies are being read: try again'
 
 /**
  * Turns of clients for request bodies. Parsing one stops all other requests meanwhile, and bodies wait in memory until they are
- * complete. Invariant: after a body whose parsing took 5 ms or longer, the next
- * body of the same client waits, so that there is time for the requests of others.
+ * complete. Invariant: after a body whose parsing took 5 ms or longer, the next body of the same client waits, so that there is time
+ * for the requests of others.
  */
 export class BodyTurns {
   /** A slot is held as long as the client takes to send, so there are enough of them for many slow clients. */

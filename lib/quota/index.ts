@@ -117,7 +117,7 @@ export class QuotaEngine {
     return this.#store.read((tx) => readHistory(tx, owner, days))
   }
 
-  /** The same with what was used when these days began: nothing was used before the first record. */
+  /** All days that are kept, without a limit; the first may be older than {@link HISTORY_DAYS}. Nothing was used before it. */
   wholeHistory(owner: number): Promise<DailyUsage[]> {
     return this.#store.read((tx) => readHistory(tx, owner, Number.POSITIVE_INFINITY))
   }
