@@ -18,6 +18,7 @@ const upload = async (req: IncomingMessage, res: ServerResponse) => {
   const refuse = (why: string) => res.writeHead(413, { Connection: 'close' }).end(`${why}\n`)
   if (await quota.isOver(owner, 'size:all')) return refuse('over quota')
   const { left } = await quota.explain(owner, 'size:all')
+  // A chunked body announces no size and counts as 0: such an upload can exceed the limit by its size.
   const announced = Number(req.headers['content-length'] ?? 0)
   if (left !== null && announced > left) return refuse(`only ${left} bytes are left`)
 

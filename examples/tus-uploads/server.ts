@@ -23,8 +23,10 @@ const uploads = new Server({
   datastore: new FileStore({ directory: './uploads' }),
 
   /** Before the first byte: the client has announced the size. */
-  async onUploadCreate(req, { size = 0, metadata }) {
+  async onUploadCreate(req, { size, metadata }) {
     const owner = ownerOf(req)
+    // A client that sends Upload-Defer-Length could announce any size later, which is not checked.
+    if (size === undefined) throw { status_code: 411, body: 'announce the size with Upload-Length\n' }
     const { left } = await quota.explain(owner, 'size:all')
     if ((await quota.isOver(owner, 'size:all')) || (left !== null && size > left))
       throw { status_code: 413, body: 'over quota\n' }

@@ -81,7 +81,7 @@ describe('The example for tus', () => {
     await run(process.execPath, [compiler, ...strict, '--noEmit', 'server.ts'], project)
   })
 
-  it('records complete uploads, refuses those that do not fit with 413, and forgets deleted ones', async () => {
+  it('records complete uploads, refuses those that do not fit with 413 and those of unknown size with 411, and forgets deleted ones', async () => {
     const { uploads, stop } = await startServer()
     const upload = async (owner: string, bytes: number, chunkSize = bytes) =>
       (
@@ -92,6 +92,12 @@ describe('The example for tus', () => {
     assert.match(await upload('alice', 600_000), /^413 over quota/)
     assert.match(await upload('bob', 600_000), /^http:/)
     assert.match(await upload('', 10), /^401 sign in first/)
+    const headers = { 'Tus-Resumable': '1.0.0', 'X-Forwarded-User': 'bob', 'Upload-Defer-Length': '1' }
+    const deferred = await fetch(uploads, { method: 'POST', headers })
+    assert.deepEqual(
+      [deferred.status, await deferred.text()],
+      [411, 'announce the size with Upload-Length\n'],
+    )
     const second = await upload('alice', 448_576)
     assert.match(second, /^http:/)
     assert.match(await upload('alice', 1), /^413 over quota/)
