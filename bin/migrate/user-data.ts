@@ -91,7 +91,7 @@ const addressOf =
     },
   })
 
-/** Removes the copied keys and relations of a user who was deleted at the source. */
+/** Removes the copied keys and relations of a user who was deleted at the source. Further addresses stay: see {@link copyEmails}. */
 export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {
   for (const subjectOf of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
     await synchronize(migration, subjectOf(migration, user), [])

@@ -40,7 +40,7 @@ export interface AccountEdit {
   admin?: boolean | undefined
   /** Whether the user can sign in. */
   active?: boolean | undefined
-  /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself and administrators (`private`). */
+  /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself, members and administrators (`private`). */
   visibility?: Visibility | undefined
   /** Settings that clients keep for the user. */
   preferences?: Preferences | undefined
@@ -220,10 +220,14 @@ export const insertUser = async (
 
 const AUDITED_EDITS = ['fullName', 'email', 'description', 'visibility', 'admin', 'active'] as const
 /**
- * The members that are saved as the caller gives them. For the compiler, a {@link NewAccount} is an edit, too: its name must not be
- * saved, since only `rename` checks it.
+ * The members that are saved as the caller gives them; the compiler asks for each of an edit. For the compiler, a {@link NewAccount}
+ * is an edit, too: its name must not be saved, since only `rename` checks it.
  */
-const EDITS = [...AUDITED_EDITS, 'website', 'location', 'preferences'] as const
+const SAVED: Readonly<Record<Exclude<keyof AccountEdit, 'password'>, true>> = {
+  ...{ fullName: true, email: true, description: true, visibility: true, admin: true, active: true },
+  ...{ website: true, location: true, preferences: true },
+}
+const EDITS = Object.keys(SAVED) as (keyof typeof SAVED)[]
 const audited = (account: Account) => pick(account, ['kind', ...AUDITED_EDITS])
 
 const recordEdit = async (
