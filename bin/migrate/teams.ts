@@ -1,14 +1,22 @@
-import type { Account, Team } from '../../lib/records/schema/index.ts'
-import { followDetails } from './details.ts'
+import type { Account, MigrationRecord, Team } from '../../lib/records/schema/index.ts'
+import { followDetails, wasChangedHere } from './details.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import { type ExistenceSubject, REVOKED_FROM_TEAM, type SourceItem, synchronize } from './synchronize.ts'
+import {
+  type ExistenceSubject,
+  REVOKED_FROM_TEAM,
+  removeOthers,
+  type SourceItem,
+  synchronize,
+} from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 export const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
 const CHANGED = 'the members of these teams now have the rights that the source has given them since'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'
+const REMOVED_THERE =
+  'teams that were removed at the source, and stay without what was copied into them, since they were changed here, or have members or repositories that were added here'
 
 const ALL = { offset: 0, limit: 1000 }
 /**
@@ -27,7 +35,8 @@ export const copyTeams = async (
     label: team.name,
     create: async () => (await allot.hosting.teams.create(OPERATOR, name, editOf(team))) !== undefined,
   }))
-  await synchronize(migration, teamsOf(migration, organization), wanted)
+  await synchronize(migration, teamsOf(migration, organization), wanted, false)
+  await removeGone(migration, organization, wanted)
   for (const team of teams) {
     if (team.isLowered) report.note('leftOut', LOWERED, `${team.name} of ${name}`)
     const here = await ownTeam(migration, organization, team)
@@ -35,6 +44,54 @@ export const copyTeams = async (
     await followTeam(migration, organization, here, team)
     await copyMembersOf(migration, organization, here, team)
   }
+}
+
+/** Removes the teams that the source no longer has. One that was changed here loses only the members and repositories that were copied. */
+const removeGone = async (
+  migration: Migration,
+  organization: Account,
+  wanted: readonly SourceItem[],
+): Promise<void> => {
+  const { allot, migrationLog, names, report } = migration
+  const existing = new Set(wanted.map(({ name }) => name))
+  const known = await migrationLog.list('team', names.keyHere(organization))
+  const gone = known.filter(({ name }) => !existing.has(name))
+  const kept: MigrationRecord[] = []
+  for (const record of gone) {
+    const id = record.copy?.id
+    // By its id: it may have got another name here.
+    const here = id === undefined ? undefined : (await allot.hosting.teams.find(OPERATOR, id))?.team
+    if (here === undefined || !(await hasOwnChanges(migration, here, record))) continue
+    report.note('differs', REMOVED_THERE, `${here.name} of ${organization.name}`)
+    kept.push(record)
+    const scope = `${record.scope}/${record.name}`
+    await synchronizeMembers(migration, scope, here, [])
+    for (const one of await migrationLog.list('teamRepository', scope))
+      if (one.copy?.of === here.id) await removeRepository(migration, one)
+  }
+  await removeOthers(migration, teamsOf(migration, organization), gone, kept)
+}
+
+/** Whether a team was changed here, or has members or repositories that were added here. */
+const hasOwnChanges = async (
+  { allot, migrationLog }: Migration,
+  here: Team,
+  record: MigrationRecord,
+): Promise<boolean> => {
+  if (wasChangedHere(record, shown(here))) return true
+  const { teams, teamRepositories } = allot.hosting
+  const scope = `${record.scope}/${record.name}`
+  const isAdded = async (
+    kind: 'teamMember' | 'teamRepository',
+    found: { items: readonly { id: number }[] } | undefined,
+  ): Promise<boolean> => {
+    const copies = (await migrationLog.list(kind, scope)).filter(({ copy }) => copy?.of === here.id)
+    const copied = new Set(copies.map(({ copy }) => copy?.to))
+    return found?.items.some(({ id }) => !copied.has(id)) === true
+  }
+  if (await isAdded('teamMember', await teams.members(OPERATOR, here.id, ALL))) return true
+  if (here.allRepositories) return false
+  return isAdded('teamRepository', await teamRepositories.list(OPERATOR, here.id, ALL))
 }
 
 /** Copies which repositories the teams of an organization have rights on. */
@@ -86,21 +143,25 @@ const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string)
 }
 
 /** Takes a repository out of the teams that it was copied into. A team that is for all repositories now keeps it. */
-export const removeFromTeams = async (
+export const removeFromTeams = async (migration: Migration, id: number): Promise<void> => {
+  for (const record of await migration.migrationLog.list('teamRepository'))
+    if (record.copy?.to === id) await removeRepository(migration, record)
+}
+
+/** Takes a copied repository out of its team. */
+const removeRepository = async (
   { allot, migrationLog, names, report }: Migration,
-  id: number,
+  record: MigrationRecord,
 ): Promise<void> => {
-  const repository = await allot.hosting.repositories.byId(id)
+  const { of: team, to } = record.copy ?? {}
+  if (team === undefined || to === undefined) return
+  const repository = await allot.hosting.repositories.byId(to)
   const path = repository && (await names.addressOf(repository))
-  for (const record of await migrationLog.list('teamRepository')) {
-    const { of: team, to } = record.copy ?? {}
-    if (to !== id || team === undefined) continue
-    const found = path && (await allot.hosting.teams.find(OPERATOR, team))
-    const isListed = found?.team?.allRepositories === false
-    if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
-      report.note('revoked', REVOKED_FROM_TEAM, `${record.name} (${record.scope})`)
-    await migrationLog.remove([record])
-  }
+  const found = path && (await allot.hosting.teams.find(OPERATOR, team))
+  const isListed = found?.team?.allRepositories === false
+  if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
+    report.note('revoked', REVOKED_FROM_TEAM, `${record.name} (${record.scope})`)
+  await migrationLog.remove([record])
 }
 
 const editOf = ({ name, description, level, units, canCreate, repositories }: TeamRights) => ({
@@ -183,25 +244,34 @@ const shown = ({ units, ...members }: ReturnType<typeof editOf>) => ({
 const copyMembersOf = (
   migration: Migration,
   organization: Account,
-  { id }: Team,
+  here: Team,
   team: TeamRights,
+): Promise<void> =>
+  reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>
+    synchronizeMembers(migration, scopeOf(migration, organization, team), here, [...team.users]),
+  )
+
+/** @param scope of the members in the migration log */
+const synchronizeMembers = (
+  migration: Migration,
+  scope: string,
+  { id }: Team,
+  logins: readonly string[],
 ): Promise<void> => {
   const { allot, names } = migration
   const { teams } = allot.hosting
   const ends = (key: string) => names.ends(id, key, 'user')
   const subject: ExistenceSubject = {
     kind: 'teamMember',
-    scope: scopeOf(migration, organization, team),
+    scope,
     ends,
     find: async (key) => (await teams.member(OPERATOR, id, await names.loginHere(key))) && (await ends(key)),
     remove: async (key) => void (await teams.removeMember(OPERATOR, id, await names.loginHere(key))),
   }
-  const wanted = [...team.users].map((login) => ({
+  const wanted = logins.map((login) => ({
     name: names.key(login),
     label: login,
     create: async () => teams.addMember(OPERATOR, id, await names.loginHere(names.key(login))),
   }))
-  return reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>
-    synchronize(migration, subject, wanted),
-  )
+  return synchronize(migration, subject, wanted)
 }

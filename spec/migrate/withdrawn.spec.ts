@@ -455,3 +455,71 @@ describe('What was created here', () => {
     assert.equal((await repositoryHere('ann', 'demo')).private, true)
   })
 })
+
+describe('A team that the source removes', () => {
+  const teamHere = async (id: number) => (await target.allot.hosting.teams.find(OPERATOR, id))?.team
+  const membersOf = async (id: number) =>
+    (await target.allot.hosting.teams.members(OPERATOR, id, { offset: 0, limit: 9 }))!.items.map(
+      ({ name }) => name,
+    )
+  const repositoriesOf = async (id: number) =>
+    (await target.allot.hosting.teamRepositories.list(OPERATOR, id, { offset: 0, limit: 9 }))!.items.map(
+      ({ name }) => name,
+    )
+  /** A first run that copies team2 with carl and the repository site. @returns the id of the copy */
+  const copied = async (): Promise<number> => {
+    const model = aModel()
+    Object.assign(model.organizations[0]!.teams[1]!, { all: false, repositories: ['site'] })
+    await begun(model)
+    const page = await target.allot.hosting.teams.list(OPERATOR, 'acme', { offset: 0, limit: 9 })
+    const id = page!.items.find(({ team }) => team?.name === 'team2')!.team!.id
+    assert.deepEqual([await membersOf(id), await repositoriesOf(id)], [['carl'], ['site']])
+    return id
+  }
+  const remove = () => {
+    source.model.organizations[0]!.teams = [of.team(1)]
+  }
+  const secret = { owner: 'acme', name: 'secret' }
+
+  const CHANGES: [what: string, change: (id: number) => Promise<unknown>, left: [string[], string[]]][] = [
+    [
+      'a description',
+      (id) => target.allot.hosting.teams.edit(OPERATOR, id, () => ({ description: 'mine' })),
+      [[], []],
+    ],
+    [
+      'another name',
+      (id) => target.allot.hosting.teams.edit(OPERATOR, id, () => ({ name: 'mine' })),
+      [[], []],
+    ],
+    ['a member', (id) => target.allot.hosting.teams.addMember(OPERATOR, id, 'ben'), [['ben'], []]],
+    [
+      'a repository',
+      (id) => target.allot.hosting.teamRepositories.add(OPERATOR, id, secret),
+      [[], ['secret']],
+    ],
+  ]
+  for (const [what, change, left] of CHANGES)
+    it(`stays when it got ${what} here, without what was copied into it`, async () => {
+      const id = await copied()
+      await change(id)
+      const changed = await teamHere(id)
+      remove()
+      for (const _ of ['next', 'later']) {
+        const text = await run()
+        const line = ` removed at the source, and stay .*: ${changed!.name} of acme$`
+        assert.match(text, new RegExp(line, 'm'))
+        assert.doesNotMatch(text, /no longer has these teams/)
+        assert.deepEqual(await teamHere(id), changed)
+        assert.deepEqual([await membersOf(id), await repositoriesOf(id)], left)
+      }
+      assert.equal(await isMember('carl'), false)
+    })
+
+  it('is removed when it is as it was copied', async () => {
+    const id = await copied()
+    remove()
+    assert.match(await run(), /the organization in parentheses no longer has these teams: team2 \(acme\)/)
+    assert.equal(await teamHere(id), undefined)
+  })
+})
