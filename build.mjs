@@ -50,13 +50,17 @@ const REQUIRE =
 /** Written last, so its time is the time of the build. */
 const NOTICES = 'dist/bundled.LICENSE.txt'
 
-/** Whitespace is removed, which halves the time to load a module; names stay, so that stack traces can be read. */
+/**
+ * Whitespace is removed, which halves the time to load a module. Names stay, so that stack traces can be read,
+ * and lines are short, since Node prints the line of an error that is not caught above its message.
+ */
 const bundle = async () => {
   const { build } = await import('esbuild')
   const { metafile } = await build({
     ...{ entryPoints: ENTRY_POINTS, outdir: 'dist', chunkNames: 'lib/[name]-[hash]' },
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.12' },
-    ...{ minifyWhitespace: true, minifySyntax: true, sourcemap: true, metafile: true, logLevel: 'warning' },
+    ...{ minifyWhitespace: true, minifySyntax: true, lineLimit: 120 },
+    ...{ sourcemap: true, metafile: true, logLevel: 'warning' },
     banner: { js: REQUIRE },
     external: [...dependencies, ...optionalPeers].filter((name) => !BUNDLED.includes(name)),
   })
@@ -74,7 +78,7 @@ const buildClient = async () => {
       packages: 'external',
       sourcemap: true,
     },
-    ...{ format: 'esm', target: 'es2022', minifyWhitespace: true, logLevel: 'warning' },
+    ...{ format: 'esm', target: 'es2022', minifyWhitespace: true, lineLimit: 120, logLevel: 'warning' },
   })
 }
 

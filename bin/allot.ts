@@ -4,9 +4,10 @@ import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/*
+/**
  * Loads the command line with V8's compile cache, which Node has from 22.1 on. The cache is in a folder of
- * the user's own, since the code in it is run; Node's default is in the folder for temporary files, where others can write.
+ * the user's own, since the code in it is run; Node's default is in the folder for temporary files, where
+ * others can write.
  */
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown }
 try {
@@ -15,11 +16,12 @@ try {
   // A user without a home folder has no cache.
 }
 
-/*
- * Keeps the object of one call of process.nextTick for good. All these objects have the same shape, and while V8 compiles
- * nextTick for it, a garbage collection between two calls may find no object of it and forget it. After that each call takes
- * five times as long until the process ends, and a request has about ten of them: 3 µs of its 20, on Node 20. `npm run bench -- --only
- * reads` shows it: without this line `npm start` is slower than the embedded handler.
+/**
+ * Keeps the object of one call of process.nextTick for good. All these objects have the same shape, and while
+ * V8 compiles nextTick for it, a garbage collection between two calls may find no object of it and forget it.
+ * After that each call takes five times as long until the process ends, and a request has about ten of them:
+ * 3 µs of its 20, on Node 20. `npm run bench -- --only reads` shows it: without this line `npm start` is
+ * slower than the embedded handler.
  */
 const kept: object[] = []
 process.nextTick(() => kept.push(executionAsyncResource()))

@@ -8,7 +8,8 @@ export const newProgram = (): Command =>
   new Command('allot')
     .description('A code-hosting HTTP API with an exact storage-quota engine.')
     .version(VERSION)
-    // An option belongs to the command that it follows: `migrate` and `migrate verify` have options of the same names.
+    // An option belongs to the command that it follows: `migrate` and `migrate verify` have options of the
+    // same names.
     .enablePositionalOptions()
     .addHelpText('after', examples('allot serve --data ./data', 'allot quota show alice'))
 
@@ -19,11 +20,15 @@ export const createServeProgram = (): Command => {
   return withErrors(program)
 }
 
-/** Makes all commands throw their errors, after a sentence that says what is wrong and a line that says how to get help. */
+/**
+ * Makes all commands throw their errors, after a sentence that says what is wrong and a line that says how to
+ * get help.
+ */
 export const withErrors = (program: Command): Command => {
   forEachCommand(program, (command) => {
     const path = pathOf(command)
     const what = command.options.some(isValued) || command.commands.length === 0 ? 'options' : 'commands'
+    command.configureOutput({ outputError: (text, write) => write(withHint(path, text)) })
     command.exitOverride().showHelpAfterError(`(run ${path} --help for the ${what})`)
     command.addHelpText('before', ({ error }) =>
       error ? `error: name one of the commands of ${path}\n` : '',
@@ -36,12 +41,30 @@ export const withErrors = (program: Command): Command => {
   return program
 }
 
+/** What to use instead of commands that do not exist. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  'allot start': 'allot serve starts the server',
+  'allot version': 'allot --version prints the version',
+  'allot user delete':
+    'users are deleted on the page Administration, or with DELETE /admin/users/{username} of the API',
+}
+
+/** An error about an unknown command, with what to use instead of the suggestion of a similar name. */
+const withHint = (path: string, text: string): string => {
+  const [error = '', name] = /^error: unknown command '(.*)'/.exec(text) ?? []
+  const instead = INSTEAD[`${path} ${name}`]
+  return instead === undefined ? text : `${error}: ${instead}\n`
+}
+
 const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
 const isValued = ({ required }: Option): boolean => required
 
-/** Refuses an empty name of a file, a folder, a server or an owner, and an option in its place: its own value is missing then. */
+/**
+ * Refuses an empty name of a file, a folder, a server or an owner, and an option in its place: its own value
+ * is missing then.
+ */
 const refuseNoName = (command: Command, option: Option): void => {
   if (!/<(?:file|dir|url|name|old=new)>/.test(option.flags)) return
   command.on(`option:${option.name()}`, (value: string) => {
@@ -62,8 +85,8 @@ const refuseTwice = (command: Command, option: Option): void => {
 }
 
 /**
- * The words of `allot help quota show` as those of `allot quota show --help`: commander's own help command ignores the words that
- * are not commands. Options, and the words after them, are left to commander.
+ * The words of `allot help quota show` as those of `allot quota show --help`: commander's own help command
+ * ignores the words that are not commands. Options, and the words after them, are left to commander.
  * @param words the arguments of the program
  */
 export const withHelpOption = (program: Command, words: readonly string[]): readonly string[] => {

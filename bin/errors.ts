@@ -1,8 +1,11 @@
 import { CommanderError } from 'commander'
 import { REASON_IN_LOG } from '../lib/disk.ts'
-import { escapeControl } from './terminal.ts'
+import { escapeLines } from './terminal.ts'
 
-/** The command line itself is wrong, so the exit code is 2. Every other error means that the command failed: 1. */
+/**
+ * The command line itself is wrong, so the exit code is 2. Every other error means that the command failed:
+ * 1.
+ */
 export class UsageError extends Error {}
 
 export const exitCodeOf = (error: unknown): number => {
@@ -16,11 +19,11 @@ export const errorLine = (error: unknown): string => {
   if (error instanceof CommanderError) return ''
   const message = error instanceof Error ? withReason(error) : String(error)
   // The message may quote another server.
-  return `allot: ${message.split('\n').map(escapeControl).join('\n')}\n`
+  return `allot: ${escapeLines(message)}\n`
 }
 
-/** A message that leaves the reason to the log of a server, which a command does not have. */
-const withReason = ({ message, cause }: Error): string =>
+/** The message, with the reason where that is left to the log of a server, which a command does not have. */
+export const withReason = ({ message, cause }: Error): string =>
   message.endsWith(REASON_IN_LOG) && cause instanceof Error
     ? `${message.slice(0, -REASON_IN_LOG.length)}: ${cause.message}`
     : message
@@ -31,8 +34,8 @@ const READ_FAULTS: Partial<Record<string, string>> = {
   EISDIR: 'it is a folder',
 }
 
-/** Why a file cannot be created or written: the message of the system without its code and the path. */
-export const writeFault = ({ message }: Error): string => message.replace(/^\w+: |, (?:open|write)\b.*/g, '')
+/** Why a file cannot be created or written: the message of the system without code, operation and path. */
+export const writeFault = ({ message }: Error): string => message.replace(/^E[A-Z\d]+: ([^,]+).*/s, '$1')
 
 /** The place of a fault in a text, as the parser of TOML reports it. */
 interface FaultPlace {

@@ -13,8 +13,9 @@ import { addShardCommand } from './commands/shard.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 /**
- * The command line. Each file of `commands/` declares its commands and runs them. It imports what a command needs of the
- * server and of the store only when the command runs, so that `--help` and commands against a server start fast.
+ * The command line. Each file of `commands/` declares its commands and runs them. It imports what a command
+ * needs of the server and of the store only when the command runs, so that `--help` and commands against a
+ * server start fast.
  */
 export const createProgram = (): Command => {
   const program = newProgram()

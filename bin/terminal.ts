@@ -5,10 +5,13 @@ export interface PrintFlags {
 }
 
 /**
- * Replaces control characters and invisible formatting characters. Names and messages come from other users and servers,
- * and must not move the cursor, change colors or reorder text.
+ * Replaces control characters and invisible formatting characters. Names and messages come from other users
+ * and servers, and must not move the cursor, change colors or reorder text.
  */
 export const escapeControl = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�')
+
+/** The same for a text of several lines. */
+export const escapeLines = (text: string): string => text.split('\n').map(escapeControl).join('\n')
 
 /** Prints a line of the result on standard output. */
 export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
@@ -20,7 +23,9 @@ export const printJson = (value: unknown): void => print(jsonOf(value, { indent:
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** Bar of `cells` characters, filled to an eighth of a character; a share above 0 fills at least one eighth. */
+/**
+ * Bar of `cells` characters, filled to an eighth of a character; a share above 0 fills at least one eighth.
+ */
 export const shareBar = (share: number, cells: number): string => {
   const eighths = Math.min(Math.max(Math.round(share * cells * 8), share > 0 ? 1 : 0), cells * 8)
   const filled = '█'.repeat(eighths >> 3) + EIGHTHS[eighths & 7]
@@ -39,7 +44,8 @@ export interface ChartRow {
 
 /**
  * Lines of a bar chart whose columns fit the terminal; 80 columns when the output is not a terminal.
- * @param hasLimits whether a share of 1 is a limit: a bar is red from there, and green below. Color only repeats what the comment says.
+ * @param hasLimits whether a share of 1 is a limit: a bar is red from there, and green below. Color only
+ * repeats what the comment says.
  */
 export const chart = (rows: readonly ChartRow[], { hasLimits = false } = {}): string[] => {
   const widthOf = (column: 'label' | 'amount' | 'comment') =>
@@ -55,7 +61,7 @@ export const chart = (rows: readonly ChartRow[], { hasLimits = false } = {}): st
   })
 }
 
-export type OnProgress = (progress: { done: number; total: number }) => void
+export type OnCount = (progress: { done: number; total: number }) => void
 
 /**
  * Runs a function and shows its progress on standard error when that is a terminal.
@@ -64,7 +70,7 @@ export type OnProgress = (progress: { done: number; total: number }) => void
  */
 export const withProgressBar = async <T>(
   label: string,
-  body: (onProgress: OnProgress) => Promise<T>,
+  body: (onProgress: OnCount) => Promise<T>,
   format = '{bar} {percentage} % of about {total}',
 ): Promise<T> => {
   if (process.stderr.isTTY !== true) return body(() => undefined)

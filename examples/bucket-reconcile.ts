@@ -1,5 +1,5 @@
-// Compares the ledger with the listing of a bucket, and corrects the ledger: once a night, or after something went wrong.
-// Run it with: npx tsx examples/bucket-reconcile.ts
+// Compares the ledger with the listing of a bucket, and corrects the ledger: once a night, or after something
+// went wrong. Run it with: npx tsx examples/bucket-reconcile.ts
 import { createQuota, type LedgerOperation, type OwnerEntry } from 'allot'
 import { memory } from 'allot/drivers/memory'
 
@@ -12,7 +12,8 @@ interface Listed {
   Size: number
 }
 
-// Yours: the objects of an owner. With @aws-sdk/client-s3 this is `paginateListObjectsV2`, see docs/recipes.md.
+// Yours: the objects of an owner. With @aws-sdk/client-s3 this is `paginateListObjectsV2`, see
+// docs/recipes.md.
 const yourBucket = new Map([
   ['a.zip', 400],
   ['b.zip', 600],
@@ -34,10 +35,14 @@ const recorded = async (prefix: string): Promise<Map<string, number>> => {
   }
 }
 
-/** Makes the entries of an owner those of the listing. @returns how many were wrong */
+/**
+ * Makes the entries of an owner those of the listing.
+ * @returns how many were wrong
+ */
 const reconcile = async (owner: string, listing: AsyncIterable<Listed>): Promise<number> => {
   const prefix = `bucket/${owner}/`
-  // Read before the listing: an upload that is recorded meanwhile is then not taken for an object that is gone.
+  // Read before the listing: an upload that is recorded meanwhile is then not taken for an object that is
+  // gone.
   const stale = await recorded(prefix)
   const operations: LedgerOperation<OwnerEntry>[] = []
   for await (const { Key, Size } of listing) {

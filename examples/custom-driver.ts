@@ -1,7 +1,7 @@
-// A custom storage driver: ordered bytes and two kinds of transactions, nothing optional. This one keeps a sorted array in
-// memory, and is as simple as a driver can be; `allot/storage` exports what drivers share. The published suite
-// `allot/driver-spec` tests a driver in three lines, as in spec/examples/custom-driver.spec.ts.
-// Run it with: npx tsx examples/custom-driver.ts
+// A custom storage driver: ordered bytes and two kinds of transactions, nothing optional. This one keeps a
+// sorted array in memory, and is as simple as a driver can be; `allot/storage` exports what drivers share.
+// The published suite `allot/driver-spec` tests a driver in three lines, as in
+// spec/examples/custom-driver.spec.ts. Run it with: npx tsx examples/custom-driver.ts
 import { createAllot } from 'allot'
 import {
   compareKeys,
@@ -31,7 +31,10 @@ const readTransaction = (entries: () => readonly Entry[]): ReadTransaction => {
 /** A Map compares texts by their content, and bytes by their identity. */
 const textOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1')
 
-/** The entries after a batch. The old array stays unchanged, so readers see the batch completely or not at all. */
+/**
+ * The entries after a batch. The old array stays unchanged, so readers see the batch completely or not at
+ * all.
+ */
 const applyChanges = (entries: readonly Entry[], changes: Iterable<PendingChange>): readonly Entry[] => {
   const next = new Map(entries.map((entry) => [textOf(entry[0]), entry]))
   for (const [key, value] of changes)

@@ -1,10 +1,10 @@
-// Allot below a prefix of an Express application, with the pages at /storage, beside the application's own routes.
-// Run it with: npx tsx examples/express.ts
+// Allot below a prefix of an Express application, with the pages at /storage, beside the application's own
+// routes. Run it with: npx tsx examples/express.ts
 import type { AddressInfo } from 'node:net'
 import { createAllot } from 'allot'
 import express from 'express'
 
-const allot = await createAllot({ data: './data' })
+const allot = await createAllot({ data: './example-data/express' })
 const { token } = await allot.setUp({ admin: 'root' })
 // Only the first start returns a token.
 if (token !== undefined) console.log(`sign in with the token ${token}`)
@@ -19,7 +19,8 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`or open http://127.0.0.1:${port}/storage`)
 })
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await allot.close()
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

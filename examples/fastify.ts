@@ -5,7 +5,11 @@ import { allotFastify } from 'allot/fastify'
 import fastify from 'fastify'
 
 const app = fastify()
-await app.register(allotFastify, { allot: { data: './data' }, prefix: '/code', pages: '/storage' })
+await app.register(allotFastify, {
+  allot: { data: './example-data/fastify' },
+  prefix: '/code',
+  pages: '/storage',
+})
 app.get('/', async () => 'the application')
 
 const { token } = await app.allot.setUp({ admin: 'root' })
@@ -17,4 +21,5 @@ const { port } = app.server.address() as AddressInfo
 console.log(`try: curl http://127.0.0.1:${port}/code/api/v1/version`)
 console.log(`or open http://127.0.0.1:${port}/code/storage`)
 
-process.once('SIGTERM', () => void app.close())
+const close = () => void app.close()
+process.once('SIGTERM', close).once('SIGINT', close)

@@ -1,11 +1,11 @@
-// Allot in an application that uses the web's Request and Response, as Hono does: `allot.fetch` maps one to the other.
-// Run it with: npx tsx examples/hono.ts
+// Allot in an application that uses the web's Request and Response, as Hono does: `allot.fetch` maps one to
+// the other. Run it with: npx tsx examples/hono.ts
 import { serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { createAllot } from 'allot'
 import { Hono } from 'hono'
 
-const allot = await createAllot({ data: './data' })
+const allot = await createAllot({ data: './example-data/hono' })
 const { token } = await allot.setUp({ admin: 'root' })
 // Only the first start returns a token.
 if (token !== undefined) console.log(`sign in with the token ${token}`)
@@ -25,7 +25,8 @@ const server = serve(
   },
 )
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await allot.close()
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

@@ -1,10 +1,10 @@
-// Allot beside the middleware of a Koa application: it answers requests below its paths, and passes on the others.
-// Run it with: npx tsx examples/koa.ts
+// Allot beside the middleware of a Koa application: it answers requests below its paths, and passes on the
+// others. Run it with: npx tsx examples/koa.ts
 import type { AddressInfo } from 'node:net'
 import { createAllot } from 'allot'
 import Koa from 'koa'
 
-const allot = await createAllot({ data: './data' })
+const allot = await createAllot({ data: './example-data/koa' })
 const { token } = await allot.setUp({ admin: 'root' })
 // Only the first start returns a token.
 if (token !== undefined) console.log(`sign in with the token ${token}`)
@@ -13,7 +13,7 @@ const app = new Koa()
 app.use((context, next) => {
   // Otherwise Koa sends a response itself once the middleware returns.
   context.respond = false
-  return new Promise<void>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     context.res.once('close', resolve)
     listener(context.req, context.res, () => {
       context.respond = true
@@ -31,7 +31,8 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`or open http://127.0.0.1:${port}/storage`)
 })
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await allot.close()
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

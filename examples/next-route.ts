@@ -1,5 +1,5 @@
-// A route handler of Next: as `app/code/[[...path]]/route.ts` it serves everything below /code. Next must not bundle Allot:
-// set `serverExternalPackages: ['allot']` in `next.config.mjs`.
+// A route handler of Next: as `app/code/[[...path]]/route.ts` it serves everything below /code. Next must not
+// bundle Allot: set `serverExternalPackages: ['allot']` in `next.config.mjs`.
 // Run it with: npx tsx examples/next-route.ts
 import { type Allot, createAllot } from 'allot'
 
@@ -7,7 +7,7 @@ import { type Allot, createAllot } from 'allot'
 const shared = globalThis as { allot?: Promise<Allot> }
 
 const open = async (): Promise<Allot> => {
-  const allot = await createAllot({ data: './data' })
+  const allot = await createAllot({ data: './example-data/next-route' })
   const { token } = await allot.setUp({ admin: 'root' })
   if (token !== undefined) console.log(`sign in with the token ${token}`)
   return allot

@@ -1,10 +1,10 @@
-// The quota engine alone: no accounts, no repositories, no git. Owners are names of the host; all have 10 MiB, and some
-// have paid for more.
+// The quota engine alone: no accounts, no repositories, no git. Owners are names of the host; all have 10
+// MiB, and some have paid for more.
 // Run it with: npx tsx examples/only-quota.ts
 import { createQuota } from 'allot'
 
 const MIB = 1024 ** 2
-const quota = await createQuota({ data: './data', defaultTotal: '10 MiB' })
+const quota = await createQuota({ data: './example-data/only-quota', defaultTotal: '10 MiB' })
 
 // The same at each start: applying a plan again changes nothing.
 await quota.apply({

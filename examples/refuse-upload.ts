@@ -1,5 +1,5 @@
-// Refuses uploads of owners that are over quota with 413, and records all others. Allot itself refuses nothing.
-// Run it with: npx tsx examples/refuse-upload.ts
+// Refuses uploads of owners that are over quota with 413, and records all others. Allot itself refuses
+// nothing. Run it with: npx tsx examples/refuse-upload.ts
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -8,11 +8,13 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createQuota } from 'allot'
 
-const quota = await createQuota({ data: './data', defaultTotal: '1 KiB' })
-await mkdir('uploads', { recursive: true })
+const quota = await createQuota({ data: './example-data/refuse-upload', defaultTotal: '1 KiB' })
+const folder = './example-data/refuse-upload-files'
+await mkdir(folder, { recursive: true })
 
 const upload = async (req: IncomingMessage, res: ServerResponse) => {
-  const owner = req.headers['x-forwarded-user'] // set by a proxy that you trust
+  // Set by a proxy that you trust, which must remove this header from the requests of clients.
+  const owner = req.headers['x-forwarded-user']
   if (req.method !== 'POST' || typeof owner !== 'string') return res.writeHead(404).end()
   // The body is not read, so the connection cannot be used again.
   const refuse = (why: string) => res.writeHead(413, { Connection: 'close' }).end(`${why}\n`)
@@ -23,7 +25,7 @@ const upload = async (req: IncomingMessage, res: ServerResponse) => {
   if (left !== null && announced > left) return refuse(`only ${left} bytes are left`)
 
   const key = crypto.randomUUID()
-  const file = createWriteStream(join('uploads', key))
+  const file = createWriteStream(join(folder, key))
   try {
     await pipeline(req, file)
     const size = file.bytesWritten
@@ -42,7 +44,8 @@ const server = createServer((req, res) => {
   console.log(`try: curl -H 'X-Forwarded-User: alice' --data-binary 'a file' http://127.0.0.1:${port}/`)
 })
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await quota.close()
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

@@ -1,5 +1,5 @@
-// A host that stores files itself reports them to the ledger, and checks the quota before it accepts more. Allot refuses
-// nothing: the host decides what follows from being over quota.
+// A host that stores files itself reports them to the ledger, and checks the quota before it accepts more.
+// Allot refuses nothing: the host decides what follows from being over quota.
 // Run it with: npx tsx examples/reporting-usage.ts
 import { createAllot } from 'allot'
 import { memory } from 'allot/drivers/memory'

@@ -1,5 +1,6 @@
-// Several tenants in one server, each with its own users, tokens, repositories and rules: one Allot, in one folder, for each.
-// Run it with: npx tsx examples/tenants.ts
+// Several tenants in one server, each with its own users, tokens, repositories and rules: one Allot, in one
+// folder, for each. Limits of a process, such as `git.maxConcurrent`, hold for each tenant by itself. Run it
+// with: npx tsx examples/tenants.ts
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -9,7 +10,10 @@ import { createAllot } from 'allot'
 const tenants = ['north', 'south']
 
 const openTenant = async (name: string) => {
-  const allot = await createAllot({ data: join('data', name), pages: { name: `Storage of ${name}` } })
+  const allot = await createAllot({
+    data: join('example-data/tenants', name),
+    pages: { name: `Storage of ${name}` },
+  })
   const { token } = await allot.setUp({ admin: 'root' })
   if (token !== undefined) console.log(`sign in to ${name} with the token ${token}`)
   return { allot, listener: allot.listener({ prefix: `/${name}`, pages: '/storage' }) }
@@ -33,7 +37,8 @@ const server = createServer(route).listen(Number(process.env.PORT ?? 3000), '127
   console.log(`or open http://127.0.0.1:${port}/north/storage`)
 })
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await Promise.all([...opened.values()].map(({ allot }) => allot.close()))
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

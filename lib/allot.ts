@@ -4,6 +4,7 @@ import type { Tokens } from './accounts/credentials.ts'
 import type { GpgKeys, SshKeys } from './accounts/keys.ts'
 import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
+import { HOUR_MS } from './clock.ts'
 import type { Attachments } from './content/attachments.ts'
 import type { Comments } from './content/comments.ts'
 import type { Issues } from './content/issues.ts'
@@ -11,14 +12,14 @@ import type { Packages } from './content/packages/index.ts'
 import type { Releases } from './content/releases.ts'
 import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
-import { openStore, orClose } from './engine.ts'
+import { type ExpectedOwners, openStore, orClose } from './engine.ts'
 import { AllotError, checkStrings } from './errors.ts'
 import type { ExportOptions, LastLine, OnProgress, Write } from './exports/format.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
-import type { Hosting } from './hosting.ts'
+import type { Hosting } from './hosting/index.ts'
 import {
   type FetchOptions,
   fetchOf,
@@ -30,7 +31,6 @@ import {
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
 import { createApiListener, createPagesListener } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { HOUR } from './options/checks.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger-types.ts'
@@ -51,26 +51,29 @@ export interface Allot {
    */
   readonly pages: Listener
   /**
-   * `handler` and `pages` in one listener, for hosts without mount paths: `createServer(allot.listener({ pages: '/storage' }))`.
+   * `handler` and `pages` in one listener, for hosts without mount paths:
+   * `createServer(allot.listener({ pages: '/storage' }))`.
    * @throws AllotError invalid for a path that is not a plain path
    */
   listener(mount: MountOptions): Listener
   /**
-   * Serves like `listener`, for hosts that answer a Request with a Response: `allot.fetch(request, { pages: '/storage' })`.
-   * @throws AllotError invalid for a path that is not a plain path; misconfigured when the body of the request was read
+   * Serves like `listener`, for hosts that answer a Request with a Response:
+   * `allot.fetch(request, { pages: '/storage' })`.
+   * @throws AllotError invalid for a path that is not plain; misconfigured when the body was read
    */
   fetch(request: Request, options?: FetchOptions): Promise<Response>
   /**
-   * Serves git over SSH on a connection: `net.createServer((socket) => allot.ssh(socket)).listen(2222)`. Needs the option `ssh.port`.
+   * Serves git over SSH on a connection: `net.createServer((socket) => allot.ssh(socket)).listen(2222)`.
+   * Needs the option `ssh.port`.
    * @throws AllotError misconfigured while git over SSH is off, and when the host stores repositories itself
    */
   ssh(socket: Socket, options?: SshConnectionOptions): void
   /**
-   * Gives a store without an administrator its first one. Call it at each start: of all calls, in all processes, one creates
-   * the account and returns its token, and the others change nothing. An administrator with this name who is the only user,
-   * and has neither a password nor a token, gets a token again.
+   * Gives a store without an administrator its first one. Call it at each start: of all calls, in all
+   * processes, one creates the account and returns its token, and the others change nothing. An administrator
+   * with this name who is the only user, and has neither a password nor a token, gets a token again.
    * @returns the token, which cannot be shown again; undefined when there was nothing to do
-   * @throws AllotError invalid for a malformed name; conflict when an account that is not an administrator has the name
+   * @throws AllotError invalid for a malformed name; conflict when its account is not an administrator
    * @example
    * const { token } = await allot.setUp({ admin: 'root' })
    * if (token !== undefined) console.log(`Authorization: token ${token}`)
@@ -105,18 +108,21 @@ export interface Allot {
   /** Packages of users and organizations. */
   readonly packages: Packages
   /**
-   * Calls the listener with each event, after its change is durable: once, in the process that made the change, in the order
-   * of the changes, and not again after a restart. An error of a listener is logged. The events are those of webhooks.
+   * Calls the listener with each event of webhooks, once its change is durable: in the process that made it,
+   * in the order of the changes, and not again after a restart. An error of a listener is logged.
    * @throws AllotError invalid for an unknown event, or without a function
    * @example
-   * allot.on('issues', ({ action, owner, repository, issue }) => console.log(action, owner, repository.name, issue.number))
+   * allot.on('issues', ({ action, repository, issue }) => console.log(action, repository.name, issue.number))
    */
   on<Name extends keyof HostEvents>(event: Name, listener: (detail: HostEvents[Name]) => void): void
-  /** Removes a listener that `on` has added. @throws AllotError invalid for an unknown event */
+  /**
+   * Removes a listener that `on` has added.
+   * @throws AllotError invalid for an unknown event
+   */
   off<Name extends keyof HostEvents>(event: Name, listener: (detail: HostEvents[Name]) => void): void
   /**
-   * Recounts every counter, index and derived number of the store against its records, within one snapshot, while requests
-   * go on. `allot verify` does the same with a store that is not in use.
+   * Recounts every counter, index and derived number of the store against its records, within one snapshot,
+   * while requests go on. `allot verify` does the same with a store that is not in use.
    */
   verify(): Promise<Verification>
   /**
@@ -125,8 +131,8 @@ export interface Allot {
    */
   export(write: Write, onProgress?: OnProgress): Promise<LastLine>
   /**
-   * Exports what belongs to accounts with these names, and to the members of organizations among them. `importAllot` imports it
-   * into an empty store, or into one that others use, when both are shards (`allot shard`).
+   * Exports what belongs to these accounts, and to the members of organizations among them. `importAllot`
+   * imports it into an empty store, or into one in use when both are shards (`allot shard`).
    * @throws AllotError not_found when there is no account with one of the names
    */
   exportOwners(names: readonly string[], write: Write, onProgress?: OnProgress): Promise<LastLine>
@@ -144,8 +150,9 @@ export interface OpenAllot extends Allot {
 /**
  * Opens the store and starts Allot.
  * @param options at least `data`, a folder for everything, or `driver`, which stores the records elsewhere
- * @throws AllotError invalid for wrong options, and for a data folder that holds something else; unavailable when the store
- * cannot be opened; misconfigured when a host key for SSH cannot be used
+ * @throws AllotError invalid for wrong options, or another program's data folder; conflict for a store of
+ * `createQuota`; unavailable when the store cannot be opened; misconfigured when a host key for SSH cannot be
+ * used
  * @example
  * const allot = await createAllot({ data: './data' })
  */
@@ -156,26 +163,25 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 
 /**
  * Opens an Allot as {@link createAllot} does, and returns the internal services, too.
- * @param isServer false for a command, which opens no SSH server, sends no webhooks and runs nothing in the background: on a shared
- * store the servers do. It recovers what a crash left only in a store that it has to itself.
+ * @param isServer false for a command: no SSH server, webhooks or background work, which the servers of a
+ * shared store have, except the jobs that the command itself enqueues. It recovers what a crash left only in
+ * a store that it has to itself.
  */
 export const openAllot = async (
   given: AllotOptions,
-  { isServer = true }: { isServer?: boolean } = {},
+  { isServer = true, owners = 'accounts' }: { isServer?: boolean; owners?: ExpectedOwners } = {},
 ): Promise<OpenAllot> => {
   const { options, host } = await locate(given)
   const { driver, log } = host
   const storage = openDiskStorage(options, driver, log)
-  const store = await openStore(driver, log)
+  const store = await openStore(driver, log, owners)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
   const { hosting, quota, listeners } = domain
   if (isServer || !driver.shared) await orClose(driver, hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = async (to: Write, given: ExportOptions = {}) => {
-    const { exportStore } = await import('./exports/export.ts')
-    return exportStore({ driver, ...storage }, to, given)
-  }
+  const write = async (to: Write, given: ExportOptions = {}) =>
+    (await import('./exports/export.ts')).exportStore({ driver, ...storage }, to, given)
   const sshServices = { options, store, hosting, git: hosting.git, log }
   const ssh = isServer ? await orClose(driver, openSshIfOn(sshServices)) : undefined
   const lfsTokens = ssh?.lfsTokens
@@ -194,7 +200,7 @@ export const openAllot = async (
     fetch: fetchOf(listener),
     ...publicServices(hosting),
     quota: createHostQuota({ ...named, plans: hosting.plans }),
-    // The ledger of hosts. That of the HTTP API (lib/hosting.ts) does not require `index` or `run`.
+    // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
     ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
     hosting,
     sshServer: ssh?.server,
@@ -239,8 +245,9 @@ const publicServices = (hosting: Hosting) => ({
 })
 
 /**
- * Imports an export into an empty store, on any driver, and one of owners also into a shard that has other accounts.
- * @throws AllotError conflict when the store is not empty, or already has one of the accounts or ids; invalid, naming the line, when the file is cut short or changed
+ * Imports an export into an empty store, on any driver; one of owners also into a shard with other accounts.
+ * @throws AllotError conflict when the store is not empty, or has one of the accounts or ids; invalid when
+ * the file is cut short or changed, with the number of a line that is not valid
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
@@ -267,20 +274,14 @@ type StartedServices = Domain & Parameters<typeof createApiListener>[0] & Pick<D
  * Starts what runs between requests.
  * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
  */
-const startBackground = ({
-  host,
-  store,
-  hosting,
-  start,
-  compactor,
-  sender,
-}: StartedServices): NodeJS.Timeout | undefined => {
+const startBackground = (services: StartedServices): NodeJS.Timeout | undefined => {
+  const { host, store, hosting, start, compactor, sender } = services
   start()
   compactor.start()
   sender?.start()
   const onError = logError(host.log, 'what killed servers left could not be looked for')
   const settle = () => hosting.settleAbandoned().catch(onError)
-  return store.driver.shared ? setInterval(settle, HOUR).unref() : undefined
+  return store.driver.shared ? setInterval(settle, HOUR_MS).unref() : undefined
 }
 
 /** Closes them in the order in which they depend on each other. */

@@ -1,10 +1,11 @@
 /**
- * The audit log: who changed which rule, group, assignment, account, password, token or webhook ({@link AuditAction}), and when.
- * A record is written in the transaction of the change. Changes of one thing by one process are in the order of their commits,
- * also within one second, unless its clock is set back. Changes by several processes are ordered as well as their clocks agree.
+ * The audit log: who changed which rule, group, assignment, account, password, token or webhook
+ * ({@link AuditAction}), and when. A record is written in the transaction of the change. Changes of one thing
+ * by one process are in the order of their commits, also within one second, unless its clock is set back.
+ * Changes by several processes are ordered as well as their clocks agree.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { now } from './clock.ts'
+import { DAY_SECONDS, now } from './clock.ts'
 import type { Page, Slice } from './records/pages.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
 import type { Store, WriteContext } from './records/store.ts'
@@ -16,7 +17,10 @@ export interface Actor {
   readonly id: number
   /** Name of the account. */
   readonly username: string
-  /** False for users whose changes can be of their own organizations only: the log keeps the newest {@link MAX_OF_USER}. */
+  /**
+   * False for users whose changes can be of their own organizations only: the log keeps the newest
+   * {@link MAX_OF_USER}.
+   */
   readonly admin?: boolean
   /** The administrator who acts for the account with Sudo: the one whom the log names. */
   readonly administrator?: Omit<Actor, 'administrator'>
@@ -25,11 +29,16 @@ export interface Actor {
 /** The account that the log names: with Sudo, the administrator. */
 export const realActor = (by: Actor): Omit<Actor, 'administrator'> => by.administrator ?? by
 
-/** The actor of a change of the own account: the administrator with Sudo. A user's own changes are not logged. */
+/**
+ * The actor of a change of the own account: the administrator with Sudo. A user's own changes are not logged.
+ */
 export const actorOnOwnAccount = ({ id, administrator }: Actor): Actor | undefined =>
   administrator?.id === id ? undefined : administrator
 
-/** The members that the log records of what is changed. The pages have a word for each of them (lib/web/parts/labels.ts). */
+/**
+ * The members that the log records of what is changed. The pages have a word for each of them
+ * (lib/web/parts/labels.ts).
+ */
 export type AuditMember =
   | ('limit' | 'subjects' | 'rules' | 'owners')
   | ('kind' | 'name' | 'fullName' | 'email' | 'description' | 'visibility' | 'admin' | 'active' | 'purge')
@@ -58,17 +67,18 @@ export const AUDIT_DAYS = 400
 /** Maximum number of records of a user who is not an administrator, so that no user fills the log. */
 export const MAX_OF_USER = 100
 
-/** How many records this process adds between two removals of old ones, which cost a round trip to a database. */
+/** How many records are added between two removals of old ones, which cost a round trip to a database. */
 const REMOVAL_INTERVAL = 20
-let added = 0
 /** Old records that one removal deletes: more than were added meanwhile, so that they do not accumulate. */
 const EXPIRED_BATCH = 100
 const MAX_DETAILS = 2000
 /** Characters that are recorded, as a JSON string, of details longer than `MAX_DETAILS`. */
 const BEGINNING = 900
-const DAY_SECONDS = 86_400
 
-/** Records a change. @param by undefined: the host itself, whose changes are not recorded */
+/**
+ * Records a change.
+ * @param by undefined: the host itself, whose changes are not recorded
+ */
 export const recordAudit = async <B extends AuditDetails, A extends AuditDetails>(
   tx: WriteContext,
   by: Actor | undefined,
@@ -76,9 +86,8 @@ export const recordAudit = async <B extends AuditDetails, A extends AuditDetails
 ): Promise<void> => {
   if (by === undefined) return
   const actor = realActor(by)
-  if (added % REMOVAL_INTERVAL === 0)
-    for (const old of await expiredRecords(tx, now())) await auditRecords.remove(tx, [old.at, old.nonce])
-  tx.afterCommit(() => void added++)
+  if (await isRemovalDue(tx, actor))
+    for (const old of await expiredRecords(tx)) await auditRecords.remove(tx, [old.at, old.nonce])
   if (actor.admin === false) await makeSpace(tx, actor.id)
   // As late as possible: other changes may have been committed while this transaction was reading.
   const { seconds: at, nonce } = tx.uniqueTime()
@@ -94,7 +103,10 @@ export const recordAudit = async <B extends AuditDetails, A extends AuditDetails
   })
 }
 
-/** Like {@link recordAudit}, for a change that its details show completely: records nothing when they are equal. */
+/**
+ * Like {@link recordAudit}, for a change that its details show completely: records nothing when they are
+ * equal.
+ */
 export const recordDifference = async <D extends AuditDetails>(
   tx: WriteContext,
   by: Actor | undefined,
@@ -103,6 +115,13 @@ export const recordDifference = async <D extends AuditDetails>(
   if (!isDeepStrictEqual(change.before, change.after)) await recordAudit(tx, by, change)
 }
 
+/**
+ * Whether to remove old records. The number of all records, which a change reads anyway, tells it for all
+ * processes; a user who has as many records as a user can have does not change that number.
+ */
+const isRemovalDue = async (tx: ReadTransaction, { admin }: Actor): Promise<boolean> =>
+  admin === false || (await auditRecords.count(tx, 'all', [])) % REMOVAL_INTERVAL === 0
+
 /** Removes the oldest record of a user who has as many as a user can have. */
 const makeSpace = async (tx: WriteContext, user: number): Promise<void> => {
   if ((await auditRecords.count(tx, 'actor', [user])) < MAX_OF_USER) return
@@ -110,14 +129,27 @@ const makeSpace = async (tx: WriteContext, user: number): Promise<void> => {
   if (oldest !== undefined) await auditRecords.remove(tx, [oldest.at, oldest.nonce])
 }
 
-const isExpired = (record: AuditRecord, at: number): boolean => record.at < at - AUDIT_DAYS * DAY_SECONDS
+/** The time before which records have expired. */
+const cutOff = (): number => now() - AUDIT_DAYS * DAY_SECONDS
 
 /** The oldest records that have expired, {@link EXPIRED_BATCH} at most. */
-const expiredRecords = async (tx: ReadTransaction, at: number): Promise<AuditRecord[]> => {
+const expiredRecords = async (tx: ReadTransaction, since = cutOff()): Promise<AuditRecord[]> => {
   const oldest = (limit: number) => auditRecords.list(tx, 'at', { prefix: [], limit })
   const [first] = await oldest(1)
-  if (first === undefined || !isExpired(first, at)) return []
-  return (await oldest(EXPIRED_BATCH)).filter((record) => isExpired(record, at))
+  if (first === undefined || first.at >= since) return []
+  return (await oldest(EXPIRED_BATCH)).filter((record) => record.at < since)
+}
+
+/**
+ * How many of `total` records have not expired. After a quiet time, many have, and those that have not are
+ * counted.
+ */
+const countValid = async (tx: ReadTransaction, total: number, since: number): Promise<number> => {
+  const expired = await expiredRecords(tx, since)
+  if (expired.length < EXPIRED_BATCH) return total - expired.length
+  let valid = 0
+  for await (const _ of auditRecords.entries(tx, 'at', { prefix: [], from: [since] })) valid++
+  return valid
 }
 
 const detailsOf = (value: unknown): string => {
@@ -130,11 +162,10 @@ const detailsOf = (value: unknown): string => {
 export const readAudit = (store: Store, { offset, limit }: Slice): Promise<Page<AuditRecord>> =>
   store.read(async (tx) => {
     const page = await auditRecords.page(tx, 'at', { prefix: [], reverse: true, offset, limit }, 'all')
-    const at = now()
-    const expired = await expiredRecords(tx, at)
+    const since = cutOff()
     return {
-      total: page.total - expired.length,
-      items: page.items.filter((record) => !isExpired(record, at)),
+      total: await countValid(tx, page.total, since),
+      items: page.items.filter((record) => record.at >= since),
     }
   })
 
@@ -159,8 +190,8 @@ export const searchAudit = (
   store.read(async (tx) => {
     const listing = { prefix: [], reverse: true, offset, limit: AUDIT_SEARCHED + 1 }
     const records = await auditRecords.list(tx, 'at', listing)
-    const at = now()
-    const valid = records.filter((record) => !isExpired(record, at))
+    const since = cutOff()
+    const valid = records.filter((record) => record.at >= since)
     return {
       items: valid.slice(0, AUDIT_SEARCHED).filter(matches),
       hasOlder: valid.length > AUDIT_SEARCHED,

@@ -17,18 +17,24 @@ export const parseSize = (text: string): number | undefined => {
 
 const SIZE = /^(?<number>\d+(?:\.\d+)?) ?(?<unit>\p{L}+)$/u
 
-/** The end of a message about a limit that cannot be read: an unknown unit, or a number that is too large; empty for other faults. */
+/**
+ * The end of a message about a limit that cannot be read: an unknown unit, or a number that is too large;
+ * empty for other faults.
+ */
 export const limitFault = (text: string): string => {
   const { unit } = SIZE.exec(text)?.groups ?? {}
   if (unit !== undefined && !UNITS.includes(unit))
-    return `; "${unit}" is not a unit: use ${UNITS.slice(0, -1).join(', ')} or ${UNITS.at(-1)}`
+    return `; "${unit}" is not a unit: use ${UNITS.slice(0, -1).join(', ')} or ${UNITS.at(-1)}, such as 10 GiB`
   const bytes = unit === undefined && /^\d+$/.test(text) ? Number(text) : (parseSize(text) ?? 0)
   return bytes > Number.MAX_SAFE_INTEGER
     ? `; the largest number is ${Number.MAX_SAFE_INTEGER}, one byte less than 8 PiB`
     : ''
 }
 
-/** Bytes of a limit: a whole number, or a size such as `2 GiB`; -1 is unlimited. Undefined when the text is neither. */
+/**
+ * Bytes of a limit: a whole number, or a size such as `2 GiB`; -1 is unlimited. Undefined when the text is
+ * neither.
+ */
 export const parseLimit = (text: string): number | undefined => {
   const bytes = /^-?\d+$/.test(text) ? Number(text) : parseSize(text)
   return isLimit(bytes) ? bytes : undefined

@@ -31,9 +31,10 @@ interface Share {
 }
 
 /**
- * Shares one scarce resource fairly among clients. A client holds at most its share of the slots and of the queue, free slots
- * go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
- * Invariant: however many tasks one client starts, other clients wait only for tasks that are already running.
+ * Shares one scarce resource fairly among clients. A client holds at most its share of the slots and of the
+ * queue, free slots go to the waiting clients in turn, and a full queue drops the last waiter of the client
+ * that has the most. Invariant: however many tasks one client starts, other clients wait only for tasks that
+ * are already running.
  */
 export class ClientBudget {
   readonly #options: Required<ClientBudgetOptions>
@@ -53,7 +54,8 @@ export class ClientBudget {
    * @param client a signed-in user or an address, as `RouteRequest.client` names it
    * @param signal ends the wait when the client disconnects
    * @returns a function that releases the slot; further calls do nothing
-   * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs` otherwise
+   * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs`
+   * otherwise
    */
   async acquire(client: string, signal?: AbortSignal): Promise<() => void> {
     if (signal?.aborted) throw this.#unavailable()
@@ -71,7 +73,10 @@ export class ClientBudget {
     }
   }
 
-  /** Runs `body` in a slot. @throws AllotError unavailable, as `acquire` does */
+  /**
+   * Runs `body` in a slot.
+   * @throws AllotError unavailable, as `acquire` does
+   */
   async run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await this.acquire(client, signal)
     try {
@@ -119,7 +124,9 @@ export class ClientBudget {
     }
   }
 
-  /** Whether a client may wait. Drops the last waiter of a client with more waiters when the queue is full. */
+  /**
+   * Whether a client may wait. Drops the last waiter of a client with more waiters when the queue is full.
+   */
   #hasPlace({ waiters }: Share): boolean {
     if (waiters.length >= this.#options.queuePerClient) return false
     if (this.#waiting < this.#options.queue) return true

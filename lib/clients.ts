@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The address that a request came from. Each proxy appends the address of its caller to X-Forwarded-For, so only the last
- * `proxies` entries were written by trusted proxies.
+ * The address that a request came from. Each proxy appends the address of its caller to X-Forwarded-For, so
+ * only the last `proxies` entries were written by trusted proxies.
  * @param proxies number of reverse proxies in front of this server; 0 ignores the header
  */
 export const addressOf = (req: IncomingMessage, proxies: number): string => {

@@ -4,7 +4,7 @@ import type { OnDeletionError } from './disk.ts'
 import { invalid } from './errors.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
-import { GitReader } from './git/objects/index.ts'
+import { GitReader } from './git/objects/reader.ts'
 import { Transport } from './git/transport.ts'
 import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
@@ -13,14 +13,17 @@ import { leftoverAge } from './repositories/disk-journals.ts'
 import { type StorageDriver, StorageError } from './storage/index.ts'
 
 /*
- * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant: each folder below
- * belongs to one part of Allot, and none of them lies inside the folder of a LevelDB.
+ * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant:
+ * each folder below belongs to one part of Allot, and none of them lies inside the folder of a LevelDB.
  */
 
 /** Folder of the records, when no driver stores them elsewhere. */
 export const storeFolder = (data: string): string => join(data, 'store')
 
-/** The options of git data and files, each with its folder: in the data folder, unless the option names another one. */
+/**
+ * The options of git data and files, each with its folder: in the data folder, unless the option names
+ * another one.
+ */
 export const foldersIn = ({
   data,
   repositories,
@@ -78,14 +81,17 @@ export const driverOf = async ({
 
 /** Files of a LevelDB, with or without records. */
 const LEVEL_FILE = /^(?:CURRENT|MANIFEST-\d+|OWNER\.json|.+\.(?:ldb|sst))$/
-/** The folders of GitStorage and of FileStorage, which tell the folders of Allot from others of the same name. */
+/**
+ * The folders of GitStorage and of FileStorage, which tell the folders of Allot from others of the same name.
+ */
 const REPOSITORY_BUCKET = /^[0-9a-f]{2}$/
 const FILE_AREA = /^(?:arriving|attachments|lfs|packages)$/
 /** Hidden files, a configuration file, and what file systems create at their root. */
 const IGNORED_ENTRY = /^(?:\..*|.*\.toml|lost\+found)$/
 
 /**
- * Refuses a folder that holds something else than data of Allot. A folder that is empty or does not exist is fine.
+ * Refuses a folder that holds something else than data of Allot. A folder that is empty or does not exist is
+ * fine.
  * @throws AllotError invalid that says what was found
  */
 export const checkDataFolder = (data: string): void => {
@@ -158,7 +164,10 @@ const checkOutside = (store: string | undefined, { repositories, files }: Folder
 export interface DiskStorage {
   /** Undefined when the host stores the repositories, and reports their sizes. */
   readonly gitStorage: GitStorage | undefined
-  /** Serves fetches and pushes over HTTP and SSH; undefined when both and the contents over the API are turned off. */
+  /**
+   * Serves fetches and pushes over HTTP and SSH; undefined when both and the contents over the API are turned
+   * off.
+   */
   readonly transport: Transport | undefined
   /** Reads contents for the API; undefined when that is turned off. */
   readonly gitReader: GitReader | undefined

@@ -1,4 +1,7 @@
-/** A promise with the functions that settle it, as `Promise.withResolvers` makes it, which Node 20 does not have. */
+/**
+ * A promise with the functions that settle it, as `Promise.withResolvers` makes it, which Node 20 does not
+ * have.
+ */
 export interface Deferred<T> {
   /** Settled by the functions. */
   readonly promise: Promise<T>

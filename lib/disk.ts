@@ -1,21 +1,33 @@
-/** Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove meanwhile. */
+/**
+ * Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove
+ * meanwhile.
+ */
 import { open, stat } from 'node:fs/promises'
 import { AllotError } from './errors.ts'
 
 /** What Node, git and LevelDB say of a full disk, a disk quota, and a limit on the size of files. */
 const FULL = /ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i
-/** What the system says of a disk that cannot be read or written, and of a process that has as many files open as it may. */
+/**
+ * What the system says of a disk that cannot be read or written, and of a process that has as many files open
+ * as it may.
+ */
 const UNUSABLE_TEXTS =
   'Read-only file system|Permission denied|Operation not permitted|Input/output error|Too many open files'
 const UNUSABLE = new RegExp(`\\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\\b|${UNUSABLE_TEXTS}`)
 /** The end of a message whose reason is in its cause, for the log. */
 export const REASON_IN_LOG = ': its log has the reason'
 
-/** Whether an error means that the disk is full. LevelDB reports it in the message only; a limit on the size of files counts too. */
+/**
+ * Whether an error means that the disk is full. LevelDB reports it in the message only; a limit on the size
+ * of files counts too.
+ */
 export const isFull = (cause: unknown): boolean =>
   cause instanceof Error && (FULL.test(cause.message) || isFull(cause.cause))
 
-/** The error for a client when the disk has failed and not the request: storage_full or unavailable; undefined for other errors. */
+/**
+ * The error for a client when the disk has failed and not the request: storage_full or unavailable; undefined
+ * for other errors.
+ */
 export const diskFault = (cause: unknown): AllotError | undefined => {
   if (cause instanceof AllotError || !(cause instanceof Error)) return undefined
   if (FULL.test(cause.message)) return storageFull(cause)
@@ -34,11 +46,16 @@ const [GIT_FULL, GIT_UNUSABLE] = [
   /: (?:No space left on device|Disk quota exceeded|File too large)$/,
   new RegExp(`: (?:${UNUSABLE_TEXTS}(?: in system)?)$`),
 ]
-/** Lines in which git finds fault with an object, and may quote what is in it, and with it a client: `object <id>: <fault>: …`. */
+/**
+ * Lines in which git finds fault with an object, and may quote what is in it, and with it a client:
+ * `object <id>: <fault>: …`.
+ */
 const QUOTES_OBJECT = /\bobject [0-9a-f]{40}: \w+: /
 const NO_QUARANTINE = 'unable to create temporary object directory'
 
-/** The error for a client when the output of git says that the disk has failed, as {@link diskFault} has it. */
+/**
+ * The error for a client when the output of git says that the disk has failed, as {@link diskFault} has it.
+ */
 export const diskFaultOfGit = (cause: Error): AllotError | undefined => {
   const lines = cause.message.split('\n').filter((line) => !QUOTES_OBJECT.test(line))
   if (lines.some((line) => GIT_FULL.test(line))) return storageFull(cause)
@@ -47,12 +64,14 @@ export const diskFaultOfGit = (cause: Error): AllotError | undefined => {
 }
 
 /**
- * Milliseconds that a push, a fetch from another server or a copy may take at most. Older entries of the journals of such work
- * are abandoned (lib/repositories/disk-journals.ts).
+ * Milliseconds that a push, a fetch from another server or a copy may take at most. Older entries of the
+ * journals of such work are abandoned (lib/repositories/disk-journals.ts).
  */
 export const MAX_WORK_MS = 24 * 3600_000
 
-/** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */
+/**
+ * A handler for `catch` that returns a value when a path does not exist, and throws every other error again.
+ */
 export const ifMissing =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {
@@ -67,7 +86,10 @@ export const syncToDisk = async (path: string): Promise<void> => {
   await handle?.sync().finally(() => handle.close())
 }
 
-/** Whether a path has not changed for at least `seconds`; always true for 0, and for a path that does not exist. */
+/**
+ * Whether a path has not changed for at least `seconds`; always true for 0, and for a path that does not
+ * exist.
+ */
 export const isUnchangedFor = async (path: string, seconds: number): Promise<boolean> => {
   if (seconds === 0) return true
   const { mtimeMs } = await stat(path).catch(ifMissing({ mtimeMs: 0 }))
@@ -97,7 +119,10 @@ export class DeletionHold {
     this.#onError = onError
   }
 
-  /** Defers removals from now on. @returns ends the hold and never rejects; the last one to end runs the deferred removals */
+  /**
+   * Defers removals from now on.
+   * @returns ends the hold and never rejects; the last one to end runs the deferred removals
+   */
   hold(): () => Promise<void> {
     this.#holds++
     return async () => {
@@ -106,7 +131,11 @@ export class DeletionHold {
     }
   }
 
-  /** Runs a removal, or defers it while there is a hold. @throws the error of a removal that is not deferred @returns whether the removal was deferred */
+  /**
+   * Runs a removal, or defers it while there is a hold.
+   * @throws the error of a removal that is not deferred
+   * @returns whether the removal was deferred
+   */
   async remove(removal: () => Promise<void>): Promise<boolean> {
     const isDeferred = this.#holds > 0
     if (isDeferred) this.#deferred.push(removal)

@@ -1,18 +1,16 @@
 import { accountOwners } from './accounts/accounts.ts'
-import { hostOf } from './api/users.ts'
 import { eventPresenter } from './api/webhooks/payloads.ts'
 import { addCommits } from './api/webhooks/push-commits.ts'
 import { saveLfsSize } from './content/lfs.ts'
 import { type DiskStorage, type Host, onDeletionError } from './data-folder.ts'
 import { createEngine, createListeners, type Engine } from './engine.ts'
 import type { HtmlUrls } from './host-pages/html-urls.ts'
-import { createHosting, type Hosting } from './hosting.ts'
+import { createHosting, type Hosting } from './hosting/index.ts'
 import { logError } from './http/index.ts'
 import type { Options } from './options/index.ts'
 import type { QuotaEventRecorder } from './quota/quota-events.ts'
-import { searchIndexes } from './records/schema/index.ts'
+import { type Hook, searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
-import type { Push } from './repositories/push-journal.ts'
 import { Compactor } from './search/index.ts'
 import { AllowedAddresses } from './webhooks/addresses.ts'
 import { EVENTS } from './webhooks/events.ts'
@@ -53,7 +51,7 @@ export const createDomain = ({
   const { webhooks, baseUrl, basePath } = options
   const present = eventPresenter({ baseUrl, basePath, htmlUrls })
   const listeners = createListeners<HostEvents>(EVENTS, log)
-  const outbox = new Outbox({ isOn: webhooks !== false, shared: store.driver.shared, present, listeners })
+  const outbox = new Outbox({ isOn: webhooks !== false, present, listeners, ...outboxOptions(store, log) })
   const engine = createEngine({
     store,
     log,
@@ -71,19 +69,15 @@ export const createDomain = ({
   )
   const addresses = new AllowedAddresses(webhooks === false ? [] : webhooks.allowedHosts)
   const hosting = createHosting({
-    outbox,
-    addresses,
     store,
     quota,
     jobs,
-    ...storage,
-    hostName: hostOf(options.baseUrl ?? 'http://localhost'),
-    ...errorListeners(log),
-    onPush: pushListener(host),
-    authenticate: host.authenticate,
-    login: options.login,
-    trustedProxies: options.trustedProxies,
-    sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
+    outbox,
+    addresses,
+    storage,
+    settings: options,
+    host,
+    onDeletionError: onDeletionError(log),
   })
   const sender =
     webhooks === false || !isServer
@@ -103,27 +97,16 @@ export const createDomain = ({
   return { ...engine, hosting, listeners, compactor, sender }
 }
 
-/** What the log says of failures that no request reports. */
-const errorListeners = (log: Host['log']) => ({
-  onDeletionError: onDeletionError(log),
-  onRecountError: logError(
-    log,
-    'a push that was interrupted could not be counted; the next push or start counts it',
-  ),
-  onSizeError: logError(log, 'the size of a repository could not be updated'),
-  onLostObject: logError(log, 'a fork lacks an LFS object, whose file is lost or damaged: run allot verify'),
-  onMaintenanceError: logError(
-    log,
-    'a repository could not be maintained; its next push or search tries it again',
-  ),
+const outboxOptions = ({ driver }: Store, log: Host['log']) => ({
+  shared: driver.shared,
+  onFull: ({ id, url }: Hook) =>
+    log.error(
+      { hook: id, host: new URL(url).host },
+      'too many deliveries of a webhook wait: its events are not recorded until its receiver takes some',
+    ),
+  onTooLarge: (event: string, characters: number) =>
+    log.error({ event, characters }, 'the payload of an event is too large: it is not recorded for webhooks'),
 })
-
-/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
-const pushListener =
-  ({ onPush, log }: Host) =>
-  (push: Push): void => {
-    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
-  }
 
 const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),

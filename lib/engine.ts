@@ -1,3 +1,4 @@
+import { AllotError } from './errors.ts'
 import { type Log, logError } from './http/index.ts'
 import type { Options } from './options/index.ts'
 import { QuotaEngine } from './quota/index.ts'
@@ -5,15 +6,30 @@ import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
 import type { QuotaEvent, QuotaEventById, QuotaEventRecorder } from './quota/quota-events.ts'
 import { missingGroups } from './quota/status.ts'
-import { JOB_LIMITS, JobRunner, Jobs } from './records/jobs.ts'
-import { upgradeStore } from './records/schema/index.ts'
+import { JobRunner } from './records/job-runner.ts'
+import { JOB_LIMITS, Jobs } from './records/jobs.ts'
+import { accounts, quotaOwners, upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
 import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
 import { HostListeners } from './webhooks/host-listeners.ts'
 
-/** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
-export const openStore = async (given: StorageDriver, log: Log): Promise<Store> => {
-  // A database in a folder or in the memory of this machine cannot be away, and each of its reads would pay for the observer.
+/** Who owns what a store counts: its own accounts (`createAllot`), or names of the host (`createQuota`). */
+export type OwnerKind = 'accounts' | 'names'
+
+/**
+ * The kind of owners that a store may have; `either` is for what never finds an owner by name, such as an
+ * export.
+ */
+export type ExpectedOwners = OwnerKind | 'either'
+
+/**
+ * Opens the store, and brings it to the current layout.
+ * @throws AllotError unavailable when that is not possible; conflict when the store has owners of the other
+ * kind, which neither kind of quota can find by name
+ */
+export const openStore = async (given: StorageDriver, log: Log, owners: ExpectedOwners): Promise<Store> => {
+  // A database in a folder or in the memory of this machine cannot be away, and each of its reads would pay
+  // for the observer.
   const isLocal = given.folder !== undefined || given.name === 'memory'
   const driver = isLocal ? given : reportOutages(given, outageLog(log))
   await driver.open()
@@ -21,7 +37,34 @@ export const openStore = async (given: StorageDriver, log: Log): Promise<Store> 
     driver,
     upgradeStore(driver, (words) => log.info({}, words)),
   )
-  return new Store(driver)
+  const store = new Store(driver)
+  const name = driver.folder === undefined ? 'the store' : `the store in ${driver.folder}`
+  await orClose(driver, REFUSE_OTHERS[owners](store, name))
+  return store
+}
+
+const REFUSE_OTHERS: Record<ExpectedOwners, (store: Store, name: string) => Promise<void>> = {
+  either: async () => undefined,
+  accounts: (store, name) =>
+    store.read(async (tx) => {
+      if ((await quotaOwners.count(tx, 'all', [])) > 0)
+        throw new AllotError(
+          'conflict',
+          `${name} has owners that the host names: open it with createQuota, which knows them`,
+        )
+    }),
+  names: (store, name) =>
+    store.read(async (tx) => {
+      const [users, organizations] = await Promise.all([
+        accounts.count(tx, 'kind', ['user']),
+        accounts.count(tx, 'kind', ['organization']),
+      ])
+      if (users + organizations > 0)
+        throw new AllotError(
+          'conflict',
+          `${name} has users or organizations: open it with createAllot, whose quota and ledger know them by name`,
+        )
+    }),
 }
 
 const outageLog = (log: Log): OutageListener => ({
@@ -61,7 +104,10 @@ interface QuotaListeners {
   notify(event: 'quota', detail: QuotaEvent): void
 }
 
-/** The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open store. */
+/**
+ * The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open
+ * store.
+ */
 export interface Engine {
   readonly quota: QuotaEngine
   readonly jobs: Jobs
@@ -72,7 +118,7 @@ export interface Engine {
 
 export const createEngine = (options: EngineOptions): Engine => {
   const { store, log, owners, settings, lfsChanged, listeners, recorder } = options
-  const jobs = new Jobs(JOB_LIMITS, () => jobRunner.wake())
+  const jobs = new Jobs(JOB_LIMITS, (kind) => jobRunner.wake([kind]))
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
@@ -115,7 +161,10 @@ export const createEngine = (options: EngineOptions): Engine => {
   }
 }
 
-/** The listeners of a host. @param names of all events */
+/**
+ * The listeners of a host.
+ * @param names of all events
+ */
 export const createListeners = <Events extends object>(
   names: readonly (keyof Events & string)[],
   log: Log,

@@ -1,8 +1,8 @@
 import type * as v from 'valibot'
 
 /**
- * Kinds of errors, independent of HTTP: all layers throw {@link AllotError} with one of these codes, and each has one status in the
- * API. Forms of the pages and metrics have exceptions of their own.
+ * Kinds of errors, independent of HTTP: all layers throw {@link AllotError} with one of these codes, and each
+ * has one status in the API. Forms of the pages and metrics have exceptions of their own.
  */
 export type ErrorCode =
   | 'bad_request'
@@ -18,6 +18,12 @@ export type ErrorCode =
   | 'storage_full'
   | 'misconfigured'
 
+interface ErrorDetails {
+  cause?: unknown
+  retryAfter?: number | undefined
+  field?: string | undefined
+}
+
 /**
  * The error of every call that fails for a reason that the caller can know. The message is a sentence.
  */
@@ -27,18 +33,21 @@ export class AllotError extends Error {
   /** Kind of the error. */
   readonly code: ErrorCode
   /**
-   * Seconds after which a retry may succeed; undefined when unknown. An `unavailable` error that has it is a refusal for load: many
-   * of them share one line of the log.
+   * Seconds after which a retry may succeed; undefined when unknown. An `unavailable` error that has it is a
+   * refusal for load: many of them share one line of the log.
    */
   readonly retryAfter: number | undefined
+  /** Path of the one member of the input that is wrong, such as `name` or `subjects[0]`; else undefined. */
+  readonly field: string | undefined
   /** Whether the log has a line about the cause already, so that it needs none for the request. */
   isLogged = false
 
   /** @param message sentence for the client, which gets it unchanged: it must not reveal internals */
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }) {
+  constructor(code: ErrorCode, message: string, options?: ErrorDetails) {
     super(message, options)
     this.code = code
     this.retryAfter = options?.retryAfter
+    this.field = options?.field
   }
 }
 
@@ -46,12 +55,19 @@ export class AllotError extends Error {
 export const invalid = (message: string): AllotError => new AllotError('invalid', message)
 
 /**
+ * The same about one member, which the message begins with.
+ * @param field path of the member
+ */
+export const invalidMember = (field: string, problem: string, cause?: unknown): AllotError =>
+  new AllotError('invalid', `${field}: ${problem}`, { field, cause })
+
+/**
  * Refuses an argument that has another type than its declaration says, for callers in JavaScript.
  * @param expected what the argument must be, such as `a string`
  * @throws AllotError invalid that names the argument
  */
 export const checkArgument = (isRight: boolean, name: string, expected: string, value: unknown): void => {
-  if (!isRight) throw invalid(`${name}: expected ${expected}, received ${describeValue(value)}`)
+  if (!isRight) throw invalidMember(name, `expected ${expected}, received ${describeValue(value)}`)
 }
 
 /** @throws AllotError invalid that names the argument */
@@ -69,18 +85,24 @@ export const checkStrings = (name: string, value: readonly string[]): readonly s
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Characters of a name: two names of this length fit into one key of the store. */
-const MAX_NAME_LENGTH = 255
+/**
+ * Longest name, email address or word that is looked up: no record has a longer one. Two of this length fit
+ * into one key of the store.
+ */
+export const NAME_LIMIT = 255
 
-/** Refuses what cannot be the name of a rule, a group or a token. @throws AllotError invalid that names the member */
+/**
+ * Refuses what cannot be the name of a rule, a group or a token.
+ * @throws AllotError invalid that names the member
+ */
 export const checkName = (name: string, member = 'name'): void => {
   checkString(member, name)
-  if (!hasNameLength(name)) throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
+  if (!hasNameLength(name)) throw invalidMember(member, `must have 1 to ${NAME_LIMIT} characters`)
   refuseControls(name, member)
 }
 
 const hasNameLength = (name: string): boolean =>
-  name !== '' && name.length <= MAX_NAME_LENGTH && name.isWellFormed()
+  name !== '' && name.length <= NAME_LIMIT && name.isWellFormed()
 
 const CONTROLS = /\p{Cc}/u
 
@@ -88,16 +110,22 @@ const CONTROLS = /\p{Cc}/u
 export const isOwnerName = (value: unknown): value is string =>
   typeof value === 'string' && hasNameLength(value) && !CONTROLS.test(value)
 
-/** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
+/**
+ * Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by
+ * line.
+ */
 export const refuseControls = (text: string, member: string): void => {
-  if (CONTROLS.test(text)) throw invalid(`${member}: must not have control characters`)
+  if (CONTROLS.test(text)) throw invalidMember(member, `must not have control characters`)
 }
 
-/** Refuses options that do not exist. @throws AllotError invalid that names the option */
+/**
+ * Refuses options that do not exist.
+ * @throws AllotError invalid that names the option
+ */
 export const checkOptionNames = (options: object, known: readonly string[]): void => {
   const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown !== undefined)
-    throw invalid(`${unknown}: there is no such option; expected one of ${known.join(', ')}`)
+    throw invalidMember(unknown, `there is no such option; expected one of ${known.join(', ')}`)
 }
 
 /** Codes of errors that the input did not cause. */
@@ -106,19 +134,22 @@ const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full', 'mis
 /**
  * Runs a function for one line of a file or a body.
  * @param kept codes of errors that keep their code
- * @throws AllotError with the number of the line, when its content caused the error: invalid, or one of the kept codes
+ * @param unit what has the number, when it is not a line
+ * @throws AllotError with the number of the line, when its content caused the error: invalid, or one of the
+ * kept codes
  */
 export const withLineNumber = async <T>(
   line: number,
   body: () => T | Promise<T>,
   kept: readonly ErrorCode[] = [],
+  unit = 'line',
 ): Promise<T> => {
   try {
     return await body()
   } catch (error) {
     if (!(error instanceof AllotError) || SERVER_FAULTS.includes(error.code)) throw error
     const code = kept.includes(error.code) ? error.code : 'invalid'
-    throw new AllotError(code, `line ${line}: ${error.message}`, { cause: error })
+    throw new AllotError(code, `${unit} ${line}: ${error.message}`, { cause: error })
   }
 }
 
@@ -129,7 +160,10 @@ export const issuePath = (issue: v.BaseIssue<unknown>): string =>
     return path === '' ? String(key) : `${path}.${key}`
   }, '')
 
-/** Message of a validation error that names the member, such as `limits.all[0]: expected a number, received the string "1"`. */
+/**
+ * Message of a validation error that names the member, such as
+ * `limits.all[0]: expected a number, received the string "1"`.
+ */
 export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
   const path = issuePath(issue)
   if (path === '') return `expected ${expectation(issue)}, received ${describeValue(issue.input)}`

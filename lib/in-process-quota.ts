@@ -13,12 +13,12 @@ import { checkSlice } from './records/pages.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
 /**
- * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a user or of an
- * organization; sizes are bytes. Calls are not authorized: the host decides who may make them. A change is in the audit log when
- * the host passes `by`, who makes it.
+ * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a
+ * user or of an organization; sizes are bytes. Calls are not authorized: the host decides who may make them.
+ * A change is in the audit log when the host passes `by`, who makes it.
  *
- * With `createAllot`, methods that take one owner throw AllotError `not_found` when there is no account of that name. With
- * `createQuota` every name is an owner.
+ * With `createAllot`, methods that take one owner throw AllotError `not_found` when there is no account of
+ * that name. With `createQuota` every name is an owner.
  *
  * @example
  * await allot.quota.rules.create({ name: 'small', limit: 2 ** 30, subjects: ['size:all'] })
@@ -41,7 +41,10 @@ export interface HostQuota {
      * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
      */
     unassign(owner: string, group: string, by?: Actor): Promise<void>
-    /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated group */
+    /**
+     * Replaces the groups of an owner.
+     * @throws AllotError invalid for an unknown or repeated group
+     */
     setFor(owner: string, groups: readonly string[], by?: Actor): Promise<void>
     /** Names of the groups that are assigned to an owner. */
     assignedTo(owner: string): Promise<string[]>
@@ -54,21 +57,22 @@ export interface HostQuota {
    */
   isOver(owner: string, subject: Subject): Promise<boolean>
   /**
-   * Why an owner is, or is not, over quota for a subject: the binding rule and its limit, and the usage by each group and
-   * rule. Without a subject, for the one with the fewest bytes left.
+   * Why an owner is, or is not, over quota for a subject: the binding rule and its limit, and the usage by
+   * each group and rule. Without a subject, for the one with the fewest bytes left.
    * @throws AllotError invalid for an unknown subject
    */
   explain(owner: string, subject?: Subject): Promise<QuotaExplanation>
   /**
-   * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
-   * present usage, of whatever day: the body of `GET /user/quota/history`.
+   * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the
+   * last entry is the present usage, of whatever day: the body of `GET /user/quota/history`.
    * @throws AllotError invalid for another number of days
    */
   history(owner: string, options?: HistoryOptions): Promise<DailyUsage[]>
   /**
    * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
    * @returns the differences between the stored state and the plan
-   * @throws AllotError invalid for an unknown or repeated owner, rule or group, and for a member that is wrong
+   * @throws AllotError invalid for an unknown or repeated owner, rule or group, and for a member that is
+   * wrong
    */
   apply(plan: NamedPlan, options?: ApplyOptions): Promise<NamedDifferences>
 }

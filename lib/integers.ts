@@ -1,6 +1,6 @@
 /**
- * A sum of sizes in bytes: a number up to 2^53-1, and a bigint beyond. Invariant: equal sums are equal by `===`, and `<` compares
- * any two sums exactly.
+ * A sum of sizes in bytes: a number up to 2^53-1, and a bigint beyond. Invariant: equal sums are equal by
+ * `===`, and `<` compares any two sums exactly.
  */
 export type Sum = number | bigint
 
@@ -29,7 +29,8 @@ const sumOf = (exact: bigint): Sum => {
  * @param options.before prefix of the result when the value contains a bigint
  */
 export const jsonOf = (value: unknown, { indent = 0, before = '' } = {}): string => {
-  // Bigints are rare, and JSON.stringify throws for them, unless the host has defined BigInt.prototype.toJSON.
+  // Bigints are rare, and JSON.stringify throws for them, unless the host has defined
+  // BigInt.prototype.toJSON.
   if (!('toJSON' in BigInt.prototype))
     try {
       return JSON.stringify(value, undefined, indent)

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
+import { movedPath } from './api/former-names.ts'
 import { lfsAuthenticator } from './api/git/lfs.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
-import { movedPath } from './api/moved-paths.ts'
 import { accountQuotaOwners } from './api/quota/services.ts'
 import type { Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
@@ -10,12 +10,11 @@ import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
 import type { Host } from './data-folder.ts'
 import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
-import type { Hosting } from './hosting.ts'
+import type { Hosting } from './hosting/index.ts'
 import {
   BodyTurns,
   Dispatcher,
   JsonEndpoints,
-  logError,
   StreamEndpoints,
   sendEmpty,
   serveReference,
@@ -95,7 +94,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     },
     htmlUrls,
     clientOf: clientOfRequest,
-    credentialsKey: store.driver.shared ? (req) => hosting.identities.cacheKeyOf(req) : undefined,
+    credentialsKey: store.driver.shared ? (req) => hosting.identities.noteUse(req) : undefined,
     basePath: options.basePath,
     notFoundMessage: NOT_FOUND[options.dialect],
     bodyLimit: options.maxBodySize,
@@ -125,7 +124,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   })
 }
 
-const streamOptions = ({ options, host, lfsTokens, store, hosting }: ListenerDependencies) => ({
+const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependencies) => ({
   routes: streamRoutesFor({
     git: hosting.git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,
@@ -143,7 +142,6 @@ const streamOptions = ({ options, host, lfsTokens, store, hosting }: ListenerDep
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
     },
-    onError: logError(host.log, 'the download of an attachment could not be counted'),
   },
 })
 
@@ -175,7 +173,10 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
   })
 }
 
-/** The pages of people and repositories that are served: not where the host has such pages itself, or a part is turned off. */
+/**
+ * The pages of people and repositories that are served: not where the host has such pages itself, or a part
+ * is turned off.
+ */
 const servedPagesOf = ({ options, htmlUrls }: ListenerDependencies): ReadonlySet<ServedPage> => {
   const { issues, packages, pages } = options
   const isServed = (kind: ServedPage): boolean => {

@@ -1,3 +1,5 @@
+import { AllotError } from './errors.ts'
+
 /** Scopes as Forgejo names them; `write:x` implies `read:x`. */
 export const SCOPES = [
   'all',
@@ -13,7 +15,8 @@ export const SCOPES = [
   'write:issue',
   'read:admin',
   'write:admin',
-  // Allows exports, which hold password hashes and private data. Neither `read:admin` nor `write:admin` includes it.
+  // Allows exports, which hold password hashes and private data. Neither `read:admin` nor `write:admin`
+  // includes it.
   'read:secrets',
   'read:misc',
   'write:misc',
@@ -31,3 +34,22 @@ export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string)
   scopes.has('all') ||
   scopes.has(scope) ||
   scopes.has(scope.replace(/^read:/, 'write:'))
+
+/**
+ * Refuses credentials without the scopes, all of them.
+ * @throws AllotError forbidden that names the missing scopes
+ */
+export const requireScopes = (
+  { scopes }: { readonly scopes?: ReadonlySet<string> | undefined },
+  { scope }: { readonly scope?: Scope | readonly Scope[] },
+): void => {
+  if (scope === undefined) return
+  const needed = typeof scope === 'string' ? [scope] : scope
+  const missing = needed.filter((name) => !hasScope(scopes, name))
+  if (missing.length > 0)
+    // The wording is Forgejo's, whose clients compare it.
+    throw new AllotError(
+      'forbidden',
+      `token does not have at least one of required scope(s): [${missing.join(', ')}]`,
+    )
+}

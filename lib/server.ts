@@ -10,8 +10,9 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
+import { HOUR_MS } from './clock.ts'
 import { isStillSending } from './http/drain.ts'
-import { checked, count, described, HOUR, milliseconds, Size } from './options/checks.ts'
+import { checked, count, described, milliseconds, Size } from './options/checks.ts'
 import type { LimitOptions } from './options/types.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
@@ -25,11 +26,11 @@ export const ServerLimits = v.strictObject({
     'Maximum number of header lines of a request. Requests with more get 431.',
   ),
   headersTimeout: described(
-    milliseconds(HOUR, 10_000),
+    milliseconds(HOUR_MS, 10_000),
     'Milliseconds in which the headers of a request must arrive. Slower requests get 408.',
   ),
   requestTimeout: described(
-    milliseconds(HOUR, 60_000),
+    milliseconds(HOUR_MS, 60_000),
     'Milliseconds in which a request with its body must arrive, plus the time that the body takes at its minimum speed. Slower requests get 408.',
   ),
   bodyRate: described(
@@ -37,15 +38,15 @@ export const ServerLimits = v.strictObject({
     'Minimum speed of a body in bytes per second, once the time for a request has passed: a push may be large, but not slow.',
   ),
   bodyIdleTimeout: described(
-    milliseconds(HOUR, 15_000),
+    milliseconds(HOUR_MS, 15_000),
     'Milliseconds without a byte after which the server stops waiting for a body and responds with 408.',
   ),
   idleTimeout: described(
-    milliseconds(HOUR, 60_000),
+    milliseconds(HOUR_MS, 60_000),
     'Milliseconds without traffic in either direction after which a connection is closed.',
   ),
   keepAliveTimeout: described(
-    milliseconds(HOUR, 5_000),
+    milliseconds(HOUR_MS, 5_000),
     'Milliseconds for which an idle connection stays open for the next request.',
   ),
   maxConnections: described(
@@ -63,7 +64,10 @@ export type ServerLimits = LimitOptions & {
 }
 
 interface HttpsOptions {
-  /** Certificate and key of an https server, as node:tls takes them; `setSecureContext` of the server replaces them. */
+  /**
+   * Certificate and key of an https server, as node:tls takes them; `setSecureContext` of the server replaces
+   * them.
+   */
   tls: SecureContextOptions
 }
 
@@ -114,11 +118,16 @@ export function createLimitedServer(
   return server
 }
 
-/** Connections of one address; behind proxies, which share all connections, unanswered requests of one address. */
+/**
+ * Connections of one address; behind proxies, which share all connections, unanswered requests of one
+ * address.
+ */
 const maxPerAddress = ({ maxConnections, maxConnectionsPerAddress }: CheckedLimits): number =>
   maxConnectionsPerAddress ?? Math.ceil(maxConnections / 4)
 
-/** Limits the headers and the speed of requests, and behind proxies the unanswered requests of each address. */
+/**
+ * Limits the headers and the speed of requests, and behind proxies the unanswered requests of each address.
+ */
 const limitRequests = (listener: RequestListener, limits: CheckedLimits): RequestListener => {
   const { maxHeaders, trustedProxies } = limits
   const max = maxPerAddress(limits)
@@ -193,7 +202,8 @@ const admitConnections = (
 }
 
 /**
- * Limits the open connections, of all clients and of each address. Invariant: one address never holds more than its share.
+ * Limits the open connections, of all clients and of each address. Invariant: one address never holds more
+ * than its share.
  */
 const limitConnections = (server: Server, event: ConnectionEvent, limits: CheckedLimits): void => {
   const { maxConnections, trustedProxies } = limits
@@ -210,7 +220,9 @@ const limitConnections = (server: Server, event: ConnectionEvent, limits: Checke
   })
 }
 
-/** A 503 takes a handshake, so connections of an address that are far above its share are closed before it. */
+/**
+ * A 503 takes a handshake, so connections of an address that are far above its share are closed before it.
+ */
 const limitHandshakes = (server: Server, limits: CheckedLimits): void => {
   const max = maxPerAddress(limits) + MAX_REFUSED_PER_ADDRESS
   const open = new Counts()

@@ -1,7 +1,7 @@
 import { accountsIntegrity } from './accounts/integrity.ts'
 import { checkFiles, contentIntegrity, type FileFault } from './content/integrity.ts'
 import type { FileStorage } from './files/index.ts'
-import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
+import { type Fault, type OnCount, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
@@ -47,7 +47,7 @@ const DOMAINS = [
 export const verify = async (
   driver: StorageDriver,
   disk?: FileStorage,
-  onProgress?: OnProgress,
+  onProgress?: OnCount,
 ): Promise<Verification> => {
   const faults = new FaultList()
   const totals = await driver.read((tx) => verifyRecords(tx, DOMAINS, { onFault: faults.add, onProgress }))
@@ -62,13 +62,13 @@ export const verify = async (
  * - removes LFS objects whose file is missing or has another size, and that file;
  * - corrects members of records that follow from other records.
  *
- * Other broken records stay unchanged.
- * The caller stops all other processes of the store first; the PostgreSQL driver's option `exclusive` enforces that.
+ * Other broken records stay unchanged. The caller stops all other processes of the store first; the
+ * PostgreSQL driver's option `exclusive` enforces that.
  */
 export const repair = async (
   driver: StorageDriver,
   disk?: FileStorage,
-  onProgress?: OnProgress,
+  onProgress?: OnCount,
 ): Promise<Repaired> => {
   await upgradeStore(driver)
   const repaired = new FaultList()

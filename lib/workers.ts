@@ -23,9 +23,9 @@ interface PoolOptions extends ThreadOptions {
 const MAX_IDLE_MS = 5 * 60_000
 
 /**
- * Worker threads that parse untrusted input, so that no input can block the event loop of the server. They are started on
- * demand, and end when they have been idle for long. Invariant: the budget lets at most one task run for each thread, so a
- * task with a slot always gets one.
+ * Worker threads that parse untrusted input, so that no input can block the event loop of the server. They
+ * are started on demand, and end when they have been idle for long. Invariant: the budget lets at most one
+ * task run for each thread, so a task with a slot always gets one.
  */
 export class WorkerPool<Input, Output> {
   readonly #options: PoolOptions
@@ -43,7 +43,8 @@ export class WorkerPool<Input, Output> {
   /**
    * @param client whose budget the task counts against: see lib/clients.ts
    * @param prepare makes the input, once a thread is free
-   * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
+   * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits
+   * too long
    */
   async run(client: string, prepare: () => Input | Promise<Input>): Promise<Output> {
     this.#checkOpen()
@@ -105,19 +106,19 @@ interface Task<Input, Output> {
 }
 
 /**
- * Sent by a worker: that it has loaded its modules, that it loads another one or has done so, or the result of a task. Only an
- * AllotError has a code.
+ * Sent by a worker: that it has loaded its modules, that it loads another one or has done so, or the result
+ * of a task. Only an AllotError has a code.
  */
 export type WorkerMessage<Output> =
   | { kind: 'ready' }
   | { kind: 'loading' }
   | { kind: 'loaded' }
   | { kind: 'done'; output: Output }
-  | { kind: 'failed'; code: ErrorCode | undefined; message: string }
+  | { kind: 'failed'; code: ErrorCode | undefined; message: string; field?: string | undefined }
 
 /**
- * A worker thread that runs one task at a time. A task that exceeds its deadline ends the thread: a running parser cannot
- * be stopped in another way.
+ * A worker thread that runs one task at a time. A task that exceeds its deadline ends the thread: a running
+ * parser cannot be stopped in another way.
  */
 class Thread<Input, Output> {
   readonly #options: ThreadOptions
@@ -143,7 +144,10 @@ class Thread<Input, Output> {
     this.#worker.unref()
   }
 
-  /** @throws AllotError invalid when a task exceeds the deadline or the memory, unavailable when the thread ends */
+  /**
+   * @throws AllotError invalid when a task exceeds the deadline or the memory, unavailable when the thread
+   * ends
+   */
   run(input: Input): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#task = { input, resolve, reject }
@@ -189,8 +193,8 @@ class Thread<Input, Output> {
     else if (message.kind === 'loaded') this.#startDeadline(this.#leftMs)
     else if (message.kind === 'done') this.#takeTask()?.resolve(message.output)
     else {
-      const { code, message: text } = message
-      this.#takeTask()?.reject(code === undefined ? new Error(text) : new AllotError(code, text))
+      const { code, message: text, field } = message
+      this.#takeTask()?.reject(code === undefined ? new Error(text) : new AllotError(code, text, { field }))
     }
   }
 
@@ -203,21 +207,23 @@ class Thread<Input, Output> {
 }
 
 /**
- * A quarter of V8's own limit. Measured with a markdown thread that renders README.md 600 times: the process takes 9 MiB less than
- * with half of the limit, and up to 7 % more processor time. Threads with other work were not measured: they
- * take the same, since a smaller young generation can cost them processor time only.
+ * A quarter of V8's own limit. Measured with a markdown thread that renders README.md 600 times: the process
+ * takes 9 MiB less than with half of the limit, and up to 7 % more processor time. Threads with other work
+ * were not measured: they take the same, since a smaller young generation can cost them processor time only.
  */
 const MAX_YOUNG_GENERATION_MB = 12
 
 /**
- * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker registers it.
+ * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker
+ * registers it.
  */
 export const startWorker = ({ file, maxMemoryMb }: Pick<ThreadOptions, 'file' | 'maxMemoryMb'>): Worker => {
   const resourceLimits = {
     maxOldGenerationSizeMb: maxMemoryMb,
     maxYoungGenerationSizeMb: MAX_YOUNG_GENERATION_MB,
   }
-  // A worker inherits the options of Node. Those of V8 may not be passed on, and one of `node --eval` makes its file an error.
+  // A worker inherits the options of Node. Those of V8 may not be passed on, and one of `node --eval` makes
+  // its file an error.
   const isEval = process.execArgv.some((option) => option.startsWith('--input-type'))
   const options = { resourceLimits, ...(isEval ? { execArgv: [] } : {}) }
   if (file.pathname.endsWith('.js')) return new Worker(file, options)
@@ -232,7 +238,10 @@ export const threadEnded = (cause?: unknown) =>
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
-/** Imports a module that only some tasks need. Call it in a worker, during a task, whose deadline does not run meanwhile. */
+/**
+ * Imports a module that only some tasks need. Call it in a worker, during a task, whose deadline does not run
+ * meanwhile.
+ */
 export const importForTask = async <Module>(importModule: () => Promise<Module>): Promise<Module> => {
   const send = (message: WorkerMessage<never>) => parentPort?.postMessage(message)
   send({ kind: 'loading' })
@@ -243,7 +252,9 @@ export const importForTask = async <Module>(importModule: () => Promise<Module>)
   }
 }
 
-/** The worker's side: runs one task after another. Call it once the modules that every task needs are loaded. */
+/**
+ * The worker's side: runs one task after another. Call it once the modules that every task needs are loaded.
+ */
 export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Promise<Output>): void => {
   const send = (message: WorkerMessage<Output>) => parentPort?.postMessage(message)
   parentPort?.on('message', async (input: Input) => {
@@ -251,7 +262,8 @@ export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Pro
       send({ kind: 'done', output: await handle(input) })
     } catch (error) {
       // Errors lose their class and code between threads.
-      if (error instanceof AllotError) send({ kind: 'failed', code: error.code, message: error.message })
+      if (error instanceof AllotError)
+        send({ kind: 'failed', code: error.code, message: error.message, field: error.field })
       else send({ kind: 'failed', code: undefined, message: String(error) })
     }
   })
@@ -261,8 +273,8 @@ export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Pro
 const { PRIORITY_BELOW_NORMAL } = constants.priority
 
 /**
- * Lowers the priority of a process that works for one client, below the thread that answers requests. Processes that it
- * starts inherit the priority. Best effort: the system may refuse.
+ * Lowers the priority of a process that works for one client, below the thread that answers requests.
+ * Processes that it starts inherit the priority. Best effort: the system may refuse.
  */
 export const lowerPriorityOf = (pid: number): void => {
   try {

@@ -71,7 +71,8 @@ describe('Parsing bytes', () => {
   })
 
   it('says which unit is unknown, and which number is too large', () => {
-    const unknown = (unit: string) => `; "${unit}" is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB`
+    const unknown = (unit: string) =>
+      `; "${unit}" is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB, such as 10 GiB`
     const large = '; the largest number is 9007199254740991, one byte less than 8 PiB'
     for (const [text, fault] of [
       ...(['GB', 'gib', 'G', 'ГБ', 'ZiB'] as const).map((unit) => [`2 ${unit}`, unknown(unit)] as const),

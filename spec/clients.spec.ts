@@ -9,7 +9,9 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const isRefusal = (error: unknown) =>
   error instanceof AllotError && error.code === 'unavailable' && error.retryAfter !== undefined
 
-/** Acquires for clients, and keeps who holds a slot, who was refused and in which order the slots were given. */
+/**
+ * Acquires for clients, and keeps who holds a slot, who was refused and in which order the slots were given.
+ */
 const observed = (options: Omit<ClientBudgetOptions, 'message'>) => {
   const budget = new ClientBudget({ ...options, message: 'too busy' })
   const [held, given, refused]: [[string, () => void][], string[], string[]] = [[], [], []]

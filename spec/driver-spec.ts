@@ -31,7 +31,11 @@ const parts = [
 /**
  * The contract of a storage driver as a test suite for node:test. A driver runs all of it with one call:
  *
- *     driverSpec({ name: 'mine', durable: false, create: async () => ({ driver: mine(), dispose: async () => {} }) })
+ *     driverSpec({
+ *       name: 'mine',
+ *       durable: false,
+ *       create: async () => ({ driver: mine(), dispose: async () => {} }),
+ *     })
  */
 export const driverSpec = (candidate: Candidate): void => {
   describe(`the driver ${candidate.name}`, () => {

@@ -12,10 +12,16 @@ const driver = memory()
 class Store {}
 const SECRET = 'postgres://allot:secret@db/allot'
 
-const UNITS = 'is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB'
+const UNITS = 'is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB, such as 10 GiB'
 
 /** Options that are wrong, and the whole message. */
 const WRONG: readonly [options: unknown, message: string][] = [
+  ...['localhost:3000', 'localhost', 'https://git.example.org/', 'https://git.example.org/api/v1'].map(
+    (baseUrl): [unknown, string] => [
+      { driver, baseUrl },
+      'baseUrl: expected an address such as https://git.example.org, without a slash or /api/v1 at the end',
+    ],
+  ),
   [undefined, "expected an object with options, such as { data: './data' }, received undefined"],
   [SECRET, "expected an object with options, such as { data: './data' }, received a string"],
   [

@@ -11,9 +11,9 @@ import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts
 import { onPostgres } from './support/store.ts'
 
 /**
- * Runs every spec, or those whose path contains every argument; `a,b` matches either. Node 20's own `--test` takes a folder without
- * a test for success, so the tests are counted here: none is a failure. When all are run, each status that a route
- * declares must have been answered in one of them.
+ * Runs every spec, or those whose path contains every argument; `a,b` matches either. Node 20's own `--test`
+ * takes a folder without a test for success, so the tests are counted here: none is a failure. When all are
+ * run, each status that a route declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
 const files = specFiles(import.meta.dirname, words)
@@ -30,8 +30,8 @@ if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 let [passed, failed, skipped] = [0, 0, 0]
 // The last folders have the longest files: they begin first, so that no core is idle at the end.
 const groups = groupsOf(import.meta.dirname, files.reverse(), folder)
-// Against a process that hangs: on PostgreSQL, where more is tried, a group of files takes long on a busy machine.
-const timeout = (onPostgres ? 120 : 30) * 60_000
+// Against a test that hangs.
+const timeout = 40 * 60_000
 // One more than there are cores, since many specs wait for a while.
 const stream = run({ files: groups, concurrency: availableParallelism() + 1, timeout })
 stream.on('test:pass', ({ skip, details }) => {

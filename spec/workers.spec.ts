@@ -80,7 +80,10 @@ describe('A pool of worker threads', () => {
   })
   after(() => rm(folder, { recursive: true }))
 
-  /** Milliseconds that a task takes to import a module, and that it works before the import and again after it. */
+  /**
+   * Milliseconds that a task takes to import a module, and that it works before the import and again after
+   * it.
+   */
   interface Times {
     loadMs?: number
     workMs?: number

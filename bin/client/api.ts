@@ -25,9 +25,8 @@ export class NotFoundError extends Error {}
 const PAGE_SIZE = 50
 
 /**
- * The HTTP API of a running server or of an opened store. Most commands use nothing else. Those for which
- * the API has no route call the services of an opened store (`user link`, `import`, `migrate`, and `user add`, since a route cannot
- * create an administrator with a token in one step) or its driver (`shard`, `verify`).
+ * The HTTP API of a running server or of an opened store. A command calls the services or the driver of an
+ * opened store only for what no route does in one step, and for what it reads or writes as a stream.
  */
 export class ApiClient {
   readonly #connection: Connection
@@ -65,7 +64,10 @@ export class ApiClient {
     }
   }
 
-  /** Reads the bytes of a response as they arrive. @throws Error for a refused request, or when the response ends early */
+  /**
+   * Reads the bytes of a response as they arrive.
+   * @throws Error for a refused request, or when the response ends early
+   */
   async *stream(path: string): AsyncGenerator<Uint8Array> {
     const response = await this.#request('GET', path)
     try {
@@ -84,10 +86,8 @@ export class ApiClient {
         : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await sendRequest(base + path, { method, ...json })
     if (response.ok) return response
-    if (response.status === 404 && notFound !== undefined) {
-      await this.#requireAllot()
-      throw new NotFoundError(notFound)
-    }
+    if (response.status === 404) await this.#requireAllot()
+    if (response.status === 404 && notFound !== undefined) throw new NotFoundError(notFound)
     const message = messageIn(await response.text())
     if (server === undefined && message !== '') throw new Error(message)
     throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
@@ -98,7 +98,10 @@ export class ApiClient {
     const { base, headers, sendRequest, server } = this.#connection
     if (server === undefined) return
     const { ok, status } = await sendRequest(`${base}/version`, { headers })
-    if (!ok) throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${status}`)
+    if (!ok)
+      throw new Error(
+        `${server} is not the API of an Allot: ${server}/version answered ${status}; give the address without a path, or with that of the API, such as /api/v1`,
+      )
   }
 
   async #parseJson<T>(response: Response): Promise<T> {
@@ -136,14 +139,11 @@ export interface ApiFlags extends StoreFlags {
 export const USE_SERVER = 'name its server with --url and --token'
 
 /**
- * Calls `body` with the API of the running server that the options or the environment name; otherwise opens the store, and
- * calls its API in this process.
- * @param flags with `createStore` when a store that doesn't exist is created. Commands that only read must not leave one behind.
+ * Calls `body` with the API of the running server that the options or the environment name; otherwise opens
+ * the store, and calls its API in this process.
+ * @throws Error when there is no store: a command that fails must not leave an empty one behind
  */
-export const withApi = async (
-  { createStore = false, ...flags }: ApiFlags & { createStore?: boolean },
-  body: (api: ApiClient) => Promise<void>,
-): Promise<void> => {
+export const withApi = async (flags: ApiFlags, body: (api: ApiClient) => Promise<void>): Promise<void> => {
   const remote = remoteApi(flags)
   if (remote !== undefined) return body(remote)
   // Loaded only now: commands that talk to a server need nothing of it.
@@ -151,7 +151,7 @@ export const withApi = async (
     import('../config/store.ts'),
     import('../../lib/accounts/access.ts'),
   ])
-  if (!createStore) requireStore(flags)
+  requireStore(flags)
   const callStore = ({ allot, config }: Opened) => {
     const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
     return body(new ApiClient({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))
@@ -160,7 +160,8 @@ export const withApi = async (
 }
 
 /**
- * API of the server that `--url` or ALLOT_URL names; undefined when neither is given, or an option names a store.
+ * API of the server that `--url` or ALLOT_URL names; undefined when neither is given, or an option names a
+ * store.
  * @throws UsageError when options contradict each other, or the address or the token is missing or malformed
  */
 export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undefined => {
@@ -209,7 +210,10 @@ export const readToken = (option: string | undefined, variable: string, server: 
   return token
 }
 
-/** Why `fetch` failed. When every address of a name fails, the reasons are in an AggregateError without a message. */
+/**
+ * Why `fetch` failed. When every address of a name fails, the reasons are in an AggregateError without a
+ * message.
+ */
 export const fetchErrorReason = ({ cause, message }: Error): string => {
   if (!(cause instanceof Error)) return message
   const reason = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException
@@ -220,6 +224,7 @@ const UNKNOWN_AUTHORITY =
   'its certificate is of an authority that this machine does not know: name the file with that authority in NODE_EXTRA_CA_CERTS'
 
 const FETCH_FAULTS: Partial<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens on this port: start the server, or correct the port',
   ERR_SSL_WRONG_VERSION_NUMBER: 'this port does not speak https: write http:// in the address',
   UND_ERR_SOCKET: 'the server closed the connection: write https:// in the address if it speaks https',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,

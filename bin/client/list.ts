@@ -1,7 +1,7 @@
 import { jsonOf } from '../../lib/integers.ts'
 import {
   escapeControl,
-  type OnProgress,
+  type OnCount,
   type PrintFlags,
   print,
   printNote,
@@ -32,7 +32,7 @@ export const printList = <T>(
 ): Promise<void> =>
   withApi(flags, async (api) => {
     const printer = flags.json ? jsonPrinter<T>() : tablePrinter(columns, empty)
-    const printPages = async (onProgress?: OnProgress): Promise<string | undefined> => {
+    const printPages = async (onProgress?: OnCount): Promise<string | undefined> => {
       let done = 0
       for await (const { items, total } of api.pages<T>(path, notFound)) {
         printer.add(items)
@@ -53,7 +53,10 @@ export const printList = <T>(
     if (note !== undefined) printNote(note)
   })
 
-/** Prints a table of items that came in one piece. @param empty printed instead of a table without rows */
+/**
+ * Prints a table of items that came in one piece.
+ * @param empty printed instead of a table without rows
+ */
 export const printTable = <T>(items: readonly T[], columns: Columns<T>, empty: string): void => {
   const printer = tablePrinter(columns, empty)
   printer.add(items)
@@ -65,7 +68,10 @@ interface Printer<T> {
   end(): void
 }
 
-/** The first page decides the widths of the columns; a longer cell of a later page pushes its row to the right. */
+/**
+ * The first page decides the widths of the columns; a longer cell of a later page pushes its row to the
+ * right.
+ */
 const tablePrinter = <T>(columns: Columns<T>, empty: string): Printer<T> => {
   let widths: number[] | undefined
   const printRow = (row: readonly string[]) =>

@@ -6,7 +6,7 @@ import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { Opened, StoreFlags } from '../config/store.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
-import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
+import { apiOptions, examples, parseList, remoteOptions, serverOption, storeOptions } from './options.ts'
 
 /** Commands for accounts: users, access tokens and organizations. */
 
@@ -60,7 +60,9 @@ const addUser = async (name: string, flags: NewUserFlags): Promise<void> => {
   else if (added.token !== undefined) print(added.token)
 }
 
-/** The command that makes a token for a new user in the same place. The URL of a store can hold a password. */
+/**
+ * The command that makes a token for a new user in the same place. The URL of a store can hold a password.
+ */
 const tokenCommand = (user: string, { data, config, storage, url }: NewUserFlags): string => {
   const places = Object.entries({ data, config, storage: storage && '…', url })
   const given = places.flatMap(([option, value]) =>
@@ -75,34 +77,38 @@ const quoted = (word: string): string =>
 
 /** Of a store: on a running server, the page of the account makes links. */
 const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
-  const [{ requireStore, withStore }, { LINK_DAYS }, { OPERATOR }] = await Promise.all([
+  const [{ requireStore, withStore }, { LINK_DAYS }, { OPERATOR }, { passwordLinkPath }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/accounts/own-passwords.ts'),
     import('../../lib/accounts/access.ts'),
+    import('../../lib/web/parts/password-link.ts'),
   ])
-  requireStore(flags, 'name another folder with --data')
+  requireStore(flags, "name another folder with --data, or make the link on the server's page of the account")
   const printLink = async ({ allot: { hosting }, config }: Opened) => {
     const account = await hosting.accounts.byName(name)
-    if (account?.kind !== 'user') throw new Error(`there is no user named ${name}`)
+    const link = account?.kind === 'user' && (await hosting.passwordLinks.create(account.id, OPERATOR))
+    if (!link) throw new Error(`there is no user named ${name}`)
     const { baseUrl } = config.api
-    const link = await hosting.passwordLinks.create(account.id, OPERATOR)
     printNote(`the link for ${account.name} works once, within ${LINK_DAYS} days`)
     if (baseUrl === undefined)
       printNote('it is a path at the address of the server, since base_url is not configured')
-    print((baseUrl ?? '') + link)
+    print((baseUrl ?? '') + passwordLinkPath(link))
   }
   await withStore(flags, printLink, { alternative: "make the link on the server's page of the account" })
 }
 
 /** Not through the API, which cannot create an administrator in one step. */
 const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {
-  const [{ withStore }, { OPERATOR }] = await Promise.all([
+  const [{ withStore }, { OPERATOR }, { checkNewUser }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/accounts/access.ts'),
+    import('../../lib/accounts/accounts.ts'),
   ])
+  const { admin, email, password } = flags
+  const account = { name: user, admin, email, password }
+  // Before the store of the first user is created, which must not remain when the user is refused.
+  checkNewUser(account)
   const add = async ({ allot: { hosting } }: Opened) => {
-    const { admin, email, password } = flags
-    const account = { name: user, admin, email, password }
     const { id, name } = await hosting.accounts.createUser(account, { by: OPERATOR })
     const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all'], OPERATOR) : undefined
     return { name, token: token?.secret }
@@ -110,18 +116,20 @@ const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser>
   return withStore(flags, add, { alternative: 'name its server with --url, and a token in ALLOT_TOKEN' })
 }
 
-const addToServer = async (
-  api: ApiClient,
-  name: string,
-  { admin, email, password, token }: NewUserFlags,
-): Promise<AddedUser> => {
+const addToServer = async (api: ApiClient, name: string, flags: NewUserFlags): Promise<AddedUser> => {
+  const { admin, email, password, token } = flags
   const { login } = await api.send<User>('POST', '/admin/users', {
     body: { username: name, email, password },
   })
   const path = `users/${pathSegment(login)}`
-  if (admin) await api.send('PATCH', `/admin/${path}`, { body: { admin: true } })
+  const finish = <T>(missing: string, method: string, path: string, body: object): Promise<T> =>
+    api.send<T>(method, path, { body }).catch((cause: Error) => {
+      throw new Error(`the user ${login} was added, but ${missing}: ${cause.message}`, { cause })
+    })
+  if (admin) await finish('is not an administrator', 'PATCH', `/admin/${path}`, { admin: true })
+  const noToken = `has no token yet (to make one: ${tokenCommand(login, flags)})`
   const body = { name: 'cli', scopes: ['all'] }
-  const added = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, { body }) : undefined
+  const added = token ? await finish<AccessToken>(noToken, 'POST', `/${path}/tokens`, body) : undefined
   return { name: login, token: added?.sha1 }
 }
 
@@ -141,7 +149,7 @@ export const addTokenCommands = (program: Command): void => {
     .argument('<user>')
     .description('add a token, and print only the token on standard output')
     .option('--name <n>', 'name of the token (default: cli and the time)')
-    .option('--scopes <a,b>', 'what the token permits (default: all)')
+    .option('--scopes <a,b>', 'what the token permits (default: all)', parseList)
     .addHelpText('after', examples('T=$(allot token add ci --scopes read:user,write:repository)'))
     .action(addToken)
   apiOptions(token.command('list'))
@@ -149,7 +157,7 @@ export const addTokenCommands = (program: Command): void => {
     .description("list a user's tokens and their scopes, without the tokens themselves")
     .addHelpText('after', examples('allot token list ci'))
     .action(listTokens)
-  apiOptions(token.command('delete'))
+  remoteOptions(storeOptions(token.command('delete')))
     .argument('<user>')
     .argument('<token>', 'id or name of the token, as `allot token list` prints them')
     .description('revoke a token')
@@ -161,14 +169,14 @@ const addToken = (
   user: string,
   {
     name = `cli ${new Date().toISOString()}`,
-    scopes = 'all',
+    scopes = ['all'],
     json,
     ...flags
-  }: ListFlags & { name?: string; scopes?: string },
+  }: ListFlags & { name?: string; scopes?: string[] },
 ): Promise<void> => {
   const path = `/users/${pathSegment(user)}/tokens`
-  const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
-  return withApi({ ...flags, createStore: true }, async (api) => {
+  const body = { name, scopes }
+  return withApi(flags, async (api) => {
     const added = await api.send<AccessToken>('POST', path, {
       body,
       notFound: `there is no user named ${user}`,
@@ -214,7 +222,7 @@ export const addOrganizationCommands = (program: Command): void => {
     .requiredOption('--owner <user>', 'user who becomes its first owner')
     .addHelpText('after', examples('allot org add acme --owner alice'))
     .action(addOrganization)
-  apiOptions(organization.command('delete'))
+  remoteOptions(storeOptions(organization.command('delete')))
     .argument('<name>')
     .description('delete an organization')
     .option('--purge', 'also delete the repositories and packages that the organization owns')
@@ -237,7 +245,7 @@ const addOrganization = (
   { owner, json, ...flags }: ListFlags & { owner: string },
 ): Promise<void> => {
   const path = `/admin/users/${pathSegment(owner)}/orgs`
-  return withApi({ ...flags, createStore: true }, async (api) => {
+  return withApi(flags, async (api) => {
     const body = { username: name }
     const added = await api.send<Organization>('POST', path, {
       body,

@@ -1,7 +1,10 @@
 import { Argument, type Command, type Option } from 'commander'
 import { examples } from './options.ts'
 
-/** Values that an option or an argument takes: one of a list, a file, a folder, or text that cannot be completed. */
+/**
+ * Values that an option or an argument takes: one of a list, a file, a folder, or text that cannot be
+ * completed.
+ */
 type Value = readonly string[] | 'file' | 'folder' | 'text'
 
 /** A command, or an option with its dashes. */
@@ -81,8 +84,8 @@ const isOption = ({ path }: Context): boolean => path.includes(' --')
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''").replace(/\s+/g, ' ')}'`
 
 /**
- * Body of a loop over the words before the cursor, for bash and zsh. It finds the command (`at`, such as `allot quota`) and
- * an option that still needs its value (`flag`).
+ * Body of a loop over the words before the cursor, for bash and zsh. It finds the command (`at`, such as
+ * `allot quota`) and an option that still needs its value (`flag`).
  */
 const findContext = (contexts: readonly Context[]): string => {
   const patterns = (list: Context[]) => list.map(({ path }) => quote(path)).join('|')
@@ -94,8 +97,8 @@ const findContext = (contexts: readonly Context[]): string => {
 }
 
 /**
- * Splits the line at blanks itself: bash would also split `size:all` at the colon. Evaluates nothing that was typed, and
- * starts no process. Works in bash 3.2, which macOS has.
+ * Splits the line at blanks itself: bash would also split `size:all` at the colon. Evaluates nothing that was
+ * typed, and starts no process. Works in bash 3.2, which macOS has.
  */
 const bashScript = (contexts: readonly Context[]): string => `# bash completion of allot
 _allot() {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { StoreFlags, StoreLocation } from '../config/store.ts'
 import { type Finding, finding } from '../doctor/finding.ts'
-import { escapeControl, print, printJson } from '../terminal.ts'
+import { escapeLines, print, printJson } from '../terminal.ts'
 import { examples, serverOption, storeOptions } from './options.ts'
 
 export const addDoctorCommand = (program: Command): void => {
@@ -23,7 +23,7 @@ const diagnose = async ({ json = false, ...flags }: Flags): Promise<void> => {
   if (json) printJson(findings)
   else
     for (const { check, status, message } of findings)
-      print(`${status.padEnd(7)}  ${check.padEnd(13)}  ${message.split('\n').map(escapeControl).join('\n')}`)
+      print(`${status.padEnd(7)}  ${check.padEnd(13)}  ${escapeLines(message)}`)
   if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createReadStream, rmSync } from 'node:fs'
 import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -5,10 +6,10 @@ import type { LastLine } from '../../lib/exports/format.ts'
 import { type ApiClient, type ApiFlags, remoteApi, USE_SERVER } from '../client/api.ts'
 import type { Opened, StoreFlags } from '../config/store.ts'
 import { UsageError, writeFault } from '../errors.ts'
-import { type OnProgress, printNote, withProgressBar } from '../terminal.ts'
+import { type OnCount, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
-/** Commands that move everything out of a server or into it: export and import. */
+/** Commands that export a store, also that of a running server, and import into a store. */
 
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
@@ -31,10 +32,11 @@ const exportAll = async ({
   force = false,
   ...flags
 }: ApiFlags & { out?: string; owner: string[]; force?: boolean }): Promise<void> => {
-  const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out, force)
+  const file = out === '-' ? undefined : out
+  const output = file === undefined ? openStandardOutput() : await openFile(file, force)
   try {
     const remote = remoteApi(flags)
-    const exportTo = (onProgress: OnProgress) => {
+    const exportTo = (onProgress: OnCount) => {
       let done = 0
       const write = async (bytes: Uint8Array) => {
         await output.write(bytes)
@@ -43,9 +45,9 @@ const exportAll = async ({
       }
       return remote === undefined ? exportStore(flags, owner, write) : exportServer(remote, owner, write)
     }
-    const { records, leftOut = {} } = await withProgressBar('exporting', exportTo, '{value} bytes')
+    const { lines, leftOut = {} } = await withProgressBar('exporting', exportTo, '{value} bytes')
     await output.finish?.()
-    printNote(`exported ${records} lines${out === undefined ? '' : ` into ${out}`}`)
+    printNote(`exported ${lines} lines${file === undefined ? '' : ` into ${file}`}`)
     const others = Object.entries(leftOut).map(([kind, count]) => `${count} ${kind}`)
     if (others.length > 0) printNote(`left out, because the others are not exported: ${others.join(', ')}`)
   } catch (error) {
@@ -64,7 +66,7 @@ const exportStore = async (
   requireStore(flags)
   const exportTo = ({ allot }: Opened) =>
     owners.length === 0 ? allot.export(write) : allot.exportOwners(owners, write)
-  return withStore(flags, exportTo, { alternative: USE_SERVER })
+  return withStore(flags, exportTo, { alternative: USE_SERVER, owners: 'either' })
 }
 
 /** Checks the export while it arrives: a connection that breaks must not leave a file that looks complete. */
@@ -91,7 +93,10 @@ interface Output {
   abandon?(): Promise<void>
 }
 
-/** Removes a file when a signal ends this process. @returns keeps it from now on */
+/**
+ * Removes a file when a signal ends this process.
+ * @returns keeps it from now on
+ */
 const removeWhenStopped = (file: string, opening: Promise<unknown>): (() => void) => {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const keep = () => {
@@ -99,11 +104,8 @@ const removeWhenStopped = (file: string, opening: Promise<unknown>): (() => void
   }
   const stop = async (signal: NodeJS.Signals) => {
     keep()
-    // Another export may have the file that this one could not open.
-    await opening.then(
-      () => rmSync(file, { force: true }),
-      () => undefined,
-    )
+    await opening.catch(() => undefined)
+    rmSync(file, { force: true })
     // Without a listener, the signal ends the process.
     process.kill(process.pid, signal)
   }
@@ -112,7 +114,8 @@ const removeWhenStopped = (file: string, opening: Promise<unknown>): (() => void
 }
 
 /**
- * A file that only its owner may read. It has another name until it is complete.
+ * A file that only its owner may read. Until it is complete, it has a name that no other export has, so that
+ * each removes its own file only.
  * @throws Error when the file exists and may not be replaced: the export that it holds may be the only one
  */
 const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
@@ -121,8 +124,7 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
       throw new Error(`${file} exists: name another file, or give --force to replace it`)
   }
   await refuseExisting()
-  const unfinished = `${file}.unfinished`
-  await rm(unfinished, { force: true })
+  const unfinished = `${file}.${randomUUID()}.unfinished`
   const opening = open(unfinished, 'wx', 0o600)
   const keep = removeWhenStopped(unfinished, opening)
   const handle = await opening.catch((error: NodeJS.ErrnoException) => {
@@ -169,7 +171,10 @@ export const addImportCommand = (program: Command): void => {
     .action(importAll)
 }
 
-/** A file is checked completely before anything is written; standard input can only be checked while it arrives. */
+/**
+ * A file is checked completely before anything is written; standard input and other pipes can be read once,
+ * so they are checked while they arrive.
+ */
 const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
   const [{ describeStore, driverFor, foldersOf, storeLocation }, { importAllot }, { checkExport }] =
     await Promise.all([
@@ -183,25 +188,26 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
     await withProgressBar('checking', (onProgress) => checkExport(read(file, size, onProgress)), format)
   const location = storeLocation(flags)
   const target = { ...foldersOf(location), driver: await driverFor(location) }
-  const { records } = await withProgressBar(
+  const { lines } = await withProgressBar(
     'importing',
     (onProgress) => importAllot(target, read(file, size, onProgress)),
     format,
   )
-  printNote(`imported ${records} lines into ${await describeStore(location)}`)
+  printNote(`imported ${lines} lines into ${await describeStore(location)}`)
 }
 
-const sizeOf = async (file: string): Promise<number> => {
-  const { size } = await stat(file).catch((cause: unknown) => {
+/** @returns undefined for what can be read once only, such as a pipe; a folder is refused when it is read */
+const sizeOf = async (file: string): Promise<number | undefined> => {
+  const stats = await stat(file).catch((cause: unknown) => {
     throw unreadable(file, cause)
   })
-  return size
+  return stats.isFile() || stats.isDirectory() ? stats.size : undefined
 }
 
 async function* read(
   file: string,
   size: number | undefined,
-  onProgress: OnProgress,
+  onProgress: OnCount,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let done = 0
   const source = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })

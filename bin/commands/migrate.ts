@@ -2,25 +2,16 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError, withReason } from '../errors.ts'
 import type { CredentialsSink } from '../migrate/migration.ts'
-import type { Report } from '../migrate/report.ts'
+import type { Renames } from '../migrate/names/index.ts'
 import { print } from '../terminal.ts'
-import { addMigrateVerifyCommand } from './migrate-verify.ts'
 import { appendValue, examples, storeOptions, tokenOption } from './options.ts'
 
 export const addMigrateCommand = (program: Command): void => {
-  const migrate = storeOptions(program.command('migrate'))
+  const migrate = sourceOptions(program.command('migrate'), 'copy')
     .description('copy everything that Allot has a place for from a Gitea, a Forgejo or an Allot')
-    // Commander would also require it of the commands below.
-    .option('--from <url>', 'address of the server to copy from (required)')
-    .addOption(tokenOption('ALLOT_FROM_TOKEN'))
-    .option(
-      '--owner <name>',
-      'copy only this user, or this organization with its members; may be given several times',
-      appendValue,
-      [],
-    )
+    .option('--report <file>', 'write the whole report to this file, as JSON that only its owner may read')
     .option(
       '--rename <old=new>',
       'another name here, for a user, an organization, or with OWNER/OLD=OWNER/NEW a repository; may be given several times',
@@ -31,7 +22,6 @@ export const addMigrateCommand = (program: Command): void => {
       '--tokens <file>',
       'write a token and a link to set a password for each user who cannot sign in yet, as lines of JSON that only its owner may read',
     )
-    .option('--report <file>', 'write the whole report to this file, as JSON that only its owner may read')
     .option(
       '--keep',
       'leave what was copied before as it is when the source has changed; rights are withdrawn anyway',
@@ -45,64 +35,99 @@ export const addMigrateCommand = (program: Command): void => {
     )
     .action(migrateAll)
     .enablePositionalOptions()
-  addMigrateVerifyCommand(migrate)
+  sourceOptions(migrate.command('verify'), 'compare')
+    .description('compare what was migrated with its source, field by field; changes nothing on either side')
+    .option('--report <file>', 'write all differences to this file, as JSON that only its owner may read')
+    .addHelpText(
+      'after',
+      examples(
+        'ALLOT_FROM_TOKEN=… allot migrate verify --from https://git.example.org --data /var/lib/allot',
+      ),
+    )
+    .action(verifyAll)
 }
 
-interface Flags extends StoreFlags {
+/**
+ * Options of both commands.
+ * @param verb what the command does with an owner
+ */
+const sourceOptions = (command: Command, verb: 'copy' | 'compare'): Command =>
+  storeOptions(command)
+    // Where commander requires an option, the commands below require it, too.
+    .option('--from <url>', 'address of the source, a Gitea, a Forgejo or an Allot (required)')
+    .addOption(tokenOption('ALLOT_FROM_TOKEN'))
+    .option(
+      '--owner <name>',
+      `${verb} only this user, or this organization with its members; may be given several times`,
+      appendValue,
+      [],
+    )
+
+interface SourceFlags extends StoreFlags {
   from?: string
   token?: string
   owner: string[]
-  keep?: boolean
-  rename: string[]
-  tokens?: string
   report?: string
 }
 
-/** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
-const migrateAll = async ({
-  from,
-  token,
-  owner,
-  keep = false,
-  rename,
-  tokens,
-  report: file,
-  ...flags
-}: Flags): Promise<void> => {
+/**
+ * @returns a function that connects to the source, and reads which accounts it has
+ * @throws UsageError without an address or a token
+ */
+const sourceOf = ({ from, token, owner }: SourceFlags, renames?: Renames) => {
   if (from === undefined) throw new UsageError("required option '--from <url>' not specified")
+  const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
+  return async () => {
+    const [{ connectSource }, { select }] = await Promise.all([
+      import('../migrate/connect.ts'),
+      import('../migrate/index.ts'),
+    ])
+    const source = await connectSource(from, secret)
+    return { source, selected: await select(source, owner, renames) }
+  }
+}
+
+const printLines = (lines: readonly string[]): void => {
+  for (const line of lines) print(line)
+}
+
+interface MigrateFlags extends SourceFlags {
+  keep?: boolean
+  rename: string[]
+  tokens?: string
+}
+
+/**
+ * Opens the store itself: the API cannot set ids and dates, nor save a copy and its record in the migration
+ * log in one transaction.
+ */
+const migrateAll = async (flags: MigrateFlags): Promise<void> => {
+  const { keep = false, tokens, report: file } = flags
   if (file !== undefined && tokens !== undefined && resolve(file) === resolve(tokens))
     throw new UsageError('--report and --tokens name the same file: name two')
-  const [
-    { withStore },
-    { migrate, select },
-    { Report, withReportFile },
-    { connectSource },
-    { parseRenames },
-    { withCredentialsFile },
-  ] = await Promise.all([
-    import('../config/store.ts'),
-    import('../migrate/index.ts'),
-    import('../migrate/report.ts'),
-    import('../migrate/connect.ts'),
-    import('../migrate/names/renames.ts'),
-    import('../migrate/credentials.ts'),
-  ])
-  const renames = parseRenames(rename)
-  const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
+  const [{ withStore }, { migrate }, { Report, withReportFile }, { parseRenames }, { withCredentialsFile }] =
+    await Promise.all([
+      import('../config/store.ts'),
+      import('../migrate/index.ts'),
+      import('../migrate/report.ts'),
+      import('../migrate/names/renames.ts'),
+      import('../migrate/credentials.ts'),
+    ])
+  const renames = parseRenames(flags.rename)
+  const connect = sourceOf(flags, renames)
   const report = new Report()
   const copy = async (credentials: CredentialsSink | undefined) => {
-    const source = await connectSource(from, secret)
-    const selected = await select(source, owner, renames)
+    const { source, selected } = await connect()
     await withStore(flags, async ({ allot, description, repositories, config }) => {
       const git = repositories || undefined
       const { baseUrl } = config.api
       const { defaultGroups } = config.quota
       const options = { source, allot, report, git, keep, renames, credentials, baseUrl, defaultGroups }
       await migrate(options, selected).catch((error: Error) => {
-        printReport(report)
+        printLines(report.lines())
         if (report.lines().length === 0) throw error
         throw new Error(
-          `${error.message}: what was copied stays, and running the same command again continues from there`,
+          `${withReason(error)}: what was copied stays, and running the same command again continues from there`,
         )
       })
       print(`from ${source.base} into ${description}`)
@@ -112,10 +137,37 @@ const migrateAll = async ({
   await withCredentialsFile(tokens, (credentials) =>
     withReportFile(file, report, 'the migration', () => copy(credentials)),
   )
-  printReport(report)
+  printLines(report.lines())
   if (!report.isComplete()) process.exitCode = 1
 }
 
-const printReport = (report: Report): void => {
-  for (const line of report.lines()) print(line)
+/** Prints what differs, and exits with 1 when something does. */
+const verifyAll = async (flags: SourceFlags): Promise<void> => {
+  const [{ requireStore, withStore }, { OPERATOR }, verify, { Comparison }, { withReportFile }] =
+    await Promise.all([
+      import('../config/store.ts'),
+      import('../../lib/accounts/access.ts'),
+      import('../migrate/verify/index.ts'),
+      import('../migrate/verify/comparison.ts'),
+      import('../migrate/report.ts'),
+    ])
+  const connect = sourceOf(flags)
+  requireStore(flags, 'name another folder with --data')
+  const report = new Comparison()
+  await withReportFile(flags.report, report, 'the comparison', async () => {
+    const { source, selected } = await connect()
+    await withStore(
+      flags,
+      async ({ allot, config, repositories }) => {
+        const here = verify.apiHere(allot, config.api.basePath)
+        const git = repositories || undefined
+        await verify.verifyMigration({ source, here, allot, report, git }, selected).catch((error: Error) => {
+          throw new Error(`${withReason(error)}: the comparison is incomplete`)
+        })
+      },
+      { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
+    )
+  })
+  printLines(report.lines(flags.report))
+  if (!report.isSame()) process.exitCode = 1
 }

@@ -11,7 +11,10 @@ export const storeOptions = (command: Command): Command =>
     .option('--config <file>', 'TOML configuration file')
     .option('--storage <url>', `where records are stored: ${storageForms()} (default: in the data folder)`)
 
-/** Option of commands that also work with a running server: a LevelDB that a server has open cannot be opened again. */
+/**
+ * Option of commands that also work with a running server: a LevelDB that a server has open cannot be opened
+ * again.
+ */
 export const serverOption = (command: Command): Command =>
   command.option('--url <url>', 'address of a running server to use instead of the store (or ALLOT_URL)')
 

@@ -8,9 +8,20 @@ import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { PlanFile } from '../config/config.ts'
 import { UsageError } from '../errors.ts'
 import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal.ts'
-import { apiOptions, examples, parseLimitOption, parseList, parseSubjects } from './options.ts'
+import {
+  apiOptions,
+  examples,
+  parseLimitOption,
+  parseList,
+  parseSubjects,
+  remoteOptions,
+  storeOptions,
+} from './options.ts'
 
-/** Commands that change rules and groups. All but the deletions apply a quota plan, as `allot quota apply` does. */
+/**
+ * Commands that change rules and groups. All but the deletions apply a quota plan, as `allot quota apply`
+ * does.
+ */
 
 export const addRuleCommands = (quota: Command): void => {
   const rules = quota.command('rules').description('manage rules, each of which limits what it measures')
@@ -28,7 +39,7 @@ export const addRuleCommands = (quota: Command): void => {
     .option('--dry-run', DRY_RUN)
     .addHelpText('after', examples('allot quota rules set free-total --limit "2 GiB" --subjects size:all'))
     .action(setRule)
-  apiOptions(rules.command('delete'))
+  remoteOptions(storeOptions(rules.command('delete')))
     .argument('<name>')
     .description('delete a rule, and remove it from every group')
     .addHelpText('after', examples('allot quota rules delete free-total'))
@@ -50,7 +61,7 @@ export const addGroupCommands = (quota: Command): void => {
     .option('--dry-run', DRY_RUN)
     .addHelpText('after', examples('allot quota groups set free --rules free-total,few-artifacts'))
     .action((name: string, { rules, ...flags }: ChangeFlags & { rules: string[] }) =>
-      applyPlan(flags, () => ({ groups: [{ name, rules }] })),
+      sendPlan(flags, () => ({ groups: [{ name, rules }] })),
     )
   apiOptions(groups.command('assign'))
     .argument('<owner>', 'a user or an organization')
@@ -59,9 +70,9 @@ export const addGroupCommands = (quota: Command): void => {
     .option('--dry-run', DRY_RUN)
     .addHelpText('after', examples('allot quota groups assign acme free sponsors'))
     .action((owner: string, names: string[], flags: ChangeFlags) =>
-      applyPlan(flags, () => ({ assignments: { [owner]: names } })),
+      sendPlan(flags, () => ({ assignments: { [owner]: names } })),
     )
-  apiOptions(groups.command('delete'))
+  remoteOptions(storeOptions(groups.command('delete')))
     .argument('<name>')
     .description('delete a group, and remove it from every owner; its rules stay')
     .addHelpText('after', examples('allot quota groups delete free'))
@@ -86,7 +97,7 @@ const setRule = (
   { limit, subjects, ...flags }: ChangeFlags & { limit?: number; subjects?: Subject[] },
 ): Promise<void> => {
   const path = `/admin/quota/rules/${pathSegment(name)}`
-  return applyPlan(flags, async (api) => {
+  return sendPlan(flags, async (api) => {
     const before = await api.get<QuotaRuleInfo>(path, 'not found').catch((error: unknown) => {
       if (error instanceof NotFoundError) return undefined
       throw error
@@ -104,9 +115,20 @@ const setRule = (
 const deleteByName = (kind: 'rule' | 'group', name: string, flags: ApiFlags): Promise<void> => {
   const path = `/admin/quota/${kind}s/${pathSegment(name)}`
   return withApi(flags, async (api) => {
+    const emptied = kind === 'rule' ? await groupsWithOnly(name, api) : []
     await api.send('DELETE', path, { notFound: `there is no ${kind} named ${name}` })
     printNote(`deleted the ${kind} ${name}`)
+    for (const group of emptied) printNote(`the group ${group} has no rules now, and limits nothing`)
   })
+}
+
+/** Names of the groups that have no other rule. */
+const groupsWithOnly = async (rule: string, api: ApiClient): Promise<(string | undefined)[]> => {
+  const found: (string | undefined)[] = []
+  for await (const { items } of api.pages<QuotaGroupInfo>('/admin/quota/groups'))
+    for (const group of items)
+      if (group.rules.length > 0 && group.rules.every(({ name }) => name === rule)) found.push(group.name)
+  return found
 }
 
 export const addApplyCommand = (quota: Command): void => {
@@ -118,7 +140,7 @@ export const addApplyCommand = (quota: Command): void => {
     .action(async (file: string, flags: ChangeFlags) => {
       const { readPlan } = await import('../config/config.ts')
       const plan = readPlan(file)
-      return applyPlan(flags, () => plan)
+      return sendPlan(flags, () => plan)
     })
 }
 
@@ -133,11 +155,11 @@ interface ChangeFlags extends ApiFlags, PrintFlags {
  * Applies a quota plan, all or nothing, and prints the changes.
  * @param createPlan makes the plan, from what the API has where that matters
  */
-export const applyPlan = (
+const sendPlan = (
   { dryRun = false, json, ...flags }: ChangeFlags,
   createPlan: (api: ApiClient) => Partial<PlanFile> | Promise<Partial<PlanFile>>,
 ): Promise<void> =>
-  withApi({ ...flags, createStore: true }, async (api) => {
+  withApi(flags, async (api) => {
     const plan = await createPlan(api)
     const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, {
       body: plan,

@@ -4,6 +4,7 @@ import type { QuotaExplanationInfo, QuotaHistoryDay, QuotaInfo } from '../../lib
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { type Sum, subtract } from '../../lib/integers.ts'
 import { kindNames, type Usage, usedBy } from '../../lib/quota/subjects.ts'
+import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList, printTable } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
@@ -35,7 +36,11 @@ export const addUsageCommands = (quota: Command): void => {
   apiOptions(quota.command('history'))
     .argument('[owner]', OWNER)
     .description("list an owner's usage at the end of each day on which it changed, oldest first")
-    .option('--days <n>', 'how many days to look back, 1 to 400 (default: 400)', parseDays)
+    .option(
+      '--days <n>',
+      `how many days to look back, 1 to ${HISTORY_DAYS} (default: ${HISTORY_DAYS})`,
+      parseDays,
+    )
     .addHelpText('after', examples('allot quota history alice', 'allot quota history alice --days 30'))
     .action(listHistory)
   apiOptions(quota.command('over'))
@@ -65,7 +70,7 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
     const used = usedBy('size:all', usage)
     const name = escapeControl(await ownerName(api, owner))
     const unlimited = explanation.limit === null ? ', and nothing limits it' : ''
-    const lines = [`${name} uses ${formatSizeFixed(used)}${unlimited}`, `  ${formatBytes(used)}`]
+    const lines = [`${name} uses ${formatSizeFixed(used)}${unlimited}`, ...exactBytes(used)]
     lines.push(...bindingRule(explanation), '', ...categoryChart(usage), ...groupCharts(explanation))
     print(lines.join('\n'))
   })
@@ -85,7 +90,10 @@ const explainUsage = (
   })
 }
 
-/** Path of the usage of an owner; without a name, of the user of the token, which an opened store does not have. */
+/**
+ * Path of the usage of an owner; without a name, of the user of the token, which an opened store does not
+ * have.
+ */
 const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
   if (owner !== undefined) return `/admin/users/${pathSegment(owner)}/quota`
   if (remoteApi(flags) === undefined)
@@ -109,8 +117,11 @@ const headline = (name: string, { subject, over, used, limit, left }: QuotaExpla
   const uses = `${escapeControl(name)} uses ${formatSizeFixed(used)}`
   const what = subject === 'size:all' ? '' : ` for ${subject}`
   const against = limit === null ? `${what}, and nothing limits it` : ` of ${formatSizeFixed(limit)}${what}`
-  return [uses + against + remainder(over, left), `  ${formatBytes(used)}`]
+  return [uses + against + remainder(over, left), ...exactBytes(used)]
 }
+
+/** A line with the exact number, when `formatSizeFixed` rounds it. */
+const exactBytes = (used: Sum): string[] => (used < 1024 ? [] : [`  ${formatBytes(used)}`])
 
 const remainder = (over: boolean, left: Sum | null): string => {
   if (left === null) return over ? ': over quota' : ''

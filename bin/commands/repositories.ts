@@ -71,8 +71,8 @@ const listRepositories = (
 }
 
 /**
- * Lists the repositories of one owner, or only the first page of those of all: every page of that list reads the usage of all
- * repositories.
+ * Lists the repositories of one owner, or only the first page of those of all: every page of that list reads
+ * the usage of all repositories.
  */
 const listLargest = (owner: string | undefined, flags: ListFlags): Promise<void> => {
   const list = { columns: LARGEST, empty: NO_REPOSITORIES }

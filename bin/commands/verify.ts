@@ -31,8 +31,8 @@ const OPEN_FILES = 64
 const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): Promise<void> => {
   if (force && !repair)
     throw new UsageError('--force is for --repair: a check of PostgreSQL runs beside other processes anyway')
-  // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
-  // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
+  // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several
+  // times as much. (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')
   const [{ driverFor, foldersOf, chosenDriver, requireStore, storeLocation }, { FileStorage }] =
     await Promise.all([import('../config/store.ts'), import('../../lib/files/index.ts')])

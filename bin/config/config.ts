@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import * as v from 'valibot'
 import type { PostgresOptions } from '../../drivers/postgres/index.ts'
 import { recordOf } from '../../lib/http/validate.ts'
-import { described, describeOptionIssue, enabled, named, Size } from '../../lib/options/checks.ts'
+import { described, describeOptionIssue, enabled, nonEmptyText, Size } from '../../lib/options/checks.ts'
 import { Options } from '../../lib/options/index.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
@@ -45,14 +45,14 @@ const Port = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))
 
 /** Options of the standalone server only. */
 export const ServerOptions = v.strictObject({
-  host: described(v.optional(named(ADDRESS), '127.0.0.1'), 'Address to listen on.'),
+  host: described(v.optional(nonEmptyText(ADDRESS), '127.0.0.1'), 'Address to listen on.'),
   port: described(v.optional(Port, 3000), 'Port to listen on; 0 picks a free port.'),
   tlsCertificate: described(
-    v.optional(named('a file')),
+    v.optional(nonEmptyText('a file')),
     'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
   ),
   tlsKey: described(
-    v.optional(named('a file')),
+    v.optional(nonEmptyText('a file')),
     'PEM file with the private key of `tls_certificate`, without a passphrase.',
   ),
   redirectPort: described(
@@ -65,7 +65,7 @@ export const ServerOptions = v.strictObject({
   ),
   data,
   storage: described(
-    v.optional(named(storageForms('`'))),
+    v.optional(nonEmptyText(storageForms('`'))),
     `Where records are stored: ${storageForms('`')}; in the data folder when absent.`,
   ),
   pages: enabled('Whether the web pages are served, at `/`.'),
@@ -87,7 +87,7 @@ type CodeOnly = 'plain' | 'exclusive' | 'tls'
 
 /** Options of the PostgreSQL driver. The compiler asks for each that is not {@link CodeOnly}. */
 export const StorageOptions = v.strictObject({
-  schema: described(v.optional(named('the name of a schema')), 'Schema of the tables.'),
+  schema: described(v.optional(nonEmptyText('the name of a schema')), 'Schema of the tables.'),
   readers: described(positive, 'Connections for reads.'),
   writers: described(positive, 'Connections for writes.'),
   connectTimeout: described(positive, 'Milliseconds to wait for a connection.'),
@@ -107,8 +107,8 @@ export const StorageOptions = v.strictObject({
 } satisfies Record<Exclude<keyof PostgresOptions, CodeOnly>, v.GenericSchema>)
 
 /**
- * The configuration file. Options of `createAllot` without a section of their own are in `[api]`, except `data`, which is in
- * `[server]`; keys are in snake_case.
+ * The configuration file. Options of `createAllot` without a section of their own are in `[api]`, except
+ * `data`, which is in `[server]`; keys are in snake_case.
  */
 export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
@@ -144,6 +144,7 @@ const readToml = (file: string): unknown => {
 
 /** Loads the parser: most servers start without a file. */
 const parseToml = (text: string): unknown => {
+  if (text.trimStart().startsWith('{')) throw new Error('it must be TOML, and begins like JSON')
   const { parse } = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml')
   return parse(text)
 }
@@ -162,32 +163,50 @@ const checkFile = <S extends v.GenericSchema>(
   throw new Error(`${file}:${lines.join('')}`)
 }
 
-/** Only snake_case is accepted. A key with capitals gets a trailing space, so that the schema reports it as unknown. */
+/**
+ * The content of a file with its keys in camelCase, as the schema has them. Only snake_case is accepted: a
+ * capital of the file gets an underscore before it, so that the schema does not know the key.
+ */
 const toCamelCase = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(toCamelCase)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
-      /[A-Z]/.test(key) ? `${key} ` : key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      key.replace(/_([a-z])|[A-Z]/g, (found, letter?: string) => letter?.toUpperCase() ?? `_${found}`),
       toCamelCase(member),
     ]),
   )
 }
 
-/** Writes the path of an option as it is in the file. */
-const toSnakeCase = (path: string): string =>
-  path.endsWith(' ') ? path.trimEnd() : path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+/** Writes the path of an option as it is in the file: the reverse of `toCamelCase`. */
+export const toSnakeCase = (path: string): string =>
+  path.replace(/(_?)([A-Z])/g, (_, underscore: string, letter: string) =>
+    underscore === '' ? `_${letter.toLowerCase()}` : letter,
+  )
 
 const names = v.array(v.string())
+
+const PlannedRule = v.pipe(
+  v.strictObject({ name: v.string(), limit: Size, subjects: v.optional(v.array(Subject), []) }),
+  v.forward(
+    v.check(
+      ({ subjects }) => subjects.length > 0,
+      'expected at least one subject, such as ["size:all"]: a rule limits only its subjects',
+    ),
+    ['subjects'],
+  ),
+)
+const PlannedGroup = v.strictObject({ name: v.string(), rules: v.optional(names, []) })
+
+/** @param name of the list, whose elements are tables */
+const tables = <S extends v.GenericSchema>(name: string, element: S) =>
+  v.optional(v.array(element, `expected a list: begin each of its elements with [[${name}]]`), [])
 
 /** The file that `allot quota apply` reads: all rules, groups and assignments that should exist. */
 const PlanFile = v.strictObject({
   prune: v.optional(v.boolean(), false),
-  rules: v.optional(
-    v.array(v.strictObject({ name: v.string(), limit: Size, subjects: v.optional(v.array(Subject), []) })),
-    [],
-  ),
-  groups: v.optional(v.array(v.strictObject({ name: v.string(), rules: v.optional(names, []) })), []),
+  rules: tables('rules', PlannedRule),
+  groups: tables('groups', PlannedGroup),
   assignments: v.optional(recordOf(names), {}),
 })
 export type PlanFile = v.InferOutput<typeof PlanFile>

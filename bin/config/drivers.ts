@@ -3,8 +3,8 @@ import type { PostgresOptions } from '../../drivers/postgres/settings.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /**
- * A driver that `--storage` can name. Its modules are imported when it is used, since the help of every command lists all
- * drivers.
+ * A driver that `--storage` can name. Its modules are imported when it is used, since the help of every
+ * command lists all drivers.
  */
 export interface NamedDriver {
   readonly name: 'level' | 'postgres' | 'memory'
@@ -20,7 +20,10 @@ export interface NamedDriver {
   describe(url: string, options: DriverOptions): Promise<string>
   /** Folder of the records, when they are in one. */
   folder?(url: string): string
-  /** Makes the damaged files of the folder readable again. @returns those that it has set aside */
+  /**
+   * Makes the damaged files of the folder readable again.
+   * @returns those that it has set aside
+   */
   repair?(url: string): Promise<string[]>
 }
 
@@ -73,7 +76,10 @@ const DRIVERS: readonly NamedDriver[] = [
 export const findDriver = (url: string): NamedDriver | undefined =>
   DRIVERS.find(({ pattern }) => pattern.test(url))
 
-/** The forms of `--storage`, as in `a, b or c`. @param quote character around each */
+/**
+ * The forms of `--storage`, as in `a, b or c`.
+ * @param quote character around each
+ */
 export const storageForms = (quote = ''): string => listForms(DRIVERS, quote)
 
 /** The forms of those that several processes can use. */

@@ -3,10 +3,11 @@ import { mkdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
+import type { ExpectedOwners } from '../../lib/engine.ts'
 import type { HostDependencies } from '../../lib/options/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
-import { type Config, readConfig } from './config.ts'
+import { type Config, readConfig, toSnakeCase } from './config.ts'
 import { type DriverOptions, findDriver, type NamedDriver, storageForms } from './drivers.ts'
 
 /** Options of every command that opens the store. They take precedence over the configuration file. */
@@ -20,7 +21,10 @@ export interface StoreLocation {
   config: Config
   /** The data folder. */
   data: string
-  /** Value of `--storage`; undefined for a LevelDB in the data folder. Messages use `describeStore`: a URL can hold a password. */
+  /**
+   * Value of `--storage`; undefined for a LevelDB in the data folder. Messages use `describeStore`: a URL can
+   * hold a password.
+   */
   storage: string | undefined
 }
 
@@ -40,12 +44,22 @@ export interface ChosenDriver extends NamedDriver {
   readonly url: string
 }
 
-/** @throws UsageError when `--storage` names no driver; the message shows only its scheme, since the rest can hold a password */
+/**
+ * @throws UsageError when `--storage` names no driver; the message shows only its scheme, since the rest can
+ * hold a password
+ * @throws Error when the configuration has options of PostgreSQL and the driver is another one
+ */
 export const chosenDriver = (location: StoreLocation): ChosenDriver => {
   const url = urlOf(location)
   const driver = findDriver(url)
-  if (driver !== undefined) return { ...driver, url }
-  throw new UsageError(`--storage ${url.replace(/:.+/s, ':…')}: expected ${storageForms()}`)
+  if (driver === undefined)
+    throw new UsageError(`--storage ${url.replace(/:.+/s, ':…')}: expected ${storageForms()}`)
+  const [option] = Object.keys(location.config.storage)
+  if (option !== undefined && driver.name !== 'postgres')
+    throw new Error(
+      `[storage] ${toSnakeCase(option)}: the section is for PostgreSQL, and the records are in ${driver.title}: remove it, or name a database with storage = "postgres://…" under [server]`,
+    )
+  return { ...driver, url }
 }
 
 /** Folder of the records; undefined when they are stored elsewhere. */
@@ -85,7 +99,7 @@ export const describeStore = async (location: StoreLocation): Promise<string> =>
   return describe(url, { postgres: location.config.storage })
 }
 
-/** @throws UsageError when `--storage` names no driver */
+/** @throws UsageError or Error, as {@link chosenDriver} */
 export const driverFor = async (
   location: StoreLocation,
   options: DriverOptions = {},
@@ -98,10 +112,11 @@ export const driverFor = async (
 export const foldersOf = ({ config, data }: StoreLocation) => foldersIn({ ...config, data })
 
 /**
- * Creates the data folder, and the folders that are configured outside of it, for the user of the process alone. Folders that
- * exist keep their mode. A folder that cannot be created is reported by the part that needs it.
+ * Creates the data folder, and the folders that are configured outside of it, for the user of the process
+ * alone. Folders that exist keep their mode. A folder that cannot be created is reported by the part that
+ * needs it.
  */
-export const createFolders = async (location: StoreLocation): Promise<void> => {
+const createFolders = async (location: StoreLocation): Promise<void> => {
   const { repositories, files } = foldersOf(location)
   for (const folder of [location.data, ...outside(location.data, repositories, files)])
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
@@ -128,21 +143,28 @@ export interface Opened {
 interface OpenOptions extends Pick<HostDependencies, 'log' | 'authenticate'> {
   /** Wraps the driver, such as to measure it. */
   wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
-  /** Whether this process serves; a command needs neither SSH nor background work, which servers on the same store do. */
+  /**
+   * Whether this process serves; a command needs neither SSH nor background work, which servers on the same
+   * store do.
+   */
   isServer?: boolean
+  /** `either` for a command that also works with a store of `createQuota`. */
+  owners?: ExpectedOwners
 }
 
 /** Opens an Allot on a store. The caller closes it. */
 export const openAllotAt = async (
   location: StoreLocation,
-  { wrapDriver, isServer = false, ...options }: OpenOptions = {},
+  { wrapDriver, isServer = false, owners = 'accounts', ...options }: OpenOptions = {},
 ): Promise<Opened> => {
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
+  if (isServer) await createFolders(location)
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
-  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...options }, { isServer })
+  const given = { ...api, ...sections, ...folders, data, driver, ...options }
+  const allot = await openAllot(given, { isServer, owners })
   return {
     allot,
     config,

@@ -70,8 +70,9 @@ export const checkFolder = async ({ check, folder, option }: CheckedFolder): Pro
   }
 }
 
-const isOpenToOthers = async (folder: string): Promise<boolean> =>
-  process.platform !== 'win32' && ((await stat(folder)).mode & 0o077) !== 0
+/** Whether other users can open a folder or a file. */
+export const isOpenToOthers = async (path: string): Promise<boolean> =>
+  process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0
 
 const accessFault = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException

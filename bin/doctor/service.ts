@@ -7,6 +7,7 @@ import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import type { Config } from '../config/config.ts'
 import { chosenDriver, driverFor, recordsFolder, type StoreLocation, storeExists } from '../config/store.ts'
+import { inUrl } from '../server/listeners.ts'
 import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
 import { checkDatabase } from './database.ts'
 import { type Finding, finding } from './finding.ts'
@@ -28,7 +29,9 @@ export const checkStore = async (location: StoreLocation): Promise<Finding[]> =>
     return [finding('store', 'ok', `${folder ?? title} can be opened`)]
   } catch (error) {
     const isHeld = error instanceof StorageError && error.reason === 'locked'
-    return [finding('store', isHeld ? 'ok' : 'failed', (error as Error).message)]
+    const { message } = error as Error
+    if (!isHeld) return [finding('store', 'failed', message)]
+    return [finding('store', 'ok', message.replace(/: stop that process first$/, ''))]
   }
 }
 
@@ -114,8 +117,7 @@ const HEALTH_TIMEOUT_MS = 5000
 /** Asks the health check of the server that runs with this configuration. */
 export const checkServer = async ({ server }: Config, url?: string): Promise<Finding> => {
   const scheme = server.tlsCertificate === undefined ? 'http' : 'https'
-  const host = server.host.includes(':') ? `[${server.host}]` : server.host
-  const origin = url === undefined ? `${scheme}://${host}:${server.port}` : new URL(url).origin
+  const origin = url === undefined ? `${scheme}://${inUrl(server.host)}:${server.port}` : new URL(url).origin
   try {
     const status = await statusOf(`${origin}/-/readyz`, url === undefined)
     if (status === 200) return finding('server', 'ok', `${origin} answers`)

@@ -1,8 +1,8 @@
-import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostKeyFolder, loadSsh2, readHostKey } from '../../lib/ssh/index.ts'
 import type { Config } from '../config/config.ts'
 import { type Finding, finding } from './finding.ts'
+import { isOpenToOthers } from './machine.ts'
 
 /** @param repositories folder of the git data; undefined when the host of the library stores it */
 export const checkSsh = async (config: Config, repositories: string | undefined): Promise<Finding[]> => {
@@ -24,8 +24,7 @@ const checkHostKey = async ({ ssh: { hostKey } }: Config, repositories: string):
     return finding(check, 'ok', `the first start makes keys in ${hostKeyFolder(repositories)}: back them up`)
   try {
     await readHostKey(await loadSsh2(), hostKey)
-    const isOpen = process.platform !== 'win32' && ((await stat(hostKey)).mode & 0o077) !== 0
-    return isOpen
+    return (await isOpenToOthers(hostKey))
       ? finding(check, 'warning', `other users can read ${hostKey}: run chmod 600 ${hostKey}`)
       : finding(check, 'ok', hostKey)
   } catch (error) {

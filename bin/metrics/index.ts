@@ -1,41 +1,43 @@
 import cluster from 'node:cluster'
-import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from 'prom-client'
+import { setTimeout } from 'node:timers/promises'
+import { Counter, collectDefaultMetrics, Gauge, register } from 'prom-client'
 import type { OpenAllot } from '../../lib/allot.ts'
-import { routes, streamRoutesFor } from '../../lib/api/index.ts'
-import { nameOfCache } from '../../lib/caches.ts'
+import { REASON_IN_LOG } from '../../lib/disk.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { checkAccess } from '../../lib/http/access.ts'
-import { type Routed, Router } from '../../lib/http/router.ts'
-import { streamRouter } from '../../lib/http/stream-endpoints.ts'
-import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { type Log, logError } from '../../lib/http/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
-import { isSitePage } from '../../lib/web/index.ts'
 import type { Config } from '../config/config.ts'
 import { sendText } from '../send-text.ts'
+import { measureRequests } from './request-metrics.ts'
+import { measureCaches } from './store-metrics.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
 export { measureSsh } from './ssh-metrics.ts'
+export { measureDriver } from './store-metrics.ts'
 export { aggregateWorkers } from './worker-metrics.ts'
 
 /**
- * Metrics of a server, for Prometheus: they are in the registry of the process. Each of several workers answers with the
- * sums over all of them.
- *
+ * Metrics of a server, for Prometheus: they are in the registry of the process. Each of several workers
+ * answers with the sums over all of them.
+ */
+
+/**
  * Wraps a listener, to measure its requests and to add `/-/metrics`.
  * @param options.readers who may read the metrics, as the option `metrics` describes
  */
 export const measureListener = (
   allot: OpenAllot,
   listener: RequestListener,
-  { readers, basePath }: { readers: Config['server']['metrics']; basePath: string },
+  { readers, basePath, log }: { readers: Config['server']['metrics']; basePath: string; log: Log },
 ): RequestListener => {
   const readMetrics = cluster.isWorker ? workerMetrics() : () => register.metrics()
   collectDefaultMetrics()
   measureCaches()
   measureQuota(allot)
-  measureAccounts(allot)
+  measureAccounts(allot, log)
   return measureRequests(basePath, (req, res) => {
     if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
     authorize(allot, readers, req)
@@ -43,6 +45,7 @@ export const measureListener = (
       .then((text) => sendText(req, res, 200, text, { 'Content-Type': register.contentType }))
       .catch((error: unknown) => {
         const { status, message } = describeError(error)
+        if (status === 503) logError(log, 'the metrics could not be read')(error)
         const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
         sendText(req, res, status, `${message}\n`, challenge)
       })
@@ -57,9 +60,9 @@ const STATUSES: Partial<Record<string, number>> = {
 
 const describeError = (error: unknown): { status: number; message: string } => {
   const status = error instanceof AllotError ? STATUSES[error.code] : undefined
-  return status === undefined
-    ? { status: 503, message: 'the store does not answer' }
-    : { status, message: (error as AllotError).message }
+  if (status !== undefined) return { status, message: (error as AllotError).message }
+  if (error instanceof StorageError) return { status: 503, message: 'the store does not answer' }
+  return { status: 503, message: `the server could not read the metrics${REASON_IN_LOG}` }
 }
 
 const ADMINISTRATION = { auth: 'admin', scope: 'read:admin' } as const
@@ -86,7 +89,7 @@ const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
 const measureQuota = (allot: OpenAllot): void => {
   const quotaEvents = new Counter({
     name: 'allot_quota_events_total',
-    help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
+    help: "Times that an owner's usage reached a rule's limit or came near to it (up), or fell below (down).",
     labelNames: ['at', 'direction'],
   })
   allot.on('quota', ({ share, reached }) =>
@@ -94,15 +97,32 @@ const measureQuota = (allot: OpenAllot): void => {
   )
 }
 
-const measureAccounts = ({ hosting }: OpenAllot): void => {
+/** Less than the time in which a worker must answer. */
+const COUNT_TIMEOUT_MS = 1000
+
+/** While the store fails or hangs, the gauge has no samples: the other metrics must still be read. */
+const measureAccounts = ({ hosting }: OpenAllot, log: Log): void => {
+  const onError = logError(log, 'the accounts could not be counted for the metrics')
+  let isFailing = false
+  const count = async () => ({
+    user: await hosting.accounts.count('user'),
+    organization: await hosting.accounts.count('organization'),
+  })
   new Gauge({
     name: 'allot_accounts',
     help: 'Users and organizations.',
     aggregator: 'max',
     labelNames: ['kind'],
     async collect() {
-      for (const kind of ['user', 'organization'] as const)
-        this.set({ kind }, await hosting.accounts.count(kind))
+      this.reset()
+      try {
+        const counts = await Promise.race([count(), setTimeout(COUNT_TIMEOUT_MS, {}, { ref: false })])
+        for (const [kind, number] of Object.entries(counts)) this.set({ kind }, number)
+        isFailing = false
+      } catch (error) {
+        if (!isFailing) onError(error)
+        isFailing = true
+      }
     },
   })
   new Gauge({
@@ -111,145 +131,4 @@ const measureAccounts = ({ hosting }: OpenAllot): void => {
     aggregator: 'max',
     labelNames: ['version'],
   }).set({ version: VERSION }, 1)
-}
-
-/** Buckets of the histogram of requests, in seconds. */
-const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
-
-/** Other methods are counted as `other`: clients can invent methods, and must not invent labels. */
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** Wraps a listener, to measure the time until its response is sent or the connection is closed. */
-const measureRequests = (basePath: string, listener: RequestListener): RequestListener => {
-  const durations = new Histogram({
-    name: 'allot_http_request_duration_seconds',
-    help: 'Seconds until a response is sent, by route; the count is the number of requests.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: REQUEST_BUCKETS,
-  })
-  const inFlight = new Gauge({
-    name: 'allot_http_requests_in_flight',
-    help: 'Requests whose response is not sent yet.',
-  })
-  const routeOf = routeNamer(basePath)
-  return (req, res) => {
-    const stopTimer = durations.startTimer()
-    inFlight.inc()
-    // Read now: the router of a host may change them.
-    const { method = 'GET', url = '/' } = req
-    res.once('close', () => {
-      inFlight.dec()
-      // The client may close the connection before the response has begun.
-      const status = res.headersSent ? String(res.statusCode) : 'none'
-      stopTimer({ method: METHODS.includes(method) ? method : 'other', route: routeOf(method, url), status })
-    })
-    listener(req, res)
-  }
-}
-
-/** Paths of pages that do not begin with a name. All pages have the label `pages`: they are loaded when the first is requested. */
-const PAGES =
-  /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|settings|sign-in|sign-out|storage)(?:\/|$)|$)/
-const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
-
-const streamRoutes = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })
-
-/** @returns the declared path of the route that answers a request; `none` when no route does */
-const routeNamer = (basePath: string): ((method: string, url: string) => string) => {
-  const json = new Router(routes)
-  const streams = streamRouter<Routed>(streamRoutes)
-  return (method, url) => {
-    const path = url.split('?', 1)[0]!
-    if (PAGES.test(path)) return 'pages'
-    if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
-    if (path.startsWith(`${basePath}/`))
-      return json.match(method, path.slice(basePath.length))?.route.path ?? 'none'
-    // The page of a package is a stream, too, for servers without pages.
-    return isSitePage(path) ? 'pages' : (streams.match(method, path)?.route.path ?? 'none')
-  }
-}
-
-type Operation = 'read' | 'write'
-
-/** Buckets of the histogram of transactions, in seconds. A warm LevelDB needs 20 µs. */
-const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
-
-/** Wraps a driver, to measure its transactions. */
-export const measureDriver = (driver: StorageDriver): StorageDriver => {
-  const durations = new Histogram({
-    name: 'allot_store_operation_duration_seconds',
-    help: 'Seconds that transactions of the store take.',
-    labelNames: ['operation'],
-    buckets: TRANSACTION_BUCKETS,
-  })
-  const failures = new Counter({
-    name: 'allot_store_failures_total',
-    help: 'Transactions that failed in the store itself, by reason.',
-    labelNames: ['operation', 'reason'],
-  })
-  const inFlight = new Gauge({
-    name: 'allot_store_operations_in_flight',
-    help: 'Transactions in progress.',
-    labelNames: ['operation'],
-  })
-  const measure = async <T>(operation: Operation, run: () => Promise<T>): Promise<T> => {
-    const stopTimer = durations.startTimer({ operation })
-    inFlight.inc({ operation })
-    try {
-      return await run()
-    } catch (error) {
-      if (error instanceof StorageError) failures.inc({ operation, reason: error.reason })
-      throw error
-    } finally {
-      inFlight.dec({ operation })
-      stopTimer()
-    }
-  }
-  return {
-    name: driver.name,
-    shared: driver.shared,
-    folder: driver.folder,
-    open: () => driver.open(),
-    read: (body, options) => measure('read', () => driver.read(body, options)),
-    write: (body) => measure('write', () => driver.write(body)),
-    close: () => driver.close(),
-  }
-}
-
-/** The messages of lru-cache on its diagnostics channel. It publishes only while there are subscribers. */
-interface CacheEvent {
-  op?: string
-  get?: 'hit' | 'miss' | 'fetching'
-  cache?: { size: number }
-}
-
-const measureCaches = (): void => {
-  const lookups = new Counter({
-    name: 'allot_cache_requests_total',
-    help: 'Lookups in the named caches, by outcome.',
-    labelNames: ['cache', 'outcome'],
-  })
-  const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()
-  const countersOf = (name: string) => {
-    const counters = { name, hit: lookups.labels(name, 'hit'), miss: lookups.labels(name, 'miss') }
-    counters.hit.inc(0)
-    counters.miss.inc(0)
-    return counters
-  }
-  new Gauge({
-    name: 'allot_cache_entries',
-    help: 'Entries in the caches.',
-    labelNames: ['cache'],
-    collect() {
-      for (const [{ size }, { name }] of caches) this.set({ cache: name }, size)
-    },
-  })
-  subscribe('lru-cache:metrics', (message) => {
-    const { op, get, cache } = message as CacheEvent
-    const name = op === 'get' && cache !== undefined ? nameOfCache(cache) : undefined
-    if (cache === undefined || name === undefined) return
-    const counters = caches.get(cache) ?? countersOf(name)
-    caches.set(cache, counters)
-    counters[get === 'hit' ? 'hit' : 'miss'].inc()
-  })
 }

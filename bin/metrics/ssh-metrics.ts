@@ -4,7 +4,10 @@ import type { SshCommand, SshServer } from '../../lib/ssh/index.ts'
 /** Buckets of the histogram of commands, in seconds. */
 const COMMAND_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600]
 
-/** Measures git over SSH. @returns a function to call after each command */
+/**
+ * Measures git over SSH.
+ * @returns a function to call after each command
+ */
 export const measureSsh = (server: SshServer): ((command: SshCommand) => void) => {
   const durations = new Histogram({
     name: 'allot_ssh_command_duration_seconds',

@@ -2,9 +2,10 @@ import cluster, { type Worker } from 'node:cluster'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, register } from 'prom-client'
 
 /**
- * Metrics of several workers. A request for metrics reaches any one worker, which asks the supervisor for the sums; the
- * supervisor asks all workers for their values. Both use the same pair of messages.
+ * Metrics of several workers. A request for metrics reaches any one worker, which asks the supervisor for the
+ * sums; the supervisor asks all workers for their values. Both use the same pair of messages.
  */
+
 interface Message {
   metrics: 'request' | 'response'
   /** Numbers the requests of one process. */
@@ -17,12 +18,15 @@ type Values = MetricObjectWithValues<MetricValue<string>>[]
 const isMessage = (message: unknown): message is Message =>
   typeof message === 'object' && message !== null && 'metrics' in message
 
-/** How long a worker may take to answer; then its values are left out. */
+/** How long a worker may take to answer. */
 const COLLECT_TIMEOUT_MS = 2000
 
 let lastId = 0
 
-/** Asks the process at the other end of a channel. @returns undefined when it fails, ends or takes too long */
+/**
+ * Asks the process at the other end of a channel.
+ * @returns undefined when it fails, ends or takes too long
+ */
 const ask = <T>(channel: Worker, timeoutMs: number): Promise<T | undefined> =>
   new Promise((resolve) => {
     const id = ++lastId
@@ -51,16 +55,25 @@ const answer = (channel: Worker, read: () => Promise<unknown>): void =>
     send(channel, { metrics: 'response', id: message.id, body })
   })
 
-/** Makes the supervisor answer workers with the sums over all of them. */
+/**
+ * Makes the supervisor answer workers with the sums over all of them. A worker that does not answer in time
+ * counts with its last values: otherwise a sum would fall, which Prometheus takes for a restart.
+ */
 export const aggregateWorkers = (): void => {
-  const serving = new Set<Worker>()
+  const serving = new Map<Worker, Values>()
   const readSums = async () => {
-    const values = await Promise.all([...serving].map((worker) => ask<Values>(worker, COLLECT_TIMEOUT_MS)))
-    return AggregatorRegistry.aggregate(values.filter((value) => value !== undefined)).metrics()
+    const workers = [...serving.keys()]
+    const read = async (worker: Worker) => {
+      const values = await ask<Values>(worker, COLLECT_TIMEOUT_MS)
+      if (values !== undefined && serving.has(worker)) serving.set(worker, values)
+      return values ?? serving.get(worker) ?? []
+    }
+    return AggregatorRegistry.aggregate(await Promise.all(workers.map(read))).metrics()
   }
   cluster.on('fork', (worker) => answer(worker, readSums))
-  // A worker that has not started to serve could not answer. The only other message of a worker says that it serves.
-  cluster.on('message', (worker, message: unknown) => void (isMessage(message) || serving.add(worker)))
+  // A worker that has not started to serve could not answer. The only other message of a worker says that it
+  // serves.
+  cluster.on('message', (worker, message: unknown) => void (isMessage(message) || serving.set(worker, [])))
   cluster.on('exit', (worker) => void serving.delete(worker))
 }
 

@@ -13,14 +13,16 @@ const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
 const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
 const EXTERNAL_LOGIN = 'sign-in through another service, which is not used here'
-const RESTRICTED =
+export const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
 type AudienceGrant = typeof GRANTS.everyone | typeof GRANTS.signedIn
 type AccountGrant = Exclude<Grant, typeof GRANTS.owner | typeof GRANTS.writable>
 
-/** The right of an audience to see something, as grants that can be revoked one by one: the wider one first. */
+/**
+ * The right of an audience to see something, as grants that can be revoked one by one: the wider one first.
+ */
 export const audienceGrants = (audience: Audience): AudienceGrant[] => {
   if (audience === audienceOf.public) return [GRANTS.everyone, GRANTS.signedIn]
   return audience === audienceOf.limited ? [GRANTS.signedIn] : []
@@ -37,7 +39,10 @@ const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): Accoun
   ...audienceGrants(audienceOf[visibility ?? 'public']),
 ]
 
-/** Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the profile. */
+/**
+ * Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the
+ * profile.
+ */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { report, migrationLog, source, names } = migration

@@ -27,8 +27,8 @@ export interface AvatarOwner {
 interface SourceAvatar {
   readonly path: string
   /**
-   * Name of its file, a digest of the image. It alone identifies the image: the host of the address is that of the source's
-   * settings, by which this server need not reach it.
+   * Name of its file, a digest of the image. It alone identifies the image: the host of the address is that
+   * of the source's settings, by which this server need not reach it.
    */
   readonly key: string
 }
@@ -54,7 +54,10 @@ export const sourceAvatar = (
   return isGenerated ? undefined : { path, key }
 }
 
-/** Downloads an image. @returns undefined for one that cannot be copied, which the report then names */
+/**
+ * Downloads an image.
+ * @returns undefined for one that cannot be copied, which the report then names
+ */
 export const readAvatar = async (
   source: Source,
   report: Pick<Report, 'note'>,
@@ -87,8 +90,8 @@ const download = async (source: Source, path: string): Promise<Buffer> => {
 }
 
 /**
- * Whether an image was generated for an address or a name that the account no longer has. Then it is a PNG of two colors, and
- * its key is not made of its content, as older versions do it for uploaded images.
+ * Whether an image was generated for an address or a name that the account no longer has. Then it is a PNG of
+ * two colors, and its key is not made of its content, as older versions do it for uploaded images.
  */
 const isGenerated = ({ key }: SourceAvatar, id: number | undefined, content: Buffer): boolean =>
   key.length === 32 && hasTwoColors(content) && key !== md5(`${id}-${md5(content)}`)
@@ -113,8 +116,9 @@ interface AvatarPair {
 }
 
 /**
- * Copies the image that an account has uploaded at the source, and follows its changes there. An image that was set, changed or
- * removed here stays so. As its profile, that of an account which was created here is not touched.
+ * Copies the image that an account has uploaded at the source, and follows its changes there. An image that
+ * was set, changed or removed here stays so. As its profile, that of an account which was created here is not
+ * touched.
  */
 export const copyAvatar = (migration: Migration, given: AvatarOwner): Promise<void> =>
   reportErrors(migration.report, `the avatar of ${given.name}`, async () => {
@@ -138,37 +142,44 @@ export const copyAvatar = (migration: Migration, given: AvatarOwner): Promise<vo
 
 const reportUnchanged = ({ report }: Migration, { given, here, known }: AvatarPair): void => {
   if (here === known?.digest) report.count('avatars', 'found')
-  else report.note('differs', here === undefined ? REMOVED_HERE : CHANGED_HERE, given.name)
+  else reportOwn(report, given, here)
 }
 
-const removeCopy = async (
-  { content, report, keep }: Migration,
-  { given, account, here, known }: AvatarPair,
-): Promise<void> => {
-  if (here !== known?.digest && here !== undefined) report.note('differs', CHANGED_HERE, given.name)
+/** Reports an image that was changed here, or removed. */
+const reportOwn = (report: Report, { name }: AvatarOwner, here: string | undefined): void =>
+  report.note('differs', here === undefined ? REMOVED_HERE : CHANGED_HERE, name)
+
+/** Reports that an image was changed or removed here while that of the source was downloaded. */
+const reportRace = async ({ allot, report }: Migration, { given, account }: AvatarPair): Promise<void> =>
+  reportOwn(report, given, digestOfAvatar(await allot.hosting.avatars.of(account.id)))
+
+const removeCopy = async (migration: Migration, pair: AvatarPair): Promise<void> => {
+  const { content, report, keep } = migration
+  const { given, account, here, known } = pair
+  if (here !== known?.digest && here !== undefined) reportOwn(report, given, here)
   else if (known === undefined) return
   else if (keep === true && here !== undefined) report.note('differs', KEPT_REMOVED, given.name)
   else {
     const isRemoved = await content.setAvatar(account.id, known, here)
-    if (!isRemoved) report.note('differs', CHANGED_HERE, given.name)
+    if (!isRemoved) await reportRace(migration, pair)
     else if (here !== undefined) report.note('removed', 'avatars', given.name)
   }
 }
 
 const replaceCopy = async (
-  { content, names, report, keep }: Migration,
-  { given, account, here, known }: AvatarPair,
+  migration: Migration,
+  pair: AvatarPair,
   { key }: SourceAvatar,
   image: AvatarImage,
 ): Promise<void> => {
+  const { content, names, report, keep } = migration
+  const { given, account, here, known } = pair
   const digest = digestOfAvatar(image)
   if (here === digest) return report.count('avatars', 'found')
-  if (here !== known?.digest)
-    return report.note('differs', here === undefined ? REMOVED_HERE : CHANGED_HERE, given.name)
+  if (here !== known?.digest) return reportOwn(report, given, here)
   if (keep === true && known !== undefined) return report.note('differs', KEPT, given.name)
   const origin = { scope: names.keyHere(account), name: key, digest }
   const isSet = await content.setAvatar(account.id, known, here, { image, origin })
-  // It was changed or removed here while the image was downloaded.
-  if (!isSet) return report.note('differs', CHANGED_HERE, given.name)
+  if (!isSet) return reportRace(migration, pair)
   report.count('avatars', known === undefined ? 'copied' : 'updated')
 }

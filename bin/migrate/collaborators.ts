@@ -6,7 +6,7 @@ import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
 import { type ExistenceSubject, synchronize } from './synchronize.ts'
-import { isProtected } from './team-rights.ts'
+import { isProtected } from './teams/rights.ts'
 
 const NOT_SHOWN =
   'collaborators whose own right the source does not show, because they have another one as well: as administrators or by teams'
@@ -31,8 +31,8 @@ export const copyCollaborators = (migration: Migration, copied: CopiedRepository
   })
 
 /**
- * The right that a user may have here as a collaborator. The source tells the greatest of all rights of a user, so it is the
- * collaborator's own only when the user has no other.
+ * The right that a user may have here as a collaborator. The source tells the greatest of all rights of a
+ * user, so it is the collaborator's own only when the user has no other.
  */
 export const collaboratorLevel = async (
   { source, teams, report }: Pick<Migration, 'source' | 'teams'> & { report: Pick<Report, 'note'> },

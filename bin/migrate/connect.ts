@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { parseAddress } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
 import { SourceUser } from './shapes.ts'
-import { parseJson, parseResponse, SCOPES, Source, sourceError } from './source.ts'
+import { apiPath, parseJson, parseResponse, SCOPES, Source, SourceError, sourceError } from './source.ts'
 import { LIMITS } from './source-requests.ts'
 
 /**
@@ -72,7 +72,10 @@ const readAdministrator = async (source: Source): Promise<string> => {
   )
 }
 
-/** For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read before. */
+/**
+ * For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read
+ * before.
+ */
 const PROBES: readonly Probe[] = [
   ['read:admin', '/admin/users?limit=1', false],
   ['read:organization', '/user/orgs?limit=1', false],
@@ -94,20 +97,33 @@ const contentChecks = async (source: Source): Promise<Probe[]> => {
   ]
 }
 
-const SourceTokens = v.array(
-  v.object({
-    token_last_eight: v.optional(v.string()),
-    scopes: v.nullish(v.array(v.string())),
-    repositories: v.nullish(v.array(v.unknown())),
-  }),
-)
+const SourceToken = v.object({
+  token_last_eight: v.optional(v.string()),
+  scopes: v.nullish(v.array(v.string())),
+  repositories: v.nullish(v.array(v.unknown())),
+})
+type SourceToken = v.InferOutput<typeof SourceToken>
+
+/** The token of the source among those of its owner; undefined when the source does not show them. */
+const ownToken = async (source: Source): Promise<SourceToken | undefined> => {
+  const { token, login, authorization } = source
+  try {
+    // Gitea lists tokens only with Basic credentials.
+    for await (const one of source.items(SourceToken, `${apiPath('users', login)}/tokens`, { authorization }))
+      if (one.token_last_eight === token.slice(-8)) return one
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+  }
+  return undefined
+}
 
 /**
- * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked here.
+ * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked
+ * here.
  * @throws Error that names the missing scope
  */
 const checkScopes = async (source: Source): Promise<void> => {
-  const { base, token, login, authorization } = source
+  const { base, login } = source
   for (const [scope, path, isOptional] of [...PROBES, ...(await contentChecks(source))]) {
     const { status } = await source.request(path)
     if (status === 401 || status === 403)
@@ -117,13 +133,7 @@ const checkScopes = async (source: Source): Promise<void> => {
     if (status >= 300 && !(isOptional && status === 404))
       throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
   }
-  // Gitea lists tokens only with Basic credentials.
-  const tokens = await source.request(`/users/${encodeURIComponent(login)}/tokens?limit=50`, {
-    authorization,
-  })
-  if (tokens.status !== 200) return
-  const { success, output } = v.safeParse(SourceTokens, parseJson(tokens.text))
-  const own = success ? output.find((own) => own.token_last_eight === token.slice(-8)) : undefined
+  const own = await ownToken(source)
   if (own?.scopes?.includes('public-only') || (own?.repositories?.length ?? 0) > 0)
     throw new Error(
       `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,

@@ -1,23 +1,20 @@
 import * as v from 'valibot'
-import type { Account, MigrationRecord, Repository } from '../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts'
 import { synchronizeAccount } from './accounts.ts'
-import { synchronizeCollaborators } from './collaborators.ts'
+import { type DeletedRepository, revocations } from './kinds.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
 import { followRepositoryNames } from './names/changes.ts'
 import { textOf } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
-import { copyMembers } from './organizations.ts'
 import { type OwnedRepository, synchronizeRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
 import { parseResponse } from './source.ts'
-import { copyTeams, removeFromTeams } from './teams.ts'
-import { removeUserData } from './user-data.ts'
 
 const SHARED = 'repositories that were deleted at the source, and keep their collaborators and teams here'
 
 /**
- * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators
- * can use or see it any more.
+ * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only
+ * administrators can use or see it any more.
  * @param accounts all users and organizations of the source
  * @returns the keys of the deleted accounts
  */
@@ -57,11 +54,7 @@ const isAccountDeleted = async (
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
   await synchronizeAccount(migration, account, [])
-  if (account.kind === 'user') await removeUserData(migration, account)
-  else {
-    await copyTeams(migration, account, [])
-    await copyMembers(migration, account, { owners: new Set(), members: new Set() })
-  }
+  for (const revocation of revocations) await revocation[account.kind]?.(migration, account)
 }
 
 /** The accounts and repositories that a migration has found at the source. */
@@ -72,8 +65,8 @@ export interface Listed {
 }
 
 /**
- * Makes copied repositories private and archived when the source has deleted them, or has moved them to an owner who does not
- * exist here.
+ * Makes copied repositories private and archived when the source has deleted them, or has moved them to an
+ * owner who does not exist here.
  */
 export const revokeDeletedRepositories = async (
   migration: Migration,
@@ -104,7 +97,7 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   if (moved === 'unknown') return
   if (moved !== undefined && (await names.accountOf(moved.given.owner.login)) !== undefined)
     return followRepositoryNames(migration, [moved])
-  await revokeRepository(migration, owner, repository, record)
+  await revokeRepository(migration, { owner, repository, key: record })
 }
 
 /** Where the original is now; undefined when it was deleted. */
@@ -123,16 +116,11 @@ const movedTo = async (
   return { given: parseResponse(SourceRepository, source.base, path, text), visibility: 'private' }
 }
 
-const revokeRepository = async (
-  migration: Migration,
-  owner: Account,
-  repository: Repository,
-  key: MigrationRecord,
-): Promise<void> => {
+const revokeRepository = async (migration: Migration, deleted: DeletedRepository): Promise<void> => {
+  const { owner, repository, key } = deleted
   migration.deleted.add(repository.id)
   await synchronizeRepository(migration, owner, repository, [], key)
   const label = `${owner.name}/${repository.name}`
   if (migration.keep === true) return migration.report.note('differs', SHARED, label)
-  await synchronizeCollaborators(migration, { repository, key }, new Map())
-  await removeFromTeams(migration, repository.id)
+  for (const revocation of revocations) await revocation.repository?.(migration, deleted)
 }

@@ -3,9 +3,10 @@ import type { MigrationRecord } from '../../lib/records/schema/index.ts'
 import type { NewMigrationRecord } from '../../lib/repositories/migration-log.ts'
 import type { Migration } from './migration.ts'
 
-/*
- * Follows members: of accounts, repositories, teams, webhooks and the quota by `followDetails`, of contents by
- * content/copied-content.ts. The migration log has a digest of the value that both sides had in common last.
+/**
+ * Follows members: of accounts, repositories, teams, webhooks and the quota by `followDetails`, of contents
+ * by content/copied-content.ts. The migration log has a digest of the value that both sides had in common
+ * last.
  */
 
 export type Values = Readonly<Record<string, unknown>>
@@ -25,8 +26,9 @@ interface Members {
 }
 
 /**
- * Tells which side has changed each member of a copy since both sides had the same value. A member without a digest that differs
- * counts as changed at the source; with `isUnchanged`, as changed here.
+ * Tells which side has changed each member of a copy since both sides had the same value. A member without a
+ * digest counts as changed here when the source is known to be unchanged, and as changed at the source
+ * otherwise.
  * @param isUnchanged whether the source is known to have changed nothing since the last run
  */
 export const compareMembers = (
@@ -42,24 +44,27 @@ export const compareMembers = (
     const common = digests.get(member) ?? (isUnchanged ? there : own)
     const isKept = own !== there && common !== own
     digests.set(member, isKept ? common : there)
-    if (own === there) continue
-    if (!isKept) changed.push(member)
-    else kept.push(member)
-    if (isKept && common !== there) onBothSides.push(member)
+    if (isKept) {
+      kept.push(member)
+      if (common !== there) onBothSides.push(member)
+    } else if (own !== there) changed.push(member)
   }
   return { changed, kept, onBothSides, digests: [...digests].map(([member, digest]) => ({ member, digest })) }
 }
 
 /**
- * Whether a member of a copy may have another value than both sides had in common last. That cannot be told of a copy without
- * digests: the migration that created it ended before it could save them.
+ * Whether a member of a copy may have another value than both sides had in common last. That cannot be told
+ * of a copy without digests: the migration that created it ended before it could save them.
  */
 export const wasChangedHere = ({ digests }: Pick<MigrationRecord, 'digests'>, here: Values): boolean =>
   digests === undefined || digests.some(({ member, digest }) => memberDigest(here[member]) !== digest)
 
 const memberDigest = (value: unknown): string => digestOf([value]).slice(0, 16)
 
-/** What the report says of each member that differs: beginnings of sentences that end with the names of what has the member. */
+/**
+ * What the report says of each member that differs: beginnings of sentences that end with the names of what
+ * has the member.
+ */
 const DIFFERENT = {
   allRepositories: 'these teams are for all repositories on one side only',
   branchFilter: 'the branches of these webhooks differ from those at the source',
@@ -72,7 +77,7 @@ const DIFFERENT = {
   limit: 'the limit of these quota rules differs from that at the source',
   level: 'the rights of these teams differ from those at the source',
   location: 'the location differs from that at the source',
-  name: 'the name differs in upper and lower case from that at the source',
+  name: 'the name differs from that at the source',
   rules: 'the rules of these quota groups differ from those at the source',
   subjects: 'the subjects of these quota rules differ from those at the source',
   template: 'these repositories are templates on one side only',
@@ -96,8 +101,8 @@ interface DetailsSubject<T> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 
 }
 
 /**
- * Changes each detail that only the source has changed since an earlier migration. Those that were changed here, or on both
- * sides, stay, and are reported.
+ * Changes each detail that only the source has changed since an earlier migration. Those that were changed
+ * here, or on both sides, stay, and are reported.
  * @param change gives the record these details of the source
  */
 export const followDetails = async <T extends OnlyDetails<T>>(
@@ -108,10 +113,10 @@ export const followDetails = async <T extends OnlyDetails<T>>(
   const known = await migrationLog.get(kind, scope, name)
   const digest = digestOf(source)
   const { changed, kept, digests } = compareMembers(known, here, source, known?.digest === digest)
-  const isKept = known === undefined || (keep === true && known.digest !== undefined)
-  for (const member of isKept ? [...changed, ...kept] : kept)
+  const isReportedOnly = known === undefined || (keep === true && known.digest !== undefined)
+  for (const member of isReportedOnly ? [...changed, ...kept] : kept)
     report.note('differs', DIFFERENT[member as keyof Details], label)
-  if (isKept) return
+  if (isReportedOnly) return
   const followed = Object.entries(source).filter(([member]) => changed.includes(member))
   if (followed.length > 0) await change(Object.fromEntries(followed) as Partial<T>)
   if (known.digest !== digest || JSON.stringify(digests) !== JSON.stringify(known.digests))

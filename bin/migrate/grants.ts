@@ -1,4 +1,7 @@
-/** Rights that come with a copied account, membership or repository. The migration log stores these texts, so they must not change. */
+/**
+ * Rights that come with a copied account, membership or repository. The migration log stores these texts, so
+ * they must not change.
+ */
 export const GRANTS = {
   admin: 'administrator',
   active: 'active',
@@ -8,7 +11,10 @@ export const GRANTS = {
   writable: 'it is not archived',
 } as const
 
-/** What the report says of those whose right is revoked here, or is on one side only: beginnings of sentences that end with their names. */
+/**
+ * What the report says of those whose right is revoked here, or is on one side only: beginnings of sentences
+ * that end with their names.
+ */
 interface GrantSentences {
   readonly revoked: string
   readonly onlyHere: string

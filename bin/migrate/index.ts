@@ -13,6 +13,7 @@ import { copyReleases } from './content/releases.ts'
 import { copyWebhooks } from './content/webhooks.ts'
 import { giveCredentials } from './credentials.ts'
 import { revokeDeletedAccounts, revokeDeletedRepositories } from './deleted.ts'
+import { copyEmails } from './emails.ts'
 import {
   apiPath,
   each,
@@ -38,21 +39,24 @@ import {
 } from './repositories.ts'
 import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import type { TeamRights } from './team-rights.ts'
-import { copyTeamRepositories } from './teams.ts'
-import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
+import { copyTeamRepositories } from './teams/repositories.ts'
+import type { TeamRights } from './teams/rights.ts'
+import { copyKeys, copyRelations } from './user-data.ts'
 
 /**
- * Copies users, organizations and teams, repositories with their issues, releases and webhooks, packages, keys, relations and
- * quota from the source, kind by kind, and up to four things of a kind at a time. A thing that fails is reported, and the rest
- * goes on. Running it again continues where a run ended, and changes nothing when the run was complete and the source is the same.
+ * Copies users, organizations and teams, repositories with their issues, releases and webhooks, packages,
+ * keys, relations and quota from the source, kind by kind, and up to four things of a kind at a time. A thing
+ * that fails is reported, and the rest goes on. Running it again continues where a run ended, and changes
+ * nothing when the run was complete and the source is the same.
  *
- * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are looked for by name: a
- * user or repository of that name that is not the copy of another one is treated as the copy. An organization that was created
- * here is refused, and so is an account of the other kind. Names are never changed automatically: `--rename` chooses another one.
+ * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are
+ * looked for by name: a user or repository of that name that is not the copy of another one is treated as the
+ * copy. An organization that was created here is refused, and so is an account of the other kind. Names are
+ * never changed automatically: `--rename` chooses another one.
  *
  * Invariant: a migration gives no more rights than the source gives at that time. It revokes rights that an
- * earlier migration gave and the source has revoked since. Rights that were given here by other means stay, and are reported.
+ * earlier migration gave and the source has revoked since. Rights that were given here by other means stay,
+ * and are reported.
  */
 export const migrate = async (options: MigrationOptions, { all, selected }: Selected): Promise<void> => {
   const migration = await begin(options, all)
@@ -91,6 +95,7 @@ const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promi
     ...options,
     migrationLog,
     content,
+    packages: hosting.migratedPackages(migrationLog),
     names,
     authors: new Authors(names, content),
     startedAt: now(),
@@ -106,7 +111,7 @@ interface SourceAccounts {
 }
 
 /** The accounts that a migration copies. */
-interface Selection extends SourceAccounts {
+interface SelectedAccounts extends SourceAccounts {
   /** Accounts whose repositories are copied. */
   owners: Owner[]
 }
@@ -119,9 +124,9 @@ export interface Owner {
 
 /** The accounts of the source, and those that are copied or compared. */
 export interface Selected {
-  readonly all: Selection
+  readonly all: SelectedAccounts
   /** `all` itself: everything. */
-  readonly selected: Selection
+  readonly selected: SelectedAccounts
 }
 
 /**
@@ -139,7 +144,7 @@ export const select = async (
   return { all, selected: names.length === 0 ? all : await selectNamed(source, names) }
 }
 
-const selectAll = async (source: Source): Promise<Selection> => {
+const selectAll = async (source: Source): Promise<SelectedAccounts> => {
   const users = await source.list(SourceUser, '/admin/users')
   const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
@@ -158,14 +163,14 @@ export const avatarOwners = ({ users, organizations }: SourceAccounts): AvatarOw
 ]
 
 /** The members of a named organization are copied without their repositories. */
-const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
+const selectNamed = async (source: Source, names: readonly string[]): Promise<SelectedAccounts> => {
   const users = new Map<string, SourceUser>()
-  const organizations: SourceOrganization[] = []
+  const found = new Map<string, SourceOrganization>()
   const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
   for (const name of names) {
     const organization = await ifAvailable(source.get(SourceOrganization, apiPath('orgs', name)))
     if (organization !== undefined) {
-      organizations.push(organization)
+      found.set(organization.name.toLowerCase(), organization)
       continue
     }
     const user = await ifAvailable(source.get(SourceUser, apiPath('users', name)))
@@ -173,6 +178,7 @@ const selectNamed = async (source: Source, names: readonly string[]): Promise<Se
       throw new Error(`there is no user or organization named ${name} at ${source.base}`)
     add(user)
   }
+  const organizations = [...found.values()]
   const owners = ownersIn([...users.values()], organizations)
   for (const { name } of organizations) (await usersOf(source, name))?.forEach(add)
   return { users: [...users.values()], organizations, owners }
@@ -208,8 +214,8 @@ const copyRepositories = async (
 }
 
 /**
- * The repositories of an owner. Those of an organization are copied only after its members: otherwise members here could do
- * more than at the source.
+ * The repositories of an owner. Those of an organization are copied only after its members: otherwise members
+ * here could do more than at the source.
  */
 const listRepositories = async (
   migration: Migration,
@@ -234,7 +240,10 @@ const copyTeamsOf = (
     if (account !== undefined) await copyTeamRepositories(migration, account, teams)
   })
 
-/** Forks are linked to their parents after all repositories exist, and get their dates after everything that changes them. */
+/**
+ * Forks are linked to their parents after all repositories exist, and get their dates after everything that
+ * changes them.
+ */
 const copyContents = async (migration: Migration, copied: readonly CopiedRepository[]): Promise<void> => {
   await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
   await eachOfSeveral('LFS objects', copied, (one) => copyLfs(migration, one))

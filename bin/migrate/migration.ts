@@ -1,5 +1,6 @@
 import type { OpenAllot } from '../../lib/allot.ts'
 import type { MigratedContent } from '../../lib/content/migrated-content.ts'
+import type { MigratedPackages } from '../../lib/content/packages/migrated-packages.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../lib/repositories/migration-log.ts'
@@ -9,7 +10,7 @@ import type { Names, Renames } from './names/index.ts'
 import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
-import type { TeamRights } from './team-rights.ts'
+import type { TeamRights } from './teams/rights.ts'
 
 export { OPERATOR, withAdminRights } from '../../lib/accounts/access.ts'
 export { apiPath } from './source.ts'
@@ -35,7 +36,10 @@ export interface MigrationOptions {
   readonly credentials?: CredentialsSink | undefined
   /** Address of this server, where it is configured. */
   readonly baseUrl?: string | undefined
-  /** Groups of owners without a group of their own, where they are configured: they are in use without an assignment. */
+  /**
+   * Groups of owners without a group of their own, where they are configured: they are in use without an
+   * assignment.
+   */
   readonly defaultGroups?: readonly string[] | undefined
 }
 
@@ -44,11 +48,15 @@ export interface Migration extends MigrationOptions {
   /** The copies from this source, of this and earlier migrations. */
   readonly migrationLog: MigrationLog
   readonly content: MigratedContent
+  readonly packages: MigratedPackages
   readonly authors: Authors
   readonly names: Names
   /** When the migration began, in seconds since 1970: the date of contents without a date at the source. */
   readonly startedAt: number
-  /** Repositories of the organizations whose members were copied, by the name of the organization in lower case. */
+  /**
+   * Repositories of the organizations whose members were copied, by the name of the organization in lower
+   * case.
+   */
   readonly repositories: Map<string, readonly SourceRepository[]>
   /** Ids of copied repositories that were deleted at the source, as far as this run has found them. */
   readonly deleted: Set<number>
@@ -101,7 +109,9 @@ export const forUserHere = (
 /** Items that are copied at the same time, where that is possible. */
 const CONCURRENCY = 4
 
-/** Calls `work` for the items in their order, one after another or several at a time, and shows the progress. */
+/**
+ * Calls `work` for the items in their order, one after another or several at a time, and shows the progress.
+ */
 export const each = <T>(
   label: string,
   items: readonly T[],
@@ -151,7 +161,10 @@ export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefine
   }
 }
 
-/** A list can lack something that exists, when another item was deleted between two of its pages: so ask again. */
+/**
+ * A list can lack something that exists, when another item was deleted between two of its pages: so ask
+ * again.
+ */
 export const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {
   const { status } = await source.request(path)
   return status === 404 || (status >= 300 && status < 400)

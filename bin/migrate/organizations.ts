@@ -16,8 +16,8 @@ import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { type ExistenceSubject, isCopy, synchronize, synchronizeGrants } from './synchronize.ts'
-import { type TeamRights, teamRights } from './team-rights.ts'
-import { copyTeams } from './teams.ts'
+import { copyTeams } from './teams/index.ts'
+import { type TeamRights, teamRights } from './teams/rights.ts'
 
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
@@ -31,8 +31,8 @@ export const usersOf = (source: Source, organization: string): Promise<SourceUse
   ifAvailable(source.list(SourceUser, apiPath('orgs', organization, 'members')))
 
 /**
- * Copies an organization and its members. `migration.repositories` gets its repositories only when this has succeeded, as
- * they were when the rights of the members were compared.
+ * Copies an organization and its members. `migration.repositories` gets its repositories only when this has
+ * succeeded, as they were when the rights of the members were compared.
  */
 export const copyOrganization = (migration: Migration, organization: SourceOrganization): Promise<void> =>
   reportErrors(migration.report, `the organization ${organization.name}`, async () => {
@@ -56,7 +56,9 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
     migration.teams.set(name.toLowerCase(), teams)
   })
 
-/** Members of an organization, besides those who have only the rights of their teams. Names are in lower case. */
+/**
+ * Members of an organization, besides those who have only the rights of their teams. Names are in lower case.
+ */
 interface MemberRights {
   owners: ReadonlySet<string>
   /** Includes the owners. */
@@ -77,7 +79,10 @@ const memberRights = async (
   return { owners, members: new Set([...owners, ...others]) }
 }
 
-/** @throws AllotError invalid when the organization was created here: its members here have no rights at the source */
+/**
+ * @throws AllotError invalid when the organization was created here: its members here have no rights at the
+ * source
+ */
 const accountFor = async (
   migration: Migration,
   organization: SourceOrganization,
@@ -98,7 +103,9 @@ const accountFor = async (
 const grantsAt = (source: Source, { visibility }: SourceOrganization) =>
   audienceGrants(audienceOf[visibilityAt(source, visibility)])
 
-/** The first of the source's owners who exists here becomes the owner; otherwise the organization has none. */
+/**
+ * The first of the source's owners who exists here becomes the owner; otherwise the organization has none.
+ */
 const createOrganization = async (
   migration: Migration,
   organization: SourceOrganization,
@@ -137,7 +144,9 @@ const firstOwner = async (
   return undefined
 }
 
-/** Copied memberships follow the source, to more rights and to fewer. Memberships that were created here stay. */
+/**
+ * Copied memberships follow the source, to more rights and to fewer. Memberships that were created here stay.
+ */
 export const copyMembers = async (
   migration: Migration,
   organization: Account,
@@ -191,7 +200,10 @@ const synchronizeOwnership = async (
   )
 }
 
-/** Publishes the memberships that their users have published at the source, and hides those that they have hidden since. */
+/**
+ * Publishes the memberships that their users have published at the source, and hides those that they have
+ * hidden since.
+ */
 const copyPublicMembers = async (
   migration: Migration,
   organization: Account,

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
+import { allItems } from '../../lib/records/pages.ts'
 import type { MigrationRecord } from '../../lib/records/schema/index.ts'
 import { digestOf, followDetails, type OnlyDetails, type Values, wasChangedHere } from './details.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
-import { type ExistenceSubject, isCopy, removeOthers, synchronize } from './synchronize.ts'
+import { createMissing, type ExistenceSubject, isCopy, removeOthers, synchronize } from './synchronize.ts'
 
 export const SourceRule = v.object({
   name: v.string(),
@@ -26,9 +27,6 @@ const CREATED_HERE =
 const KEPT = 'quota rules and groups that were removed at the source, and are kept'
 const USED =
   'quota rules and groups that were removed at the source, and stay, because they were changed or are used here'
-
-/** More groups than any server has. */
-const ALL = { offset: 0, limit: 10_000 }
 
 /** Subjects that Forgejo names differently. */
 const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:wiki' }
@@ -74,8 +72,8 @@ const rulesOf = ({ allot }: Migration): QuotaSubject<RuleMembers> => {
       return rule && { limit: rule.limit, subjects: [...rule.subjects].sort() }
     },
     async isUsed(name) {
-      const { items } = await groups.list(ALL)
-      return items.some((group) => group.rules.some((rule) => rule.name === name))
+      const all = await allItems((slice) => groups.list(slice))
+      return all.some((group) => group.rules.some((rule) => rule.name === name))
     },
   }
 }
@@ -127,7 +125,7 @@ const copyRules = async (
       return true
     },
   }))
-  await synchronize(migration, subject, wanted, false)
+  await createMissing(migration, subject, wanted)
   for (const { name, limit, subjects: names } of rules)
     await reportErrors(report, `the quota rule ${name}`, async () => {
       if ((await allot.quota.rules.get(name)) === undefined) return
@@ -168,7 +166,7 @@ const copyGroups = async (
       return true
     },
   }))
-  await synchronize(migration, subject, wanted, false)
+  await createMissing(migration, subject, wanted)
   for (const { name, rules } of all)
     await reportErrors(report, `the quota group ${name}`, () =>
       // A plan changes all rules of a group at once.
@@ -248,5 +246,6 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
       return account !== undefined
     },
   }))
-  await synchronize(migration, things, wanted, keep !== true)
+  const update = keep === true ? createMissing : synchronize
+  await update(migration, things, wanted)
 }

@@ -1,5 +1,5 @@
 import { open, stat, writeFile } from 'node:fs/promises'
-import { writeFault } from '../errors.ts'
+import { withReason, writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
 /** Sections of the report that list names, by what their entries are. */
@@ -19,7 +19,10 @@ const SECTIONS = {
 }
 export type Section = keyof typeof SECTIONS
 
-/** Names in the section `notCopied`, and in others; further ones are only counted, and in the file of `--report`. */
+/**
+ * Names in the section `notCopied`, and in others; further ones are only counted, and in the file of
+ * `--report`.
+ */
 const [MAX_NAMES, MAX_IMPORTANT_NAMES] = [10, 100]
 
 type Outcome = 'copied' | 'found' | 'updated'
@@ -90,7 +93,8 @@ export class Report {
   }
 }
 
-const titled = (title: string, lines: readonly string[]): string[] =>
+/** Lines below a title; none without lines. */
+export const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
 
 /** How each report begins. */
@@ -104,8 +108,9 @@ interface WrittenReport {
 }
 
 /**
- * Runs a command that fills a report, and then writes the report to the file of `--report`. When the command fails, the report
- * says so, too. The file may be the report of an earlier run, which is replaced, and no other file.
+ * Runs a command that fills a report, and then writes the report to the file of `--report`. When the command
+ * fails, the report says so, too. The file may be the report of an earlier run, which is replaced, and no
+ * other file. Only its owner may read it.
  * @param file undefined: nothing is written
  * @param what the command in the report
  * @throws Error before the command runs when the file cannot be written, or is not a report
@@ -121,7 +126,7 @@ export const withReportFile = async (
   try {
     await body()
   } catch (error) {
-    report.failed(what, (error as Error).message)
+    report.failed(what, withReason(error as Error))
     // The error of the command says more than one of its file.
     await writeReport(file, report).catch(() => undefined)
     throw error
@@ -143,10 +148,14 @@ const checkReportFile = async (file: string): Promise<void> => {
     cause.code === 'EEXIST' ? undefined : failed(cause),
   )
   const handle = created ?? (await open(file, 'r+').catch(failed))
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
-  await handle.close()
-  if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
-    throw cannotWrite(file, 'the file exists, and is not a report: name another one')
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
+    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
+      throw cannotWrite(file, 'the file exists, and is not a report: name another one')
+    await handle.chmod(0o600).catch(failed)
+  } finally {
+    await handle.close()
+  }
 }
 
 const writeReport = async (file: string, report: WrittenReport): Promise<void> => {

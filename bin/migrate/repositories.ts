@@ -1,4 +1,4 @@
-import { repositoryById } from '../../lib/accounts/access.ts'
+import { repositoryById } from '../../lib/accounts/find.ts'
 import { invalid } from '../../lib/errors.ts'
 import {
   type Account,
@@ -239,7 +239,10 @@ const freeName = async (
   )
 }
 
-/** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */
+/**
+ * Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or
+ * created here.
+ */
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
     const { names, allot, report } = migration
@@ -250,7 +253,10 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
       report.note('notCopied', FORK, given.full_name)
   })
 
-/** Gives a repository the dates of the source. A repository that was changed here later than there keeps its date of change. */
+/**
+ * Gives a repository the dates of the source. A repository that was changed here later than there keeps its
+ * date of change.
+ */
 export const restoreDates = async (
   { allot, startedAt }: Migration,
   { repository, given, isCopy }: CopiedRepository,

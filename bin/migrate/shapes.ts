@@ -1,6 +1,10 @@
 import * as v from 'valibot'
 
-/** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
+/**
+ * The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the
+ * optional ones they send.
+ */
+
 const text = v.nullish(v.string(), '')
 const flag = v.nullish(v.boolean(), false)
 const count = v.nullish(v.number(), 0)

@@ -3,9 +3,10 @@ import { Readable } from 'node:stream'
 import { fetchErrorReason } from '../client/api.ts'
 
 /**
- * Requests to the source, which is not trusted: every response is limited in time and size, every list in pages, and
- * redirects are not followed, so that the token is sent to no other server.
+ * Requests to the source, which is not trusted: every response is limited in time and size, every list in
+ * pages, and redirects are not followed, so that the token is sent to no other server.
  */
+
 export interface Limits {
   /** For one response with its body. */
   timeoutMs: number
@@ -51,8 +52,9 @@ export const sendRequest = async (
 }
 
 /**
- * Whether the source closed the connection in the place of an answer, as a server does that closes an idle connection at the
- * moment when a request is sent on it. Requests to the source change nothing there, so they can be sent again.
+ * Whether the source closed the connection in the place of an answer, as a server does that closes an idle
+ * connection at the moment when a request is sent on it. Requests to the source change nothing there, so they
+ * can be sent again.
  */
 export const isConnectionLost = ({ cause }: Error): boolean => {
   const { code } = ((cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException
@@ -106,8 +108,8 @@ export const openDownload = async (
 const PAGE_SIZE = 50
 
 /**
- * The items of a list, page by page. The list always ends: a page that is sent a second time, or more pages than a list may
- * have, is an error.
+ * The items of a list, page by page. The list always ends: a page that is sent a second time, or more pages
+ * than a list may have, is an error.
  * @param readPage reads the page at a path
  * @param parse parses the items of a page
  */
@@ -123,10 +125,10 @@ export async function* readPages<T>(
   for (let [page, received] = [1, 0]; page <= maxPages; page++) {
     const { text, headers } = await readPage(`${path}${separator}page=${page}&limit=${PAGE_SIZE}`)
     const digest = createHash('sha256').update(text).digest('base64')
-    // A list without pages sends the same items for every page.
-    if (digest === previous) return
-    previous = digest
     const items = parse(text)
+    // A list without pages sends the same items for every page.
+    if (items.length > 0 && digest === previous) return
+    previous = digest
     if (items.length > 0 && digests.has(digest))
       throw new Error(`the list ${path} of the source does not end: page ${page} was sent before`)
     digests.add(digest)

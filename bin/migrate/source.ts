@@ -34,7 +34,10 @@ export class Source {
   readonly token: string
   /** Owner of the token. */
   login = ''
-  /** Whether it is an Allot, where members of an organization who are in no team may write to all its repositories. */
+  /**
+   * Whether it is an Allot, where members of an organization who are in no team may write to all its
+   * repositories.
+   */
   isAllot = false
   /** Whether it answers without a token. Otherwise only its users see what is public there. */
   isOpen = false
@@ -69,7 +72,8 @@ export class Source {
 
   /**
    * Reads a list in the name of a user, who sees more of it than an administrator.
-   * @returns the list; `isRefused` when the server does not permit that, and the items are those that the owner of the token sees
+   * @returns the list; `isRefused` when the server does not permit that, and the items are those that the
+   * owner of the token sees
    */
   async listAs<T>(shape: Shape<T>, path: string, user: string): Promise<{ items: T[]; isRefused: boolean }> {
     try {
@@ -126,12 +130,19 @@ export class Source {
     throw sourceError(this.base, path, response)
   }
 
-  /** Reads a path of the API. Repeats the request while the server is busy, after the pause that it asks for, or closes the connection. */
+  /**
+   * Reads a path of the API. Repeats the request while the server is busy, after the pause that it asks for,
+   * or closes the connection.
+   */
   request(path: string, as: Sender = {}): Promise<SourceResponse> {
     return this.#send(`/api/v1${path}`, { ...ACCEPT_JSON, ...as })
   }
 
-  /** Asks for LFS objects. @param path of the repository's LFS API @throws SourceError */
+  /**
+   * Asks for LFS objects.
+   * @param path of the repository's LFS API
+   * @throws SourceError
+   */
   async askLfs(path: string, body: object): Promise<unknown> {
     const headers = { accept: LFS_TYPE, 'content-type': LFS_TYPE, authorization: this.authorization }
     const response = await this.#send(path, headers, JSON.stringify(body))

@@ -4,14 +4,15 @@ import { GRANT_SENTENCES, type Grant } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
- * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source: `synchronize` creates and removes
- * them. Members are followed by details.ts.
+ * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source:
+ * `synchronize` creates and removes them. Members are followed by details.ts.
  *
- * The migration log has a record for each thing that a migration copied, with the ids of its `copy` here and the rights (`grants`) that
- * came with it. The record is saved without a copy before the thing is created, and with it afterwards, so that a later migration
- * completes an interrupted one.
+ * The migration log has a record for each thing that a migration copied, with the ids of its `copy` here and
+ * the rights (`grants`) that came with it. The record is saved without a copy before the thing is created,
+ * and with it afterwards, so that a later migration completes an interrupted one.
  *
- * Invariant: only things of the migration log are removed or revoked. Things that were created here by other means stay.
+ * Invariant: only things of the migration log are removed or revoked. Things that were created here by other
+ * means stay.
  */
 
 /** What the report says of repositories that a team has lost. */
@@ -19,8 +20,13 @@ export const REVOKED_FROM_TEAM = 'the team in parentheses no longer has these re
 
 /** Kinds of which the migration log knows only their existence and their rights. */
 type Kind = keyof typeof EXISTENCE_LABELS
+/** A further address that the source has removed stays: see `copyEmails`. */
+type RemovedKind = Exclude<Kind, 'email'>
 
-/** Names of a kind in the report, in the singular and the plural, and the beginning of a sentence that ends with what was revoked. */
+/**
+ * Names of a kind in the report, in the singular and the plural, and the beginning of a sentence that ends
+ * with what was revoked.
+ */
 const EXISTENCE_LABELS = {
   membership: {
     one: 'membership',
@@ -37,11 +43,7 @@ const EXISTENCE_LABELS = {
     many: 'GPG keys',
     revoked: 'the user in parentheses no longer has these GPG keys',
   },
-  email: {
-    one: 'further address',
-    many: 'further addresses',
-    revoked: 'the user in parentheses no longer has these further addresses',
-  },
+  email: { one: 'further address', many: 'further addresses' },
   quotaAssignment: {
     one: 'quota assignment',
     many: 'quota assignments',
@@ -86,15 +88,23 @@ const EXISTENCE_LABELS = {
 
 type Ends = Omit<CopyIds, 'id'>
 
-/** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */
-export interface ExistenceSubject {
+/** The things of one kind that belong to one account, repository or team, and how they are found here. */
+export interface KeptSubject {
   kind: Kind
   /** Key in the migration log of the account, the repository or the team that the things belong to. */
   scope: string
-  /** What the thing belongs to and leads to, as far as it has these, whether it exists or not; undefined when one of them doesn't exist. */
+  /**
+   * What the thing belongs to and leads to, as far as it has these, whether it exists or not; undefined when
+   * one of them doesn't exist.
+   */
   ends(name: string): Promise<Ends | undefined>
   /** The thing here; undefined when it doesn't exist. */
   find(name: string): Promise<CopyIds | undefined>
+}
+
+/** The same of a kind that is removed when the source no longer has it. */
+export interface ExistenceSubject extends KeptSubject {
+  kind: RemovedKind
   /** @param copy what `find` has returned */
   remove(name: string, copy: CopyIds): Promise<void>
 }
@@ -111,15 +121,25 @@ export interface SourceItem {
 }
 
 /**
- * Creates missing things here, and removes those that an earlier migration created and the source no longer has. A thing that
- * was removed here after it was copied is not created again.
- * @param isComplete whether `wanted` is everything that the source has; otherwise nothing is removed
+ * Creates missing things here, and removes those that an earlier migration created and the source no longer
+ * has.
+ * @param wanted everything that the source has
  */
 export const synchronize = async (
   migration: Migration,
   subject: ExistenceSubject,
   wanted: readonly SourceItem[],
-  isComplete = true,
+): Promise<void> => {
+  const known = await migration.migrationLog.list(subject.kind, subject.scope)
+  await createMissing(migration, subject, wanted)
+  await removeOthers(migration, subject, known, wanted)
+}
+
+/** Creates missing things here. A thing that was removed here after it was copied is not created again. */
+export const createMissing = async (
+  migration: Migration,
+  subject: KeptSubject,
+  wanted: readonly SourceItem[],
 ): Promise<void> => {
   const { migrationLog } = migration
   const { kind, scope } = subject
@@ -129,7 +149,6 @@ export const synchronize = async (
     if (await isToBeCreated(migration, subject, item, known.get(item.name))) missing.push(item)
   await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, grants: [] })))
   for (const item of missing) await createItem(migration, subject, item)
-  if (isComplete) await removeOthers(migration, subject, [...known.values()], wanted)
 }
 
 /**
@@ -153,7 +172,7 @@ const within = (name: string, scope: string): string => (scope === '' ? name : `
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
   { migrationLog, report }: Migration,
-  subject: ExistenceSubject,
+  subject: KeptSubject,
   item: SourceItem,
   before: MigrationRecord | undefined,
 ): Promise<boolean> => {
@@ -175,11 +194,11 @@ const isToBeCreated = async (
   return false
 }
 
-/** Whether everything that the thing belonged to and led to still exists. Otherwise it was removed together with one of these. */
-const wasRemovedHere = async (
-  { ends }: ExistenceSubject,
-  { name, copy }: MigrationRecord,
-): Promise<boolean> => {
+/**
+ * Whether everything that the thing belonged to and led to still exists. Otherwise it was removed together
+ * with one of these.
+ */
+const wasRemovedHere = async ({ ends }: KeptSubject, { name, copy }: MigrationRecord): Promise<boolean> => {
   if (copy === undefined) return false
   const existing = await ends(name)
   return existing !== undefined && existing.of === copy.of && existing.to === copy.to
@@ -187,7 +206,7 @@ const wasRemovedHere = async (
 
 const createItem = async (
   { migrationLog, report }: Migration,
-  { kind, scope, find }: ExistenceSubject,
+  { kind, scope, find }: KeptSubject,
   item: SourceItem,
 ): Promise<void> => {
   const record = { kind, scope, name: item.name, grants: item.grants ?? [] }
@@ -239,8 +258,8 @@ interface GrantSubject<G extends Grant> extends Pick<NewMigrationRecord, 'kind' 
 }
 
 /**
- * Compares the rights here with those at the source. Revokes a right that was copied and that the source has revoked. A
- * right that was given here stays. A right that the source has in addition is not given.
+ * Compares the rights here with those at the source. Revokes a right that was copied and that the source has
+ * revoked. A right that was given here stays. A right that the source has in addition is not given.
  * @param revoke revokes rights here
  */
 export const synchronizeGrants = async <G extends Grant>(

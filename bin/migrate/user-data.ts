@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { importWith } from '../../lib/optional-package.ts'
+import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
-import { type ExistenceSubject, type SourceItem, synchronize } from './synchronize.ts'
+import { createMissing, type ExistenceSubject, type SourceItem, synchronize } from './synchronize.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
-const NO_SIGNATURES =
+export const NO_SIGNATURES =
   'GPG keys without their signatures, which the source does not give: their owners add them again'
-const UNVERIFIED = 'further addresses that their users have not confirmed at the source'
 export const NOT_HERE = 'follows, stars and watches of what does not exist here'
 const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does not show'
 
-/** More keys than any user has. */
-const ALL = { offset: 0, limit: 10_000 }
-
-export const SourceKey = v.object({ key: v.string(), title: v.nullish(v.string()) })
+/** Title here of a key without one. */
+export const UNTITLED = 'a key'
+export const SourceKey = v.object({ key: v.string(), title: v.pipe(v.nullish(v.string(), ''), v.trim()) })
 export const SourceGpgKey = v.object({ key_id: v.string() })
 
 /** The things of one kind that belong to a user, and the list of the source that has them. */
@@ -44,58 +43,11 @@ export const copyRelations = (migration: Migration, login: string): Promise<void
     await copyList(migration, login, watchesOf(migration, user), RELATIONS_NOT_SHOWN, login)
   })
 
-export const SourceEmail = v.object({
-  email: v.string(),
-  username: v.nullish(v.string(), ''),
-  primary: v.nullish(v.boolean(), false),
-  verified: v.nullish(v.boolean(), true),
-})
-
-/** Copies the further addresses of users, which the source lists for all users together. One that it has removed stays. */
-export const copyEmails = async (migration: Migration, logins: readonly string[]): Promise<void> => {
-  const { source, report } = migration
-  const further = new Map(logins.map((login) => [login.toLowerCase(), [] as string[]]))
-  const found = (await ifAvailable(source.list(SourceEmail, '/admin/emails'))) ?? []
-  for (const { email, username, primary, verified } of found) {
-    const own = further.get(username.toLowerCase())
-    if (primary || own === undefined) continue
-    if (verified) own.push(email)
-    else report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
-  }
-  for (const [login, emails] of further)
-    if (emails.length > 0)
-      await forUserHere(migration, `the further addresses of ${login}`, login, (user) =>
-        synchronize(migration, emailsOf(migration, user), emails.map(addressOf(migration, user)), false),
-      )
-}
-
-const emailsOf = ({ allot, names }: Migration, user: Account): ExistenceSubject => ({
-  kind: 'email',
-  scope: names.keyHere(user),
-  ends: async () => ({ of: user.id }),
-  async find(address) {
-    const own = await allot.hosting.emails.list(user.id)
-    return own.some(({ email }) => email.toLowerCase() === address) ? { of: user.id } : undefined
-  },
-  remove: async (address) => void (await allot.hosting.emails.remove(user.id, [address])),
-})
-
-const addressOf =
-  ({ allot }: Migration, { id }: Account) =>
-  (email: string): SourceItem => ({
-    name: email.toLowerCase(),
-    label: email,
-    async create() {
-      await allot.hosting.emails.add(id, [email])
-      return true
-    },
-  })
-
-/** Removes the copied keys and relations of a user who was deleted at the source. Further addresses stay: see {@link copyEmails}. */
-export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {
-  for (const subjectOf of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
-    await synchronize(migration, subjectOf(migration, user), [])
-}
+/** Removes the copies of one list of a user who was deleted at the source. */
+export const removeList =
+  (subjectOf: (migration: Migration, user: Account) => ExistenceSubject) =>
+  (migration: Migration, user: Account): Promise<void> =>
+    synchronize(migration, subjectOf(migration, user), [])
 
 /**
  * @param name of the user at the source
@@ -115,11 +67,12 @@ const copyList = async <T>(
       ? source.list(subject.shape, path).then((items) => ({ items, isRefused: false }))
       : source.listAs(subject.shape, path, sudo)
   const found = await ifAvailable(list)
-  if (found === undefined) report.note('notCopied', notShown, name)
-  else await synchronize(migration, subject, found.items.map(subject.itemFor), !found.isRefused)
+  if (found === undefined) return report.note('notCopied', notShown, name)
+  const update = found.isRefused ? createMissing : synchronize
+  await update(migration, subject, found.items.map(subject.itemFor))
 }
 
-const sshKeysOf = (
+export const sshKeysOf = (
   { allot, names }: Migration,
   user: Account,
 ): UserSubject<v.InferOutput<typeof SourceKey>> => {
@@ -131,9 +84,9 @@ const sshKeysOf = (
     shape: SourceKey,
     itemFor: ({ key, title }) => ({
       name: fingerprintOf(key),
-      label: title?.trim() || fingerprintOf(key),
+      label: title || fingerprintOf(key),
       async create() {
-        await sshKeys.add(user.id, { title: title?.trim() || 'a key', key })
+        await sshKeys.add(user.id, { title: title || UNTITLED, key })
         return true
       },
     }),
@@ -141,7 +94,7 @@ const sshKeysOf = (
 }
 
 interface UserKeys<K> {
-  list(user: number, page: typeof ALL): Promise<{ items: readonly K[] }>
+  list(user: number, slice: Slice): Promise<Page<K>>
   remove(user: number, id: number): Promise<unknown>
 }
 
@@ -154,8 +107,8 @@ const keysOf = <K extends { id: number }>(
   scope,
   ends: async () => ({ of: id }),
   async find(wanted) {
-    const { items } = await keys.list(id, ALL)
-    const key = items.find((item) => nameOf(item) === wanted)
+    const all = await allItems((slice) => keys.list(id, slice))
+    const key = all.find((item) => nameOf(item) === wanted)
     return key && { id: key.id, of: id }
   },
   remove: async (_, copy) => void (await keys.remove(id, copy.id!)),
@@ -167,8 +120,11 @@ export const fingerprintOf = (key: string): string => {
   return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace('=', '')}`
 }
 
-/** The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on a page. */
-const gpgKeysOf = (
+/**
+ * The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on
+ * a page.
+ */
+export const gpgKeysOf = (
   { source, allot, report, names }: Migration,
   user: Account,
   login = user.name,
@@ -198,14 +154,17 @@ const gpgKeysOf = (
 export const publishedKeys = (source: Source, login: string): Promise<Map<string, string>> =>
   source.page(`${apiPath(login)}.gpg`).then(splitKeys)
 
-/** Splits a block of several keys. @returns an armored block for each key id */
+/**
+ * Splits a block of several keys.
+ * @returns an armored block for each key id
+ */
 const splitKeys = async (text: string | undefined): Promise<Map<string, string>> => {
   const { readKeys } = await importWith('openpgp', 'GPG keys', () => import('openpgp'))
   const keys = text === undefined ? [] : await readKeys({ armoredKeys: text }).catch(() => [])
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-const followsOf = ({ allot, report, names }: Migration, account: Account): UserSubject<SourceUser> => {
+export const followsOf = ({ allot, report, names }: Migration, account: Account): UserSubject<SourceUser> => {
   const { follows } = allot.hosting.relations
   const { id, name } = account
   const user = withAdminRights(id)
@@ -237,8 +196,8 @@ const RELATIONS = {
   watch: { list: 'subscriptions', relation: 'watches' },
 } as const
 
-const starsOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'star')
-const watchesOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'watch')
+export const starsOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'star')
+export const watchesOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'watch')
 
 /** Relations to repositories; the name of each is `owner/repository`. */
 const relationsOf = (

@@ -3,8 +3,9 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Server } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { addressOf } from '../../lib/clients.ts'
+import { movedStatus } from '../../lib/http/former-names.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
-import { movedStatus } from '../../lib/http/moved-paths.ts'
 import { baseUrlOf, parseRequestUrl } from '../../lib/http/request-url.ts'
 import { sendText } from '../send-text.ts'
 
@@ -13,8 +14,9 @@ const STORE_TIMEOUT_MS = 3000
 const READY_INTERVAL_MS = 250
 
 /**
- * Adds the health checks of the process. `/-/healthz` answers 200 while the process answers at all. `/-/readyz` answers 200
- * while the store could also write, and otherwise 503: send traffic elsewhere; a restart would not help.
+ * Adds the health checks of the process. `/-/healthz` answers 200 while the process answers at all.
+ * `/-/readyz` answers 200 while the store could also write, and otherwise 503: send traffic elsewhere; a
+ * restart would not help.
  */
 export const withHealthChecks = (
   { hosting }: Pick<OpenAllot, 'hosting'>,
@@ -55,7 +57,9 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
     setTimeout(STORE_TIMEOUT_MS, false, { ref: false }),
   ])
 
-/** Ids that proxies send: a UUID, a hexadecimal number, a trace of several parts. Any other value is replaced. */
+/**
+ * Ids that proxies send: a UUID, a hexadecimal number, a trace of several parts. Any other value is replaced.
+ */
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 const requestIdOf = ({ headers }: IncomingMessage): string => {
@@ -67,12 +71,13 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
 const CLIENT_CLOSED_REQUEST = 499
 
 /**
- * Logs a line for each request, with the id that the response and the log of its failure have. The query string, which can
- * hold secrets, and the headers are left out.
+ * Logs a line for each request, with the id that the response and the log of its failure have. The query
+ * string, which can hold secrets, and the headers are left out.
  */
 export const withRequestLog =
-  (log: Log, listener: RequestListener): RequestListener =>
+  (log: Log, trustedProxies: number, listener: RequestListener): RequestListener =>
   (req, res) => {
+    const from = addressOf(req, trustedProxies)
     const startedAt = performance.now()
     const requestId = requestIdOf(req)
     const { method, url = '' } = req
@@ -81,7 +86,7 @@ export const withRequestLog =
     res.once('close', () => {
       const ms = Math.round((performance.now() - startedAt) * 100) / 100
       const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED_REQUEST
-      log.info({ requestId, method, path, status, ms, from: req.socket.remoteAddress }, 'request')
+      log.info({ requestId, method, path, status, ms, from }, 'request')
     })
     listener(req, res)
   }
@@ -117,6 +122,9 @@ export const withStrictTransport =
     res.setHeader('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`)
     listener(req, res)
   }
+
+/** A host as URLs have it: an IPv6 address is in brackets. */
+export const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 /** @param advice what to do when the port cannot be used */
 export const listen = (server: Server, port: number, host: string, advice: string): Promise<void> =>

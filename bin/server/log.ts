@@ -8,9 +8,9 @@ const LEVELS = { error: 50, warn: 40, info: 30 } as const
 type Level = keyof typeof LEVELS
 
 /**
- * The log of a server: a line of JSON on standard error for each call, in the order of the calls, written before the call
- * returns. No line waits for modules to be loaded, which fails where files cannot be opened any more: until pino is loaded,
- * the lines are written without it, with the same members.
+ * The log of a server: a line of JSON on standard error for each call, in the order of the calls, written
+ * before the call returns. No line waits for modules to be loaded, which fails where files cannot be opened
+ * any more: until pino is loaded, the lines are written without it, with the same members.
  */
 export class ServerLog implements Log {
   readonly #fields: object
@@ -21,7 +21,10 @@ export class ServerLog implements Log {
     this.#fields = fields
   }
 
-  /** Loads pino, which takes a while: call it once the server listens. Never rejects: without pino the log goes on as before. */
+  /**
+   * Loads pino, which takes a while: call it once the server listens. Never rejects: without pino the log
+   * goes on as before.
+   */
   async load(): Promise<void> {
     try {
       const { default: pino } = await import('pino')

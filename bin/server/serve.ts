@@ -8,21 +8,24 @@ import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
+import { loadSsh2 } from '../../lib/ssh/library.ts'
 import { VERSION } from '../../lib/version.ts'
 import { ADDRESS, type Config, limitsIn } from '../config/config.ts'
 import { sharedForms } from '../config/drivers.ts'
 import {
   chosenDriver,
-  createFolders,
   openAllotAt,
+  recordsFolder,
   type StoreFlags,
   type StoreLocation,
+  storeExists,
   storeLocation,
 } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
 import { gitVersion } from './git-version.ts'
 import {
+  inUrl,
   listen,
   redirectToHttps,
   withHealthChecks,
@@ -50,12 +53,14 @@ export type ServerFlags = StoreFlags &
   }
 
 /**
- * Runs the server until SIGTERM or SIGINT. With `workers`, this process supervises that many processes, in each of which
- * this function runs again.
+ * Runs the server until SIGTERM or SIGINT. With `workers`, this process supervises that many processes, in
+ * each of which this function runs again.
  */
 export const serve = async (flags: ServerFlags, workers?: number): Promise<void> => {
   const location = storeLocation(flags)
   const { config: _, sshPort, ...settings } = flags
+  // A flag of another section that is not taken out above does not compile.
+  settings satisfies Record<Exclude<keyof typeof settings, keyof StoreFlags | keyof Config['server']>, never>
   if (settings.host === '') throw new UsageError(`--host: expected ${ADDRESS}`)
   location.config.server = { ...location.config.server, ...settings }
   if (sshPort !== undefined) location.config.ssh = { ...location.config.ssh, port: sshPort }
@@ -89,7 +94,7 @@ const supervise = async (count: number, { config }: StoreLocation, log: ServerLo
     await log.load()
   }
   const stopped = stopSignal()
-  const port = config.server.port || (await freePort(config.server.host))
+  const port = config.server.port || (await tryPort(config.server.host, 0))
   const hasStarted = await superviseWorkers(count, { log, port, onStarted, stopped })
   await redirect?.stop()
   // The worker that could not start has printed why.
@@ -114,19 +119,17 @@ const printStarted = (
 const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void> => {
   const { server: settings, api } = location.config
   const tls = tlsOf(location.config, log)
-  await gitVersion(location.config)
-  await createFolders(location)
+  await checkBeforeStart(location)
   const { allot, config, data } = await openAllotAt(location, {
     log,
     isServer: true,
     wrapDriver: async (driver, { server }) =>
       server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })
-  const listener = await createListener(allot, config, log)
-  const server =
-    tls === undefined
-      ? createLimitedServer(listener, limitsIn(config))
-      : tls.createServer(listener, limitsIn(config))
+  const server = await createHttpServer(allot, config, log, tls).catch(async (error) => {
+    await allot.close()
+    throw error
+  })
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
   let redirect: Redirect | undefined
@@ -149,6 +152,26 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
   }
+}
+
+/** Refuses a start that would fail, before it creates a store. */
+const checkBeforeStart = async (location: StoreLocation): Promise<void> => {
+  const { config } = location
+  await gitVersion(config)
+  if (config.repositories !== false && config.ssh.port !== undefined) await loadSsh2()
+  const folder = recordsFolder(location)
+  if (folder !== undefined && !storeExists(folder)) await tryPort(config.server.host, config.server.port)
+}
+
+const createHttpServer = async (
+  allot: OpenAllot,
+  config: Config,
+  log: ServerLog,
+  tls: ReloadedTls | undefined,
+): Promise<Server> => {
+  const listener = await createListener(allot, config, log)
+  const limits = limitsIn(config)
+  return tls === undefined ? createLimitedServer(listener, limits) : tls.createServer(listener, limits)
 }
 
 interface Redirect {
@@ -193,26 +216,32 @@ const createListener = async (
   let listener = withHealthChecks(allot, allot.listener(server.pages ? { pages: '/' } : {}))
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()
-    listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath })
+    listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath, log })
   }
   if (server.hsts) listener = withStrictTransport(listener)
-  return server.log === 'requests' ? withRequestLog(log, listener) : listener
+  return server.log === 'requests' ? withRequestLog(log, api.trustedProxies, listener) : listener
 }
 
 const portAdvice = (option: string): string => `choose another with ${option}, or 0 for a free port`
 
-const freePort = async (host: string): Promise<number> => {
+/**
+ * Listens on a port for a moment.
+ * @param wanted 0 picks a free port
+ * @returns the port
+ * @throws Error when the port or the host cannot be used
+ */
+const tryPort = async (host: string, wanted: number): Promise<number> => {
   const server = createServer()
-  await listen(server, 0, host, portAdvice('--port'))
+  await listen(server, wanted, host, portAdvice('--port'))
   const { port } = server.address() as AddressInfo
   await promisify(server.close.bind(server))()
   return port
 }
 
 const originOf = (server: Server): string => {
-  const { address, port, family } = server.address() as AddressInfo
+  const { address, port } = server.address() as AddressInfo
   const scheme = server instanceof HttpsServer ? 'https' : 'http'
-  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  return `${scheme}://${inUrl(address)}:${port}`
 }
 
 const stopSignal = (): Promise<void> =>
@@ -220,7 +249,10 @@ const stopSignal = (): Promise<void> =>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
 
-/** Creates the administrator `root` in a new store. @returns the first token, once */
+/**
+ * Creates the administrator `root` in a new store.
+ * @returns the first token, once
+ */
 const setUpStore = async ({ hosting }: OpenAllot): Promise<string | undefined> => {
   // A store with several users is in use, and its operator has decided who administrates it.
   if ((await hosting.accounts.count('user')) > 1) return undefined
@@ -234,8 +266,8 @@ const setUpStore = async ({ hosting }: OpenAllot): Promise<string | undefined> =
 }
 
 /**
- * Prints the token with a `curl` command that uses it. With https it names the public URL: the certificate is for that name,
- * and not for the address that the server listens on.
+ * Prints the token with a `curl` command that uses it. With https it names the public URL: the certificate is
+ * for that name, and not for the address that the server listens on.
  */
 const printToken = (token: string, { server, api }: Config, origin: string): void => {
   const base = (server.tlsCertificate !== undefined && api.baseUrl) || origin

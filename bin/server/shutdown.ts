@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { print } from '../terminal.ts'
 
 /** A client that connected or got a response less than this ago may already have sent its next request. */
 const QUIET_MS = 300
@@ -10,11 +11,20 @@ const QUIET_MS = 300
 const ACCEPT_TIMEOUT_MS = 3000
 
 /** How long clients may take to read their responses before their connections are cut. */
-const CLOSE_TIMEOUT_MS = 8000
+export const CLOSE_TIMEOUT_MS = 8000
 
 /**
- * Prepares a server for a stop that loses no request: from the stop on every response closes its connection, and a
- * connection is not closed while a request may be on its way.
+ * Tells the operator why the server does not end yet.
+ * @param what is counted, in the singular
+ */
+export const noteWaiting = (count: number, what: string): void =>
+  print(
+    `stopping: waiting up to ${CLOSE_TIMEOUT_MS / 1000} s for ${count} ${what}${count === 1 ? '' : 's'}; Ctrl-C again stops at once`,
+  )
+
+/**
+ * Prepares a server for a stop that loses no request: from the stop on every response closes its connection,
+ * and a connection is not closed while a request may be on its way.
  * @param finish waits for the requests in flight
  * @returns stops the server
  */
@@ -61,11 +71,16 @@ export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
     await waitUntilQuiet()
     server.closeIdleConnections()
-    await finish()
-    // All responses are sent: the connections that are still open have sent nothing, or half a request.
-    closeAll()
-    await closed
-    clearTimeout(timer)
+    const open = [...connections.values()].filter((res) => res?.closed === false)
+    if (open.length > 0) noteWaiting(open.length, 'request')
+    try {
+      await finish()
+    } finally {
+      // All responses are sent: the connections that are still open have sent nothing, or half a request.
+      closeAll()
+      await closed
+      clearTimeout(timer)
+    }
   }
 }
 

@@ -4,10 +4,8 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import type { Log } from '../../lib/http/index.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
 import type { Config } from '../config/config.ts'
-import { listen } from './listeners.ts'
-
-/** How long a client may take to finish its command once the server stops. */
-const STOP_TIMEOUT_MS = 8000
+import { inUrl, listen } from './listeners.ts'
+import { CLOSE_TIMEOUT_MS, noteWaiting } from './shutdown.ts'
 
 interface SshListener {
   readonly url: string
@@ -15,7 +13,10 @@ interface SshListener {
   stop(): Promise<void>
 }
 
-/** Listens for SSH, when it is on. @param baseUrl of the HTTP server, for clients of Git LFS */
+/**
+ * Listens for SSH, when it is on.
+ * @param baseUrl of the HTTP server, for clients of Git LFS
+ */
 export const listenForSsh = async (
   allot: Pick<OpenAllot, 'ssh' | 'sshServer'>,
   { server: { host }, ssh: { port } }: Config,
@@ -29,13 +30,13 @@ export const listenForSsh = async (
     allot.ssh(socket, options)
   })
   await listen(server, port, host, 'choose another with --ssh-port or port under [ssh]')
-  const name = host.includes(':') ? `[${host}]` : host
   return {
-    url: `ssh://git@${name}:${port}`,
+    url: `ssh://git@${inUrl(host)}:${port}`,
     async stop() {
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
-      }, STOP_TIMEOUT_MS)
+      }, CLOSE_TIMEOUT_MS)
+      if (sockets.size > 0) noteWaiting(sockets.size, 'SSH connection')
       await promisify(server.close.bind(server))()
       clearTimeout(timer)
     },

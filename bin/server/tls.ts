@@ -46,7 +46,9 @@ export const tlsFilesOf = ({
   return undefined
 }
 
-/** @throws Error with one sentence when a file cannot be read or used, or the key is of another certificate */
+/**
+ * @throws Error with one sentence when a file cannot be read or used, or the key is of another certificate
+ */
 export const readTls = (files: TlsFiles): Tls => {
   const [cert, keyText] = [readText('tls_certificate', files.certificate), readText('tls_key', files.key)]
   const certificate = parseCertificate(files.certificate, cert)
@@ -102,14 +104,20 @@ export const dateFault = ({ validFrom, validTo }: X509Certificate, now = Date.no
 /** @param date as certificates show it, such as `Nov 21 04:09:00 2026 GMT` */
 export const dayOf = (date: string): string => new Date(date).toISOString().slice(0, 10)
 
-/** The certificate of a running server. SIGHUP makes it read the files again; open connections stay as they are. */
+/**
+ * The certificate of a running server. SIGHUP makes it read the files again; open connections stay as they
+ * are.
+ */
 export class ReloadedTls {
   readonly #files: TlsFiles
   readonly #log: ServerLog
   #current: Tls
   #onReload: (current: Tls) => void = () => undefined
 
-  /** Reads the files. @throws Error as `readTls` does */
+  /**
+   * Reads the files.
+   * @throws Error as `readTls` does
+   */
   constructor(files: TlsFiles, log: ServerLog) {
     this.#files = files
     this.#log = log

@@ -10,7 +10,9 @@ export interface WorkerStarted {
   sshUrl?: string
 }
 
-/** Pause before a worker that ended is replaced. It doubles each time, until a worker has run for `STABLE_MS`. */
+/**
+ * Pause before a worker that ended is replaced. It doubles each time, until a worker has run for `STABLE_MS`.
+ */
 const RESTART_PAUSE_MS = { first: 200, longest: 30_000 }
 const STABLE_MS = 60_000
 
@@ -34,7 +36,9 @@ const numberFrom = (text: string | undefined): number | undefined =>
 
 interface Supervision {
   log: Log
-  /** All workers must listen on the same port number: they cannot share one that the first of them has picked. */
+  /**
+   * All workers must listen on the same port number: they cannot share one that the first of them has picked.
+   */
   port: number
   /** Called when the first worker serves. The workers are stopped when it fails. */
   onStarted: (started: WorkerStarted) => Promise<void>
@@ -43,16 +47,16 @@ interface Supervision {
 }
 
 /**
- * Keeps `count` workers running, which share one port. The first starts alone: an error that all of them would have is
- * printed once, and only one of them creates the administrator of an empty store.
+ * Keeps `count` workers running, which share one port. The first starts alone: an error that all of them
+ * would have is printed once, and only one of them creates the administrator of an empty store.
  * @returns false when the first worker could not start
  */
 export const superviseWorkers = async (
   count: number,
   { log, port, onStarted, stopped }: Supervision,
 ): Promise<boolean> => {
-  // Each worker accepts connections itself. Node's default lets the supervisor accept them, and a connection that is being
-  // handed to a worker when that worker is killed would stay open without a response.
+  // Each worker accepts connections itself. Node's default lets the supervisor accept them, and a connection
+  // that is being handed to a worker when that worker is killed would stay open without a response.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   const first = fork(1, port)
   const firstEnd = endOf(first)

@@ -20,7 +20,10 @@ interface SnapshotOption {
   snapshot?: AbstractSnapshot
 }
 
-/** The part of an abstract-level database that this driver uses. It has `view` encodings, `getSync` and snapshots. */
+/**
+ * The part of an abstract-level database that this driver uses. It has `view` encodings, `getSync` and
+ * snapshots.
+ */
 export interface Database {
   close(): Promise<void>
   snapshot(): AbstractSnapshot
@@ -55,8 +58,8 @@ const [MIN_PAGE, MAX_PAGE] = [128, 1024]
 const MAX_PAGE_BYTES = 256 * 1024
 
 /**
- * Up to this many keys are read synchronously: reading a cached key takes microseconds, a tenth of the time of a trip
- * through the thread pool. Reading more keys would block the event loop.
+ * Up to this many keys are read synchronously: reading a cached key takes microseconds, a tenth of the time
+ * of a trip through the thread pool. Reading more keys would block the event loop.
  */
 const MAX_SYNC_READS = 16
 
@@ -192,9 +195,10 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
 }
 
 /**
- * Deletions are counted by this prefix of their keys. It holds the names of most collections and indexes, and the id that follows,
- * such as that of an owner. Where the names are longer, the deletions of several ids are counted and compacted together. A longer
- * prefix would split the deletions of one id where the names are short, and no part would reach MIN_DELETIONS.
+ * Deletions are counted by this prefix of their keys. It holds the names of most collections and indexes, and
+ * the id that follows, such as that of an owner. Where the names are longer, the deletions of several ids are
+ * counted and compacted together. A longer prefix would split the deletions of one id where the names are
+ * short, and no part would reach MIN_DELETIONS.
  */
 const PREFIX_BYTES = 27
 /** Deletions below a prefix from which compaction pays off. */
@@ -203,9 +207,9 @@ const MIN_DELETIONS = 20_000
 const MAX_PREFIXES = 1000
 
 /**
- * Compacts key ranges in which much was deleted. LevelDB keeps a tombstone for each deleted entry until it happens to
- * compact the file, and a range scan reads all of them: milliseconds for thousands of entries. Compaction starts with
- * the first batch that deletes nothing more below the prefix.
+ * Compacts key ranges in which much was deleted. LevelDB keeps a tombstone for each deleted entry until it
+ * happens to compact the file, and a range scan reads all of them: milliseconds for thousands of entries.
+ * Compaction starts with the first batch that deletes nothing more below the prefix.
  */
 export class Compaction {
   readonly #compactRange: (start: Bytes, end: Bytes) => Promise<void>

@@ -23,7 +23,13 @@ export const toStorageError = (location: string, cause: unknown): StorageError =
   if (code === 'LEVEL_CORRUPTION' || DAMAGE.test(message)) return damaged(location, { cause })
   if (isFull(cause))
     return new StorageError('full', `${location} cannot be used because the disk is full`, { cause })
-  return new StorageError('failed', `${location} cannot be used: ${message}`, { cause })
+  return new StorageError('failed', `${location} cannot be used: ${FAULTS[code ?? ''] ?? message}`, { cause })
+}
+
+const FAULTS: Partial<Record<string, string>> = {
+  EACCES: 'this user may not open or create the folder',
+  EEXIST: 'it is a file',
+  ENOTDIR: 'it lies below a file',
 }
 
 /** abstract-level throws an error whose cause is LevelDB's error. */

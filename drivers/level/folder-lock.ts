@@ -14,13 +14,14 @@ const ATTEMPTS = 12
 const MAX_PAUSE_MS = 40
 
 /**
- * Admits one opener per process to a LevelDB folder. LevelDB's own file LOCK keeps other processes out, but not a second
- * opener in the same process. A POSIX (fcntl) lock is dropped when its process closes any descriptor of the file, so an
- * opener that is refused must never have touched LOCK.
+ * Admits one opener per process to a LevelDB folder. LevelDB's own file LOCK keeps other processes out, but
+ * not a second opener in the same process. A POSIX (fcntl) lock is dropped when its process closes any
+ * descriptor of the file, so an opener that is refused must never have touched LOCK.
  *
- * Each opener holds a descriptor of OWNER.json, and proceeds only while that is the only descriptor of this file in the
- * process. All threads and all copies of this module share the process's descriptors, and the inode is the same for
- * every spelling of the path. Descriptors end with the process, so a crash leaves nothing to clean up.
+ * Each opener holds a descriptor of OWNER.json, and proceeds only while that is the only descriptor of this
+ * file in the process. All threads and all copies of this module share the process's descriptors, and the
+ * inode is the same for every spelling of the path. Descriptors end with the process, so a crash leaves
+ * nothing to clean up.
  */
 export class FolderLock {
   /** Real path of the folder. */
@@ -45,7 +46,10 @@ export class FolderLock {
     }
   }
 
-  /** Writes this process and thread to OWNER.json, for the message of a refused opener. Call it only while LevelDB is open. */
+  /**
+   * Writes this process and thread to OWNER.json, for the message of a refused opener. Call it only while
+   * LevelDB is open.
+   */
   writeOwner(): void {
     const owner: Owner = { pid: process.pid, thread: threadId, host: hostname() }
     this.#write(JSON.stringify(owner))

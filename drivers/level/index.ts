@@ -17,7 +17,9 @@ const MIN_OPEN_FILES = 64
 
 /** Options of a LevelDB. */
 export interface LevelOptions {
-  /** How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000. */
+  /**
+   * How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000.
+   */
   openFiles?: number
 }
 
@@ -66,7 +68,8 @@ const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Databa
   return Object.assign(database, {
     async close() {
       lock.clearOwner()
-      // When this rejects, LevelDB is still open. The lock is kept then, since another opener would drop LevelDB's own lock.
+      // When this rejects, LevelDB is still open. The lock is kept then, since another opener would drop
+      // LevelDB's own lock.
       await close()
       await writeShutdownManifest(folder)
       lock.release()
@@ -74,7 +77,10 @@ const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Databa
   })
 }
 
-/** Refuses a folder with tables but without the file CURRENT: LevelDB would create a new database and delete them. */
+/**
+ * Refuses a folder with tables but without the file CURRENT: LevelDB would create a new database and delete
+ * them.
+ */
 const refuseWithoutCurrent = async (location: string): Promise<void> => {
   const files = await readdir(location).catch((): string[] => [])
   if (!files.includes('CURRENT') && files.some((name) => /\.(ldb|sst|log)$/.test(name)))

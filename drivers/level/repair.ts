@@ -5,9 +5,9 @@ import { FolderLock } from './folder-lock.ts'
 import { removeShutdownManifest } from './shutdown-manifest.ts'
 
 /**
- * Runs LevelDB's repair on a folder that no longer opens, for `allot verify --repair`. It keeps every record that is still
- * readable, writes a new manifest, and moves unusable files into the folder `lost`. Recent writes may be missing
- * afterwards, and deleted records may be back.
+ * Runs LevelDB's repair on a folder that no longer opens, for `allot verify --repair`. It keeps every record
+ * that is still readable, writes a new manifest, and moves unusable files into the folder `lost`. Recent
+ * writes may be missing afterwards, and deleted records may be back.
  * @returns the paths of the files that were moved
  * @throws StorageError `locked` when this process or another one has the folder open
  */
@@ -28,7 +28,10 @@ export const repairLevel = async (location: string): Promise<string[]> => {
   }
 }
 
-/** LevelDB's repair takes no lock. This open always fails, and its error tells whether another process holds LOCK. */
+/**
+ * LevelDB's repair takes no lock. This open always fails, and its error tells whether another process holds
+ * LOCK.
+ */
 const refuseLocked = async (location: string): Promise<void> => {
   const { ClassicLevel } = await import('classic-level')
   const probe = new ClassicLevel(location, { createIfMissing: false, errorIfExists: true })

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { damaged } from './errors.ts'
 
 /**
- * Sizes and checksums of LevelDB's files, written after a clean shutdown and checked before the next start. LevelDB takes
- * a truncated log for the result of a crash and opens the rest of it without an error; the manifest reveals the loss.
+ * Sizes and checksums of LevelDB's files, written after a clean shutdown and checked before the next start.
+ * LevelDB takes a truncated log for the result of a crash and opens the rest of it without an error; the
+ * manifest reveals the loss.
  */
 interface ShutdownManifest {
   /** Content of CURRENT. Each open of LevelDB changes it, so a manifest with another content is outdated. */
@@ -15,7 +16,10 @@ interface ShutdownManifest {
 
 interface FileState {
   size: number
-  /** Hash of a log or a manifest of LevelDB, whose end LevelDB does not protect. Tables have checksums of their own. */
+  /**
+   * Hash of a log or a manifest of LevelDB, whose end LevelDB does not protect. Tables have checksums of
+   * their own.
+   */
   sha256?: string
 }
 
@@ -24,8 +28,8 @@ const MANIFEST_FILE = 'CLOSED.json'
 /**
  * Call it once the database is closed. On a full disk it writes no manifest, and the next start is unchecked.
  *
- * Invariant: a manifest is complete. Another process can open and close the store meanwhile, so each manifest is written to a
- * file of its own and then renamed.
+ * Invariant: a manifest is complete. Another process can open and close the store meanwhile, so each manifest
+ * is written to a file of its own and then renamed.
  */
 export const writeShutdownManifest = async (location: string): Promise<void> => {
   const temporary = join(location, `${MANIFEST_FILE}.${randomUUID()}`)
@@ -40,8 +44,8 @@ export const writeShutdownManifest = async (location: string): Promise<void> => 
 }
 
 /**
- * Call it once the database is open. Removes unfinished manifests too. A manifest that cannot be removed is harmless,
- * because it is outdated.
+ * Call it once the database is open. Removes unfinished manifests too. A manifest that cannot be removed is
+ * harmless, because it is outdated.
  */
 export const removeShutdownManifest = async (location: string): Promise<void> => {
   const names = await readdir(location).catch((): string[] => [])
@@ -72,7 +76,8 @@ const parse = (text: string, location: string): ShutdownManifest => {
 }
 
 const readState = async (location: string): Promise<ShutdownManifest> => {
-  // Read before the files: when another process opens the store meanwhile, the manifest is outdated instead of wrong.
+  // Read before the files: when another process opens the store meanwhile, the manifest is outdated instead
+  // of wrong.
   const current = (await readCurrent(location)) ?? ''
   const files: ShutdownManifest['files'] = {}
   for (const name of (await readdir(location)).filter((file) => /\.(log|ldb|sst)$|^MANIFEST-/.test(file)))

@@ -2,7 +2,7 @@ import { type Bytes, deferred, keyText, WriteBuffer } from '../../lib/storage/in
 import type { Connections } from './connections.ts'
 import type { Deadline } from './deadline.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
-import { backoff, recoverOutcome } from './plain.ts'
+import { backoff, MAX_BROKEN_CONNECTIONS, recoverOutcome, tooManyBroken } from './plain.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
@@ -13,7 +13,10 @@ export type BatchResult = 'committed' | 'stale' | { error: unknown }
 
 /** Keys read and written by one batch. */
 const MAX_BATCH_KEYS = 2000
-/** Times that a batch is sent unchanged: a concurrent transaction need not have changed what the batch has read. */
+/**
+ * Times that a batch is sent unchanged: a concurrent transaction need not have changed what the batch has
+ * read.
+ */
 const MAX_SENDS = 20
 /** First column of the rows of the commit statement. */
 const ROW = { COMMITTED: '0', STALE_KEY: '1' }
@@ -51,9 +54,10 @@ export class Batch {
   }
 
   /**
-   * Validates and commits in one round trip. A batch without changes is committed, too: only a commit proves that the server
-   * is still the primary, whose reads the transactions rely on.
-   * @param onConflict called after each conflict with a concurrent transaction, before the batch is sent again
+   * Validates and commits in one round trip. A batch without changes is committed, too: only a commit proves
+   * that the server is still the primary, whose reads the transactions rely on.
+   * @param onConflict called after each conflict with a concurrent transaction, before the batch is sent
+   * again
    */
   async commit(onConflict: () => Promise<void>): Promise<BatchResult> {
     try {
@@ -71,12 +75,17 @@ export class Batch {
     const expected = expectedParameters(this.#readSet, ranges)
     const { putKeys, putValues, deletes } = splitChanges(this.changes.changes())
     const changes = [putKeys, putValues, deletes].map(byteaArray)
+    let broken = 0
     for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
       const time = this.#cache.tick()
       const sent = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
       if (sent === 'committed') return sent
       for (const deadline of this.#deadlines) deadline.reset()
       if (sent === 'refused') return 'stale'
+      if (sent === 'lost') {
+        if (++broken === MAX_BROKEN_CONNECTIONS) throw tooManyBroken()
+        continue
+      }
       if (sent.length > 0) {
         await this.#cacheActualResults(sent, ranges, time)
         return 'stale'
@@ -88,10 +97,13 @@ export class Batch {
   }
 
   /**
-   * @returns the results that differ from the read set; none when nothing was written and the batch can be sent again; `refused` when a
-   *   transaction of the batch has been refused meanwhile, so that the others have to form another batch
+   * @returns the results that differ from the read set; none when nothing was written and the batch can be
+   *   sent again, `lost` when that is so because the connection broke; `refused` when a transaction of the
+   *   batch has been refused meanwhile, so that the others have to form another batch
    */
-  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed' | 'refused'> {
+  async #send(
+    parameters: (writer: Writer) => unknown[],
+  ): Promise<readonly Row[] | 'committed' | 'refused' | 'lost'> {
     let used: Writer | undefined
     try {
       return await this.#connections.withWriter(async (session, writer) => {
@@ -100,18 +112,22 @@ export class Batch {
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         if (rows[0]?.[0] === ROW.COMMITTED) return 'committed'
-        // The writer is fenced (`recoverOutcome`), or a pooler has dropped the setting `default_transaction_isolation`.
+        // The writer is fenced (`recoverOutcome`), or a pooler has dropped the setting
+        // `default_transaction_isolation`.
         if (rows.length === 0) session.discard()
         return rows
       })
     } catch (error) {
       if (isConflict(error)) return []
       if (used === undefined || !isLost(error)) throw error
-      return (await recoverOutcome(this.#connections, used)) ? 'committed' : []
+      return (await recoverOutcome(this.#connections, used)) ? 'committed' : 'lost'
     }
   }
 
-  /** Caches the values that came with the refusal, and reads changed ranges again, so that the next run is current. */
+  /**
+   * Caches the values that came with the refusal, and reads changed ranges again, so that the next run is
+   * current.
+   */
   async #cacheActualResults(rows: readonly Row[], ranges: readonly ReadRange[], time: number): Promise<void> {
     const changed = new Set<string>()
     for (const [kind, text, value] of rows) {
@@ -147,7 +163,9 @@ const boundsOf = ({ start, end, reverse, limit }: Query, result: QueryResult) =>
   return reverse ? { start: last, end: end! } : { start, end: nextKey(last) }
 }
 
-/** The first parameters of the commit statement. A range is unchanged when its entries and their number are. */
+/**
+ * The first parameters of the commit statement. A range is unchanged when its entries and their number are.
+ */
 const expectedParameters = (readSet: ReadSet, ranges: readonly ReadRange[]): unknown[] => {
   const expected: [key: Bytes, value: Bytes | undefined][] = []
   for (const { query, result } of readSet.values())

@@ -10,9 +10,10 @@ import { type Row, Session, type Statement, type Statements, statementsFor } fro
 /**
  * The connections of an open driver. Both engines run all their statements through them.
  *
- * All connections belong to one primary, the newest that is known. Two things make Allot look for it again among the hosts
- * of the URL: a connection that fails, and a statement without a reply. When another primary is found, or none, every older
- * connection is cut. Reads also wait for a proof that the server is still the primary (control.ts).
+ * All connections belong to one primary, the newest that is known. Two things make Allot look for it again
+ * among the hosts of the URL: a connection that fails, and a statement without a reply. When another primary
+ * is found, or none, every older connection is cut. Reads also wait for a proof that the server is still the
+ * primary (control.ts).
  */
 export class Connections {
   readonly statements: Statements
@@ -115,7 +116,10 @@ export class Connections {
     return this.#find()
   }
 
-  /** Called while a server does not reply. It is left when a newer primary is found, or when it is silent for others too. */
+  /**
+   * Called while a server does not reply. It is left when a newer primary is found, or when it is silent for
+   * others too.
+   */
   #suspect(primary: Primary): void {
     if (this.#primary === primary) this.#find().catch(() => undefined)
   }

@@ -9,16 +9,17 @@ import type { Settings } from './settings.ts'
 import { query, type Row, type Statement, type Statements, watched } from './statements.ts'
 
 /**
- * Milliseconds for which a proof that a server is the primary is valid: less than a promotion takes. Without a synchronous
- * standby (`alone`) every promotion loses writes, so the proof shows only that the server is not a standby itself.
+ * Milliseconds for which a proof that a server is the primary is valid: less than a promotion takes. Without
+ * a synchronous standby (`alone`) every promotion loses writes, so the proof shows only that the server is
+ * not a standby itself.
  */
 const LEASE_MS = { replicated: 100, alone: 1000 }
 
 const [CLAIM_ATTEMPTS, CLAIM_PAUSE_MS] = [5, 200]
 
 /**
- * The connection to a primary that proves that the server is still the primary, creates the tables, and holds the lock that
- * tells other processes that this one uses the store.
+ * The connection to a primary that proves that the server is still the primary, creates the tables, and holds
+ * the lock that tells other processes that this one uses the store.
  */
 export class Control {
   readonly #settings: Settings
@@ -46,8 +47,8 @@ export class Control {
   }
 
   /**
-   * Resolves when the server was the primary a moment ago. The proof is a commit, which has to wait for the synchronous
-   * standby: a standby that has been promoted does not confirm it.
+   * Resolves when the server was the primary a moment ago. The proof is a commit, which has to wait for the
+   * synchronous standby: a standby that has been promoted does not confirm it.
    */
   async prove(): Promise<void> {
     const age = performance.now() - this.#provenAt
@@ -61,8 +62,9 @@ export class Control {
   }
 
   /**
-   * A pooler must keep a session for each connection, because prepared statements and settings belong to it. Another
-   * connection must not find a setting of this one, nor must this one lose it while the other is in a transaction.
+   * A pooler must keep a session for each connection, because prepared statements and settings belong to it.
+   * Another connection must not find a setting of this one, nor must this one lose it while the other is in a
+   * transaction.
    * @throws StorageError `failed` when connections share sessions
    */
   async refuseSharedSessions(): Promise<void> {
@@ -85,8 +87,8 @@ export class Control {
   }
 
   /**
-   * Holds the store for this process, shared with others or, with the setting `exclusive`, alone. The lock belongs to the
-   * connection, so it is taken again with each new one.
+   * Holds the store for this process, shared with others or, with the setting `exclusive`, alone. The lock
+   * belongs to the connection, so it is taken again with each new one.
    * @throws StorageError `locked` when others use the store, `busy` when another process holds it alone
    */
   async claim(): Promise<void> {

@@ -5,8 +5,8 @@ const MAX_WAITING = 5000
 
 /**
  * How long a write may wait without a reply of the database before it is refused. With the plain engine, each
- * reply to a read starts the time anew, so that a large write which makes progress is not refused. An engine calls {@link markSent} before
- * it sends the commit: a write whose time is up before that is never sent.
+ * reply to a read starts the time anew, so that a large write which makes progress is not refused. An engine
+ * calls {@link markSent} before it sends the commit: a write whose time is up before that is never sent.
  */
 export class Deadline {
   readonly #timer: NodeJS.Timeout
@@ -30,7 +30,10 @@ export class Deadline {
     if (!this.#isOver) this.#timer.refresh()
   }
 
-  /** Call it before the commit is sent. @returns false when the write was refused already and must not be sent */
+  /**
+   * Call it before the commit is sent.
+   * @returns false when the write was refused already and must not be sent
+   */
   markSent(): boolean {
     this.#isSent = !this.#isOver
     return this.#isSent
@@ -55,7 +58,10 @@ export class WriteLimits {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @throws StorageError `busy` when too many writes wait or when nothing was written in time, `away` when it is not known whether it was written */
+  /**
+   * @throws StorageError `busy` when too many writes wait or when nothing was written in time, `away` when it
+   * is not known whether it was written
+   */
   async run<T>(write: (deadline: Deadline) => Promise<T>): Promise<T> {
     if (this.#waiting >= MAX_WAITING)
       throw new StorageError('busy', 'too many writes wait for the database: try again in a moment')

@@ -10,18 +10,24 @@ export const messageOf = (cause: unknown): string => {
   return cause instanceof AggregateError ? cause.errors.map(messageOf).join('; ') : cause.message
 }
 
-/** Whether the transaction failed because of a concurrent one (serialization failure, deadlock): a retry may succeed. */
+/**
+ * Whether the transaction failed because of a concurrent one (serialization failure, deadlock): a retry may
+ * succeed.
+ */
 export const isConflict = (cause: unknown): boolean => ['40001', '40P01'].includes(codeOf(cause) ?? '')
 
-/** Whether two processes created the tables at the same time: IF NOT EXISTS does not prevent collisions in the catalog. */
+/**
+ * Whether two processes created the tables at the same time: IF NOT EXISTS does not prevent collisions in the
+ * catalog.
+ */
 export const isCatalogRace = (cause: unknown): boolean =>
   isConflict(cause) || ['23505', '42P07', '42P06', '42710', 'XX000'].includes(codeOf(cause) ?? '')
 
 const LOST = /connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
 
 /**
- * Whether the connection must not be used again: it broke, or its server has become a standby. The last statement that
- * was sent over it may or may not have taken effect.
+ * Whether the connection must not be used again: it broke, its server has become a standby, or a reply did
+ * not come in time. The last statement that was sent over it may or may not have taken effect.
  */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
@@ -73,8 +79,9 @@ const meaningOf = (cause: unknown): Meaning => {
 
 /**
  * Translates an error of pg.
- * @param where the database as {@link Settings.where} describes it, while the driver opens: operators read that message.
- *   Undefined afterwards: API clients may read the message, which then tells neither host nor database.
+ * @param where the database as {@link Settings.where} describes it, while the driver opens: operators read
+ *   that message. Undefined afterwards: API clients may read the message, which then tells neither host nor
+ *   database.
  */
 export const toStorageError = (where: string | undefined, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause

@@ -15,13 +15,19 @@ export interface Found {
 
 /** Limit for a reply on the connection that {@link connectTo} returns. */
 export const REPLY_TIMEOUT_MS = 5000
-/** Limit for each host, from the beginning of the connection to the reply; longer where connections may take long to open. */
+/**
+ * Limit for each host, from the beginning of the connection to the reply; longer where connections may take
+ * long to open.
+ */
 const ASK_TIMEOUT_MS = 3000
 const askTimeoutMs = ({ connectTimeout }: Settings) => Math.max(ASK_TIMEOUT_MS, connectTimeout - 2000)
 /** How long to wait for other hosts when one has replied: during a promotion there can be two primaries. */
 const OTHER_HOSTS_MS = 500
 
-/** PgBouncer refuses a connection with limits among the startup parameters, so `Primary` sends them once it is connected. */
+/**
+ * PgBouncer refuses a connection with limits among the startup parameters, so `Primary` sends them once it is
+ * connected.
+ */
 export const clientConfig = ({ tls, connectTimeout, urls }: Settings, host: number): ClientConfig => ({
   connectionString: urls[host]!,
   ...(tls === undefined ? {} : { ssl: tls }),
@@ -30,7 +36,10 @@ export const clientConfig = ({ tls, connectTimeout, urls }: Settings, host: numb
   application_name: 'allot',
 })
 
-/** Opens a connection to one host. @throws Error when the host is a standby, or does not reply in time */
+/**
+ * Opens a connection to one host.
+ * @throws Error when the host is a standby, or does not reply in time
+ */
 export const connectTo = async (
   settings: Settings,
   host: number,
@@ -93,8 +102,8 @@ export const findPrimary = async (
 }
 
 /**
- * Chooses the failure to report. One that needs the operator says more than a former primary, and that more than a host that
- * is away.
+ * Chooses the failure to report. One that needs the operator says more than a former primary, and that more
+ * than a host that is away.
  * @param where as in `toStorageError`
  * @returns an error whose cause names each host with its failure, for the log
  */

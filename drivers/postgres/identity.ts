@@ -5,7 +5,10 @@ import { query } from './statements.ts'
 
 /** Which primary a server is. */
 export interface Identity {
-  /** False for other databases with PostgreSQL's protocol. They may not support the statement that commits a batch. */
+  /**
+   * False for other databases with PostgreSQL's protocol. They may not support the statement that commits a
+   * batch.
+   */
   readonly isPostgres: boolean
   /** Identifier of the database cluster, which its standbys share; empty when the server does not tell. */
   readonly cluster: string
@@ -17,20 +20,22 @@ export const isSamePrimary = (left: Identity, right: Identity): boolean =>
   left.cluster === right.cluster && left.timeline === right.timeline
 
 /**
- * Whether a server of the same cluster was promoted after this one, which must not be used any more. A server of another cluster,
- * such as one that was restored from a backup, is accepted as the new primary.
+ * Whether a server of the same cluster was promoted after this one, which must not be used any more. A server
+ * of another cluster, such as one that was restored from a backup, is accepted as the new primary.
  */
 export const isFormer = (identity: Identity, newest: Identity): boolean =>
   identity.cluster === newest.cluster && identity.timeline < newest.timeline
 
-/** The name of the present WAL file begins with the timeline. The control file would lag behind a promotion. */
+/**
+ * The name of the present WAL file begins with the timeline. The control file would lag behind a promotion.
+ */
 const PRIMARY_QUERY = `SELECT (SELECT system_identifier FROM pg_control_system()),
   left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`
 
 /**
  * Asks a server which primary it is.
- * @throws Error with the SQLSTATE 25006 when it is a standby: a standby may lag behind the primary, so that it must not be
- *   read from either
+ * @throws Error with the SQLSTATE 25006 when it is a standby: a standby may lag behind the primary, so that
+ *   it must not be read from either
  */
 export const identify = async (client: ClientBase): Promise<Identity> => {
   const [[isReadOnly] = []] = await query(client, { text: 'SHOW transaction_read_only' }, [])

@@ -26,10 +26,10 @@ interface Joined<T> {
 }
 
 /**
- * The writes of the optimistic engine. Write transactions of this process run one after another over cached results and
- * over the changes of the transactions before them, so they never conflict with each other. Transactions that end while
- * a batch is in flight form the next batch. Other processes conflict with whole batches: a stale batch is not written,
- * and its transactions run again over fresh results.
+ * The writes of the optimistic engine. Write transactions of this process run one after another over cached
+ * results and over the changes of the transactions before them, so they never conflict with each other.
+ * Transactions that end while a batch is in flight form the next batch. Other processes conflict with whole
+ * batches: a stale batch is not written, and its transactions run again over fresh results.
  */
 export class OptimisticWriter {
   readonly #connections: Connections
@@ -83,7 +83,8 @@ export class OptimisticWriter {
     body: (tx: WriteTransaction) => Promise<T>,
     deadline: Deadline,
   ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
-    // After a batch, the next one is sent in a later turn of the event loop, and all waiting writes would join it before.
+    // After a batch, the next one is sent in a later turn of the event loop, and all waiting writes would
+    // join it before.
     while (this.#waiting?.isFull) await (this.#inFlight?.result ?? setImmediateAsync())
     if (deadline.isOver) throw notWritten()
     this.#isRunning = true
@@ -114,12 +115,16 @@ export class OptimisticWriter {
     return { outcome, batch: this.#waiting }
   }
 
-  /** The batch in flight will be committed when a later batch arrives, so its changes are read like committed ones. */
+  /**
+   * The batch in flight will be committed when a later batch arrives, so its changes are read like committed
+   * ones.
+   */
   #lookup(query: Query): CachedResult | undefined {
     const changes = this.#inFlight?.changes
     const cached = this.#cache.get(query.id)
     if (!isKeyQuery(query)) {
-      // A range that is changing, or has changed since it was cached, is a miss: the prefetch waits for the batch.
+      // A range that is changing, or has changed since it was cached, is a miss: the prefetch waits for the
+      // batch.
       const range = { start: query.start, end: query.end! }
       const isChanging = cached?.isOutdated || (changes !== undefined && changes.within(range).length > 0)
       return isChanging ? undefined : cached
@@ -128,7 +133,10 @@ export class OptimisticWriter {
     return change === undefined ? cached : { query, result: keyResult(...change), time: 0 }
   }
 
-  /** Sends the waiting batch. It waits for a transaction that runs, since that has read the changes of this batch and is to join it. */
+  /**
+   * Sends the waiting batch. It waits for a transaction that runs, since that has read the changes of this
+   * batch and is to join it.
+   */
   async #send(): Promise<void> {
     if (this.#isRunning || this.#inFlight !== undefined || this.#waiting === undefined) return
     const batch = this.#waiting
@@ -168,8 +176,8 @@ export class OptimisticWriter {
   }
 
   /**
-   * Runs the body only to have its reads cached. A write mostly reads keys that do not exist yet, so a run assumes that
-   * whatever is not cached is absent, and one validation then fetches all of it.
+   * Runs the body only to have its reads cached. A write mostly reads keys that do not exist yet, so a run
+   * assumes that whatever is not cached is absent, and one validation then fetches all of it.
    * @returns false when the plain engine serves better
    */
   async #prefetch<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<boolean> {
@@ -188,8 +196,9 @@ const MAX_WAIT_MS = 2000
 const MAX_HOLD_MS = 500
 
 /**
- * Best-effort lock that serializes batches of several processes under contention: an advisory lock of PostgreSQL, which
- * grants it in order of arrival. Correctness does not depend on it: a process that fails to get it writes without.
+ * Best-effort lock that serializes batches of several processes under contention: an advisory lock of
+ * PostgreSQL, which grants it in order of arrival. Correctness does not depend on it: a process that fails to
+ * get it writes without.
  */
 class ContentionLock {
   readonly #connections: Connections

@@ -11,21 +11,28 @@ import {
   type ReadSet,
 } from './query-cache.ts'
 
-/** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
+/**
+ * A transaction that reads more entries is run by the plain engine: each validation would compare all of them
+ * again.
+ */
 export const MAX_READ_SET = 1000
-/** Fetches of one run. With more, the plain engine is cheaper, since each fetch validates all reads before it. */
+/**
+ * Fetches of one run. With more, the plain engine is cheaper, since each fetch validates all reads before it.
+ */
 const MAX_FETCHES = 8
 /** Runs of a read before the plain engine takes over, where other writes cannot invalidate it. */
 const MAX_READ_RUNS = 3
 
 /** Whether the results are still what they were when they were read. */
-export const isUnchanged = (readSet: Iterable<CachedResult>, current: ReadSet): boolean => {
+const isUnchanged = (readSet: Iterable<CachedResult>, current: ReadSet): boolean => {
   for (const { query, result } of readSet)
     if (!isSameResult(result, current.get(query.id)!.result)) return false
   return true
 }
 
-/** Thrown into the callback of a run that was aborted. Catching it in the callback does not rescue the run. */
+/**
+ * Thrown into the callback of a run that was aborted. Catching it in the callback does not rescue the run.
+ */
 class Aborted extends Error {
   override readonly message = 'this run of the transaction was aborted and will be repeated'
 }
@@ -42,9 +49,9 @@ type AbortReason =
 const NEVER = -1
 
 /**
- * One run of a callback over cached results, which collects the read set. A read that is not in memory is fetched
- * together with a validation of the whole read set, so the read set is always consistent; a run whose validation fails
- * is aborted.
+ * One run of a callback over cached results, which collects the read set. A read that is not in memory is
+ * fetched together with a validation of the whole read set, so the read set is always consistent; a run whose
+ * validation fails is aborted.
  */
 export class OptimisticTransaction {
   readonly readSet: ReadSet = new Map()
@@ -132,7 +139,8 @@ interface RunOptions {
 /**
  * Runs a callback until its read set is valid.
  * @param begin makes the transaction that the callback sees
- * @returns `too large` when the plain engine serves better; undefined when the read set changed during every run
+ * @returns `too large` when the plain engine serves better; undefined when the read set changed during every
+ * run
  */
 export const runValidated = async <Tx, T>(
   cache: QueryCache,
@@ -175,8 +183,8 @@ export class OutcomeCache extends LRUCache<string, KeyedOutcome> {
 }
 
 /**
- * Reads optimistically: one round trip validates the read set, and it is the only one when all reads are cached.
- * A read with a `cacheKey` does not even run its callback again while its read set is unchanged.
+ * Reads optimistically: one round trip validates the read set, and it is the only one when all reads are
+ * cached. A read with a `cacheKey` does not even run its callback again while its read set is unchanged.
  * @returns undefined when the plain engine serves better
  */
 export const readOptimistic = async <T>(

@@ -35,7 +35,8 @@ export const unwrap = <T>(outcome: Outcome<T>): T => {
 /** Pooled connections that may turn out to be broken, one after another, when the database was restarted. */
 export const MAX_BROKEN_CONNECTIONS = 3
 
-const tooManyBroken = () => new StorageError('away', 'the connections to the database break again and again')
+export const tooManyBroken = () =>
+  new StorageError('away', 'the connections to the database break again and again')
 
 /** Exponential, with jitter. */
 export const backoff = (attempt: number): Promise<void> =>
@@ -44,8 +45,8 @@ export const backoff = (attempt: number): Promise<void> =>
 const KEEP_ALIVE_MS = 20_000
 
 /**
- * Sends a statement every 20 s while a read runs: the database ends transactions that are idle for a minute, and an export
- * may write repositories and files for longer than that before it reads on.
+ * Sends a statement every 20 s while a read runs: the database ends transactions that are idle for a minute,
+ * and an export may write repositories and files for longer than that before it reads on.
  */
 const keptAlive = async <T>(session: Session, run: () => Promise<T>): Promise<T> => {
   const keepAlive = () => session.run({ text: 'SELECT 1' }).catch(() => undefined)
@@ -58,8 +59,8 @@ const keptAlive = async <T>(session: Session, run: () => Promise<T>): Promise<T>
 }
 
 /**
- * Runs each transaction as BEGIN, statements and COMMIT on one connection. Serves databases other than PostgreSQL, and the
- * transactions that read too much for the optimistic engine.
+ * Runs each transaction as BEGIN, statements and COMMIT on one connection. Serves databases other than
+ * PostgreSQL, and the transactions that read too much for the optimistic engine.
  */
 export class PlainEngine implements Engine {
   readonly #connections: Connections
@@ -136,8 +137,11 @@ export class PlainEngine implements Engine {
       if (session.failure !== undefined) throw session.failure
       // A rejected body commits, too, without changes: the rejection must follow from a consistent state.
       const changes = outcome.status === 'fulfilled' ? [...buffer.changes()] : []
-      const isSent = (await this.#sendChanges(session, writer, changes)) && deadline.markSent()
-      if (isSent && (await this.#commit(session, writer))) return { outcome, changes }
+      if ((await this.#sendChanges(session, writer, changes)) && deadline.markSent()) {
+        if (await this.#commit(session, writer)) return { outcome, changes }
+        deadline.reset()
+        return 'lost'
+      }
     } catch (error) {
       if (isLost(error)) return 'lost'
       if (!isConflict(error)) throw toStorageError(undefined, error)
@@ -148,8 +152,8 @@ export class PlainEngine implements Engine {
   }
 
   /**
-   * Marks the write even without changes: only a commit proves that the server is still the primary, whose reads the body
-   * relies on.
+   * Marks the write even without changes: only a commit proves that the server is still the primary, whose
+   * reads the body relies on.
    * @returns false when the writer is fenced and must not write any more
    */
   async #sendChanges(session: Session, writer: Writer, changes: PendingChange[]): Promise<boolean> {
@@ -165,7 +169,7 @@ export class PlainEngine implements Engine {
     return true
   }
 
-  /** @returns whether the transaction is committed. */
+  /** @returns false when the connection broke and nothing was written */
   async #commit(session: Session, writer: Writer): Promise<boolean> {
     try {
       await session.run({ text: 'COMMIT' })
@@ -176,7 +180,10 @@ export class PlainEngine implements Engine {
     }
   }
 
-  /** @param known results of key queries in this transaction, which cannot change; absent when keys are read only once */
+  /**
+   * @param known results of key queries in this transaction, which cannot change; absent when keys are read
+   * only once
+   */
   #readerOver(session: Session, known?: Map<string, QueryResult>, deadline?: Deadline): ReadTransaction {
     const { statements } = this.#connections
     return readTransaction(async (queries) => {
@@ -197,8 +204,8 @@ const RECOVERY_PAUSE_MS = 200
 /**
  * Finds out whether the last write of a writer was committed, when its connection broke before the reply.
  *
- * Fencing makes the result final: the UPDATE waits for a transaction of this writer that is still running, and a
- * transaction that arrives later finds the writer fenced and writes nothing.
+ * Fencing makes the result final: the UPDATE waits for a transaction of this writer that is still running,
+ * and a transaction that arrives later finds the writer fenced and writes nothing.
  * @throws StorageError `away` when the outcome stays unknown.
  */
 export const recoverOutcome = async (connections: Connections, writer: Writer): Promise<boolean> => {

@@ -16,15 +16,18 @@ export interface Writer {
 
 export type PoolName = 'readers' | 'writers'
 
-/** The client waits this much longer than the server's limit for a statement, so only a silent server runs into it. */
+/**
+ * The client waits this much longer than the server's limit for a statement, so only a silent server runs
+ * into it.
+ */
 const MARGIN_MS = { read: 500, write: 5000 }
 const IDLE_TIMEOUT_MS = 5 * 60_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
 
 /**
- * The connections to one primary: a pool for reads, a pool for serializable writes, and the control connection. When a newer
- * primary is found, or the server falls silent, all of them are retired at once, so that nothing is read any more from a
- * server that was the primary before.
+ * The connections to one primary: a pool for reads, a pool for serializable writes, and the control
+ * connection. When a newer primary is found, or the server falls silent, all of them are retired at once, so
+ * that nothing is read any more from a server that was the primary before.
  */
 export class Primary {
   readonly identity: Identity
@@ -129,9 +132,10 @@ const limits = (statementTimeout: number): string =>
 
 /**
  * Makes every statement an index scan with a cached plan:
- * - `enable_seqscan`, `enable_bitmapscan`: on a small table the planner prefers a sequential scan, whose predicate lock
- *   conflicts with every write.
- * - `jit`: with sequential scans disabled, estimated costs are so high that JIT compiles the statement, for half a second.
+ * - `enable_seqscan`, `enable_bitmapscan`: on a small table the planner prefers a sequential scan, whose
+ *   predicate lock conflicts with every write.
+ * - `jit`: with sequential scans disabled, estimated costs are so high that JIT compiles the statement, for
+ *   half a second.
  * - `plan_cache_mode`: planning a statement takes longer than running it.
  */
 const PLANNER_OPTIONS = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;

@@ -8,7 +8,10 @@ import {
 } from '../../lib/storage/index.ts'
 import { byteaArray, bytesOf, type Row, type Statement, type Statements } from './statements.ts'
 
-/** A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into queries. */
+/**
+ * A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into
+ * queries.
+ */
 export interface Query {
   /** Cache key: equal queries have equal ids. The id of a key query is the key's text. */
   readonly id: string
@@ -19,7 +22,10 @@ export interface Query {
   readonly limit: number
 }
 
-/** The entries that a query finds, in its order. The result of a key query has one entry, or none when the key is absent. */
+/**
+ * The entries that a query finds, in its order. The result of a key query has one entry, or none when the key
+ * is absent.
+ */
 export type QueryResult = readonly Entry[]
 
 export const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: key, reverse: false, limit: 1 })
@@ -38,7 +44,10 @@ const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: number): 
   limit,
 })
 
-/** Entries per page. Powers of two between these, so that reads with slightly different limits share a cached page. */
+/**
+ * Entries per page. Powers of two between these, so that reads with slightly different limits share a cached
+ * page.
+ */
 const [MIN_PAGE, MAX_PAGE] = [16, 256]
 
 const pageSize = (limit: number): number => {
@@ -47,7 +56,9 @@ const pageSize = (limit: number): number => {
   return size
 }
 
-/** @param run answers the queries, which were issued in the same turn of the microtask queue, in their order. */
+/**
+ * @param run answers the queries, which were issued in the same turn of the microtask queue, in their order.
+ */
 export const readTransaction = (
   run: (queries: readonly Query[]) => Promise<readonly QueryResult[]>,
 ): ReadTransaction => {

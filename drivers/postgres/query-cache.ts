@@ -17,7 +17,10 @@ export interface CachedResult {
   readonly result: QueryResult
   /** A number from `tick`: the database was asked after every call of `tick` that returned a lower number. */
   readonly time: number
-  /** Whether this process has changed the range since. A read finds that out when it validates; a write would be refused. */
+  /**
+   * Whether this process has changed the range since. A read finds that out when it validates; a write would
+   * be refused.
+   */
   isOutdated?: boolean
 }
 
@@ -92,8 +95,8 @@ export class QueryCache {
   }
 
   /**
-   * Reads from the database and caches the results. Concurrent calls share a statement, whose snapshot is later than all
-   * of these calls.
+   * Reads from the database and caches the results. Concurrent calls share a statement, whose snapshot is
+   * later than all of these calls.
    * @param expected earlier results to validate
    * @returns the results of all `queries` and `expected` (and possibly of others), from one snapshot
    */

@@ -3,37 +3,45 @@ import { checkArgument, checkOptionNames, StorageError } from '../../lib/storage
 
 /** All times are in milliseconds. */
 export interface PostgresOptions {
-  /** Schema of the tables; created when missing. Default: `?schema=` of the URL, else the first of the search path. */
+  /**
+   * Schema of the tables; created when missing. Default: `?schema=` of the URL, else the first of the search
+   * path.
+   */
   schema?: string | undefined
   /** Size of the connection pool for reads. Default: 6. */
   readers?: number | undefined
   /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
   /**
-   * Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. Once the store is open, Allot gives
-   * up on a host that does not answer after max(3,000, connectTimeout - 2,000).
+   * Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. Once the
+   * store is open, Allot gives up on a host that does not answer after max(3,000, connectTimeout - 2,000).
    */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
-  /** Limit in which a write is acknowledged or refused, waiting included, while the database does not reply. Default: 25,000. */
+  /**
+   * Limit in which a write is acknowledged or refused, waiting included, while the database does not reply.
+   * Default: 25,000.
+   */
   writeTimeout?: number | undefined
   /**
-   * How many times the optimistic engine runs a write again because what it had read has changed, before the plain engine takes
-   * over; and how many times the plain engine runs a write again after a conflict. A write that PostgreSQL refuses 20 times in a
-   * row for a conflict, although nothing that it had read has changed, is refused as busy, with 503. Default: 30.
+   * How many times the optimistic engine runs a write again because what it had read has changed, before the
+   * plain engine takes over; and how many times the plain engine runs a write again after a conflict. A write
+   * that PostgreSQL refuses 20 times in a row for a conflict, although nothing that it had read has changed,
+   * is refused as busy, with 503. Default: 30.
    */
   retries?: number | undefined
   /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
   readCache?: number | undefined
   /**
    * Runs every transaction as BEGIN, statements and COMMIT, which any database with PostgreSQL's protocol and
-   * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true elsewhere.
+   * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true
+   * elsewhere.
    */
   plain?: boolean | undefined
   /**
-   * Opens the store only while no other process uses it, and keeps others from opening it meanwhile, as a repair needs it.
-   * Only on PostgreSQL. Default: false.
+   * Opens the store only while no other process uses it, and keeps others from opening it meanwhile, as a
+   * repair needs it. Only on PostgreSQL. Default: false.
    */
   exclusive?: boolean | undefined
   /** TLS settings for node:tls. The URL can set them too: `?sslmode=verify-full&sslrootcert=…`. */
@@ -111,7 +119,10 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
   } satisfies Record<keyof PostgresOptions, unknown> & Record<string, unknown>
 }
 
-/** Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL each. */
+/**
+ * Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL
+ * each.
+ */
 const parseHosts = (text: string): URL[] => {
   const [, head, hosts, tail] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? []
   const urls = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []

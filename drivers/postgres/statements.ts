@@ -26,9 +26,9 @@ export interface Statement {
 export type Statements = ReturnType<typeof statementsFor>
 
 /**
- * All SQL of this driver. The table `allot_entry` holds the ordered bytes. The table `allot_writer` has a row for each
- * connection that writes: every transaction updates the number of the connection's last write there, so that the outcome
- * of a commit whose reply was lost can be looked up (see `recoverOutcome`).
+ * All SQL of this driver. The table `allot_entry` holds the ordered bytes. The table `allot_writer` has a row
+ * for each connection that writes: every transaction updates the number of the connection's last write there,
+ * so that the outcome of a commit whose reply was lost can be looked up (see `recoverOutcome`).
  */
 export const statementsFor = (schema: string | undefined) => {
   const prefix = schema === undefined ? '' : `${pg.escapeIdentifier(schema)}.`
@@ -61,14 +61,18 @@ export const statementsFor = (schema: string | undefined) => {
       ) WITH (fillfactor = 10)`,
     ],
 
-    // Reads whose rows are (position, key, value). The position tells which range an entry belongs to; it is null for keys.
+    // Reads whose rows are (position, key, value). The position tells which range an entry belongs to; it is
+    // null for keys.
     /** $1: keys. */
     points: { name: 'allot_points', text: points },
-    /** $1, $2: keys and their expected values. Returns the keys that have another value; null if a key is absent. */
+    /**
+     * $1, $2: keys and their expected values. Returns the keys that have another value; null if a key is
+     * absent.
+     */
     changed: { name: 'allot_changed', text: changed(1) },
     /**
-     * $1: keys; $2 to $5: starts, ends, limits and positions of ascending ranges; $6 to $9: of descending ranges;
-     * $10, $11: keys and expected values as in `changed`.
+     * $1: keys; $2 to $5: starts, ends, limits and positions of ascending ranges; $6 to $9: of descending
+     * ranges; $10, $11: keys and expected values as in `changed`.
      */
     queries: {
       name: 'allot_queries',
@@ -80,11 +84,11 @@ export const statementsFor = (schema: string | undefined) => {
     descending: { name: 'allot_descending', text: page('DESC') },
 
     /**
-     * A whole optimistic transaction: validates what it has read, and writes only if everything is as expected.
-     * $1, $2: keys and their expected values; $3 to $5: starts, ends and expected counts of ranges; $6, $7: id of the
-     * writer and number of its write; $8, $9: keys and values to put; $10: keys to delete.
-     * Rows: (0) if it was written; (1, key, value) for each key with another value; (2, start) for each range with another
-     * count. No rows: the writer is fenced, or the transaction is not serializable.
+     * A whole optimistic transaction: validates what it has read, and writes only if everything is as
+     * expected. $1, $2: keys and their expected values; $3 to $5: starts, ends and expected counts of ranges;
+     * $6, $7: id of the writer and number of its write; $8, $9: keys and values to put; $10: keys to delete.
+     * Rows: (0) if it was written; (1, key, value) for each key with another value; (2, start) for each range
+     * with another count. No rows: the writer is fenced, or the transaction is not serializable.
      */
     commit: {
       name: 'allot_commit',
@@ -130,7 +134,10 @@ export const statementsFor = (schema: string | undefined) => {
 
     /** $1: id of the writer. */
     addWriter: { name: 'allot_add_writer', text: `INSERT INTO ${writer} VALUES ($1, 0, false, now())` },
-    /** Removes a few writers that have not written for a day, at each new connection. The limit keeps this short. */
+    /**
+     * Removes a few writers that have not written for a day, at each new connection. The limit keeps this
+     * short.
+     */
     removeOldWriters: {
       name: 'allot_remove_old_writers',
       text: `DELETE FROM ${writer} WHERE id IN (
@@ -141,7 +148,10 @@ export const statementsFor = (schema: string | undefined) => {
       name: 'allot_mark_write',
       text: `UPDATE ${writer} SET last = $2, seen = now() WHERE id = $1 AND NOT fenced RETURNING last`,
     },
-    /** $1: id of the process. Writes, and returns a row, only where the commit has to wait for a synchronous standby. */
+    /**
+     * $1: id of the process. Writes, and returns a row, only where the commit has to wait for a synchronous
+     * standby.
+     */
     prove: {
       name: 'allot_prove',
       text: `INSERT INTO ${writer} SELECT $1::bytea, 0, false, now()
@@ -169,7 +179,10 @@ export const splitChanges = (changes: Iterable<PendingChange>) => {
 const BYTEA_OID = 17
 const HEADER_BYTES = 20
 
-/** A `bytea[]` in binary format, with null for undefined. The text format takes both sides several times as long. */
+/**
+ * A `bytea[]` in binary format, with null for undefined. The text format takes both sides several times as
+ * long.
+ */
 export const byteaArray = (elements: readonly (Bytes | undefined)[]): Buffer => {
   const size = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), HEADER_BYTES)
   const array = Buffer.allocUnsafe(size)
@@ -198,7 +211,9 @@ export class Session {
   readonly #client: Pg.ClientBase
   readonly #onSilence: () => void
   readonly #mutex = new Mutex()
-  /** The first error of the database. Every later statement fails with it, even when the caller has caught it. */
+  /**
+   * The first error of the database. Every later statement fails with it, even when the caller has caught it.
+   */
   failure: unknown
   /** Whether the pool must close the connection instead of using it again. */
   isBroken = false

@@ -1,6 +1,7 @@
-// Resumable uploads with tus (https://tus.io): refused with 413 when they do not fit, recorded when they are complete, and
-// forgotten when they are deleted. The packages are in package.json beside this file.
-// Run it with: npm install && npm start
+// Resumable uploads with tus (https://tus.io): refused with 413 when they do not fit, recorded when they are
+// complete, and forgotten when they are deleted. The packages are in package.json beside this file. Run it in
+// this folder with: npm install && npm start. Until allot is on npm, `npm pack` in the checkout writes its
+// archive: npm install --no-save ../../allot-0.1.0.tgz && npm start
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FileStore } from '@tus/file-store'
@@ -9,7 +10,8 @@ import { createQuota } from 'allot'
 
 const quota = await createQuota({ data: './data', defaultTotal: '1 MiB' })
 
-// Yours: who sends the request. Here a proxy that you trust sets the header.
+// Yours: who sends the request. Here a proxy that you trust sets the header, which it must remove from the
+// requests of clients.
 const ownerOf = ({ headers }: Request): string => {
   const owner = headers.get('x-forwarded-user')
   if (owner === null) throw { status_code: 401, body: 'sign in first\n' }
@@ -56,7 +58,8 @@ server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`tus uploads go to http://127.0.0.1:${port}/uploads`)
 })
 
-process.once('SIGTERM', async () => {
+const close = async () => {
   server.close()
   await quota.close()
-})
+}
+process.once('SIGTERM', close).once('SIGINT', close)

@@ -1,17 +1,14 @@
-import { AllotError } from '../errors.ts'
 import {
   type Account,
   AUDIENCES,
   type Audience,
   accounts,
   audienceOf,
-  emailAddresses,
   LIMITED,
   memberships,
   PRIVATE,
   PUBLIC,
   type Repository,
-  repositories,
 } from '../records/schema/index.ts'
 import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -20,6 +17,7 @@ import {
   hasAnyRight,
   isOfferedTo,
   RIGHT,
+  type Rights,
   readsAllOf,
   rightsOn,
   sharedWith,
@@ -29,7 +27,7 @@ import {
 export type Viewer = {
   /** Id of the account. */
   readonly id: number
-  /** Whether the account administrates the server. */
+  /** Whether the account administers the instance. */
   readonly admin: boolean
   /** Scopes of the token; absent for a password and for calls from the host, which have every scope. */
   readonly scopes?: ReadonlySet<string> | undefined
@@ -38,12 +36,13 @@ export type Viewer = {
 /** A viewer who has signed in. */
 export type SignedIn = NonNullable<Viewer>
 
-/** An account as a viewer that sees and may change everything. @param id of the account, such as the author of a copy */
+/** An account, such as the author of a copy, as a viewer that sees and may change everything. */
 export const withAdminRights = (id: number) => ({ id, admin: true })
 
 /**
- * The command line, which works on the store itself: an administrator without an account. Audit entries name it with id 0.
- * Logins recognize this very object, so nothing that the `authenticate` of a host returns is taken for it.
+ * The command line, which works on the store itself: an administrator without an account. Audit entries name
+ * it with id 0. Logins recognize this very object, so nothing that the `authenticate` of a host returns is
+ * taken for it.
  */
 export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true })
 
@@ -53,7 +52,7 @@ export interface Identity {
   readonly id: number
   /** Name of the account. */
   readonly username: string
-  /** Whether the account administrates the server. */
+  /** Whether the account administers the instance. */
   readonly admin: boolean
   /** The scopes of the credentials. */
   readonly scopes: ReadonlySet<string>
@@ -61,28 +60,19 @@ export interface Identity {
   readonly administrator?: Pick<Identity, 'id' | 'username'>
 }
 
-/** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
-export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly string[]): void => {
-  const wider = scopes.find((scope) => !hasScope(held, scope))
-  if (wider !== undefined)
-    throw new AllotError(
-      'forbidden',
-      `this token cannot make one with the scope ${wider}, which it does not have itself`,
-    )
-}
+/**
+ * Part of a repository to read: its git data and LFS objects (`code`), its issues and comments, which have
+ * their own scope, its releases, or the parts that everyone with any right on it sees (`repository`).
+ */
+export type RepositoryPart = 'repository' | keyof Rights
 
 /**
- * Purpose of reading a repository: its git data and LFS objects (`code`), its issues and comments, which have their own
- * scope, its releases, or the parts that everyone with any right on it sees (`repository`).
+ * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in
+ * every list, search and count, because `canRead`, `audiencesOf` and every list and search apply this
+ * function.
  */
-export type ReadFor = 'repository' | 'code' | 'issue' | 'release'
-
-/**
- * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in every list,
- * search and count, because `canRead`, `audiencesOf` and every list and search apply this function.
- */
-export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
-  viewer !== null && hasScope(viewer.scopes, readFor === 'issue' ? 'read:issue' : 'read:repository')
+export const repositoryViewer = (viewer: Viewer, part: RepositoryPart = 'repository'): Viewer =>
+  viewer !== null && hasScope(viewer.scopes, part === 'issues' ? 'read:issue' : 'read:repository')
     ? viewer
     : null
 
@@ -126,34 +116,32 @@ export const visibleAmong = async (
 }
 
 /**
- * The account and the organizations that it is a member of; `sharedWith` says what it can read there. The number of
- * organizations that others can add an account to is limited (organizations.ts), so that its requests stay fast.
+ * The account and the organizations that it is a member of; `sharedWith` says what it can read there. The
+ * number of organizations that others can add an account to is limited (organizations.ts), so that its
+ * requests stay fast.
  */
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => [
   account,
   ...(await currentMemberships(tx, account)).map(({ organization }) => organization),
 ]
 
-/** The part of a repository that a purpose needs a right on. */
-const PART_OF = { repository: 'code', code: 'code', issue: 'issues', release: 'releases' } as const
-
 /**
- * Readers of a private repository are its owner, administrators, collaborators, full members of the organization that owns
- * it, members of teams with a right on it, and the account that it is offered to.
+ * Readers of a private repository are its owner, administrators, collaborators, full members of the
+ * organization that owns it, members of teams with a right on it, and the account that it is offered to.
  */
 export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,
   repository: Repository,
-  readFor?: ReadFor,
+  part?: RepositoryPart,
 ): Promise<boolean> => {
-  const reader = repositoryViewer(viewer, readFor)
+  const reader = repositoryViewer(viewer, part)
   if (isOpenTo(reader, repository.audience)) return true
   if (reader === null) return false
   const rights = await rightsOn(tx, reader, repository)
-  if (readFor === undefined || readFor === 'repository')
+  if (part === undefined || part === 'repository')
     return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository)
-  return rights[PART_OF[readFor]] > RIGHT.none
+  return rights[part] > RIGHT.none
 }
 
 /** The audiences of an owner's repositories that the viewer may list. */
@@ -187,106 +175,23 @@ export interface Permission {
 }
 
 /**
- * The permissions of the viewer: owners administer, members write unless they are in the organization by teams, collaborators and
- * teams have what they were given, and everyone reads what is open.
- * @param readFor the part that `push` and `pull` are about; git data when absent
+ * The permissions of the viewer: owners administer, members write unless they are in the organization by
+ * teams, collaborators and teams have what they were given, and everyone reads what is open.
+ * @param part what `push` and `pull` are about
  */
 export const permissionOn = async (
   tx: ReadTransaction,
   viewer: Viewer,
   repository: Repository,
-  readFor: ReadFor = 'repository',
+  part: keyof Rights = 'code',
 ): Promise<Permission> => {
   const isOpen = isOpenTo(viewer, repository.audience)
   if (viewer === null) return { admin: false, push: false, pull: isOpen }
   const rights = await rightsOn(tx, viewer, repository)
-  const right = rights[PART_OF[readFor]]
+  const right = rights[part]
   return {
     admin: rights.code === RIGHT.admin,
     push: right >= RIGHT.write,
     pull: isOpen || right >= RIGHT.read,
   }
-}
-
-/** Longest name in the store; a longer one in a request would not fit into a key. */
-const MAX_LENGTH = 255
-
-/** Names are compared case-insensitively. */
-export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
-  name.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
-
-export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
-  email.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
-
-/** The account that has the address, as its first or as a further one. */
-export const holderOfEmail = async (tx: ReadTransaction, email: string): Promise<number | undefined> => {
-  const account = await accountByEmail(tx, email)
-  if (account !== undefined || email.length > MAX_LENGTH) return account?.id
-  return (await emailAddresses.get(tx, [email.toLowerCase()]))?.account
-}
-
-/**
- * Checks in the write itself that the account still exists, since it could have been deleted after the request began.
- * @throws AllotError not_found
- */
-export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
-  const account = await accounts.get(tx, [id])
-  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
-  return account
-}
-
-/** The account with the name, if the viewer can see it. */
-export const visibleAccount = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  name: string,
-): Promise<Account | undefined> => {
-  const account = await accountByName(tx, name)
-  return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
-}
-
-/** The organization with the name, if the viewer can see it. */
-export const visibleOrganization = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  name: string,
-): Promise<Account | undefined> => {
-  const account = await visibleAccount(tx, viewer, name)
-  return account?.kind === 'organization' ? account : undefined
-}
-
-export const repositoryByName = async (
-  tx: ReadTransaction,
-  ownerName: string,
-  name: string,
-): Promise<Repository | undefined> => {
-  const owner = await accountByName(tx, ownerName)
-  return owner && repositoryOf(tx, owner, name)
-}
-
-/** The repository of an account with the name. */
-export const repositoryOf = async (
-  tx: ReadTransaction,
-  owner: Account,
-  name: string,
-): Promise<Repository | undefined> =>
-  name.length > MAX_LENGTH ? undefined : repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
-
-/** A repository does not exist any more once its owner is deleted, although a job removes its record later. */
-export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {
-  const repository = await repositories.get(tx, [id])
-  if (repository === undefined) return undefined
-  return (await accounts.get(tx, [repository.owner])) && repository
-}
-
-/** The repository with the name, if the viewer can read it. */
-export const readableRepository = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  ownerName: string,
-  name: string,
-  readFor?: ReadFor,
-): Promise<Repository | undefined> => {
-  const repository = await repositoryByName(tx, ownerName, name)
-  return repository !== undefined && (await canRead(tx, viewer, repository, readFor)) ? repository : undefined
 }

@@ -1,8 +1,7 @@
-import { type Actor, recordAudit } from '../audit.ts'
-import { now } from '../clock.ts'
-import { checkArgument, invalid, isObject } from '../errors.ts'
+import type { Actor } from '../audit.ts'
+import { checkArgument, invalidMember, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
-import { definedMembers, pick } from '../records/edits.ts'
+import { definedMembers, pick, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
@@ -12,12 +11,20 @@ import {
   type Preferences,
   type Visibility,
 } from '../records/schema/index.ts'
-import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
+import { cachedRead, type Store } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
+import { canSee, type Viewer } from './access.ts'
+import {
+  blankAccount,
+  insertUser,
+  recordEdit,
+  refuseLastAdministrator,
+  refuseTaken,
+  refuseTakenEmail,
+  renameAccount,
+} from './account-records.ts'
 import { accountAt, type Target } from './authorize.ts'
-import { accountByFormerName, renameAccount, takeAccountName } from './former-names.ts'
+import { accountByFormerName, accountByName, requireUser, visibleAccount } from './find.ts'
 import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -36,11 +43,14 @@ export interface AccountEdit {
   description?: string | undefined
   /** Place to show. */
   location?: string | undefined
-  /** Whether the user administrates the server. */
+  /** Whether the user administers the instance. */
   admin?: boolean | undefined
   /** Whether the user can sign in. */
   active?: boolean | undefined
-  /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself, members and administrators (`private`). */
+  /**
+   * Who can see the account: everyone (`public`), signed-in users (`limited`), or itself, its members and
+   * administrators (`private`).
+   */
   visibility?: Visibility | undefined
   /** Settings that clients keep for the user. */
   preferences?: Preferences | undefined
@@ -57,7 +67,7 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
 )
 
 /** How an account is created or changed. */
-export interface ChangeOptions {
+interface ChangeOptions {
   /** Who does it, for the audit log; absent: the host. */
   by?: Actor | undefined
   /** Client whose budget hashing a password counts against; absent: the host. */
@@ -66,13 +76,24 @@ export interface ChangeOptions {
 
 /** How an account is deleted. */
 export interface RemovalOptions extends Pick<ChangeOptions, 'by'> {
-  /** Whether to delete the account's repositories and packages too, and organizations that have no other owner. */
+  /** Whether to delete its repositories and packages, too, and organizations without another owner. */
   purge?: boolean
 }
 
 /** Removes what an account owns. `lib/content/removal.ts`, which knows it, implements this. */
 export interface Removal {
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
+}
+
+/**
+ * Checks a new user as far as that needs no store.
+ * @throws AllotError invalid for a malformed or reserved name, a malformed email, and a password that is too
+ * short or too long
+ */
+export const checkNewUser = ({ name, email = '', password }: NewAccount): void => {
+  checkAccountName(name)
+  checkEmail(email)
+  if (password !== undefined) checkPassword(password)
 }
 
 /** Users and organizations. */
@@ -89,8 +110,8 @@ export class Accounts {
 
   /**
    * Creates a user.
-   * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
-   * being hashed
+   * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many
+   * passwords are being hashed
    */
   async createUser(user: NewAccount, options: ChangeOptions = {}): Promise<Account> {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
@@ -128,9 +149,12 @@ export class Accounts {
 
   /**
    * Changes an account.
-   * @param change the edit, or a function that returns it for the account as the write finds it; such an edit cannot set a password
+   * @param change the edit, or a function that returns it for the account as the write finds it; such an edit
+   * cannot set a password
    * @returns undefined when there is no such account
-   * @throws AllotError invalid for a malformed or taken email, a text that is too long and a password that is too short or too long;
+   * @throws AllotError invalid for a malformed or taken email, a text that is too long and a password that is
+   * too short or too long, a password, the rights of an administrator and `active: false` of an organization,
+   * and a user who takes the right or the account of the last active administrator;
    * unavailable when too many passwords are being hashed
    */
   async edit(
@@ -145,13 +169,16 @@ export class Accounts {
       const before = await accountAt(tx, which)
       if (before === undefined) return undefined
       const edit = pick(typeof change === 'function' ? change(before) : change, EDITS)
-      const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
+      const after = withEdit(before, { ...edit, ...hashed })
       // A link that sets a password must not replace this one.
       if (password !== undefined) delete after.passwordLink
       checkTexts('account', edit)
+      refuseForOrganization(before, { ...edit, password })
+      if (after === before) return before
+      await refuseLastAdministrator(tx, options.by, before, after)
       if (after.email !== before.email) {
         await refuseTakenEmail(tx, after)
-        // A further address that becomes the first one is stored once. The address of an organization can be a user's, too.
+        // A further address that becomes the first one is stored once. An organization may use a user's.
         if (after.kind === 'user') await emailAddresses.remove(tx, [after.email.toLowerCase()])
       }
       await accounts.save(tx, after)
@@ -162,8 +189,8 @@ export class Accounts {
   }
 
   /**
-   * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since records name
-   * accounts by id.
+   * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since
+   * records name accounts by id.
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed, reserved or taken name
    */
@@ -186,20 +213,24 @@ export class Accounts {
   }
 
   /**
-   * Deletes a user or an organization with everything that belongs to it alone. The account disappears at once; jobs delete
-   * its other records in steps. With `purge`, each organization that only this user owns is deleted first, in its own
-   * transaction.
+   * Deletes a user or an organization with everything that belongs to it alone. The account disappears at
+   * once; jobs delete its other records in steps. With `purge`, each organization that only this user owns is
+   * deleted first, in its own transaction.
    * @returns whether the account existed
-   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
-   * organization that it founded, and `purge` is not set
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of
+   * an organization that it founded, and `purge` is not set; when a user deletes the last active
+   * administrator
    */
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
     return this.#removal.remove(which, options)
   }
 
   /** Present name of the account with the former name; undefined unless the viewer can see it. */
-  findMoved(viewer: Viewer, name: string): Promise<string | undefined> {
-    return this.#store.read(async (tx) => (await accountByFormerName(tx, viewer, name))?.name)
+  presentName(viewer: Viewer, name: string): Promise<string | undefined> {
+    return this.#store.read(async (tx) => {
+      const account = await accountByFormerName(tx, name)
+      return account && (await canSee(tx, viewer, account)) ? account.name : undefined
+    })
   }
 
   /** The accounts of a kind, by name. */
@@ -208,43 +239,30 @@ export class Accounts {
   }
 }
 
-/** Saves a new user, and logs it. @throws AllotError invalid for a malformed, reserved or taken name or email */
-export const insertUser = async (
-  tx: WriteContext,
-  user: Account,
-  by: Actor | undefined,
-): Promise<Account> => {
-  await recordAudit(tx, by, { action: 'account created', subject: user.name, after: audited(user) })
-  return insertAccount(tx, user)
-}
-
-const AUDITED_EDITS = ['fullName', 'email', 'description', 'visibility', 'admin', 'active'] as const
 /**
- * The members that are saved as the caller gives them; the compiler asks for each of an edit. For the compiler, a {@link NewAccount}
- * is an edit, too: its name must not be saved, since only `rename` checks it.
+ * The members that are saved as the caller gives them; the compiler asks for each of an edit. For the
+ * compiler, a {@link NewAccount} is an edit, too: its name must not be saved, since only `rename` checks it.
  */
 const SAVED: Readonly<Record<Exclude<keyof AccountEdit, 'password'>, true>> = {
-  ...{ fullName: true, email: true, description: true, visibility: true, admin: true, active: true },
-  ...{ website: true, location: true, preferences: true },
+  fullName: true,
+  email: true,
+  description: true,
+  visibility: true,
+  admin: true,
+  active: true,
+  website: true,
+  location: true,
+  preferences: true,
 }
 const EDITS = Object.keys(SAVED) as (keyof typeof SAVED)[]
-const audited = (account: Account) => pick(account, ['kind', ...AUDITED_EDITS])
 
-const recordEdit = async (
-  tx: WriteContext,
-  by: Actor | undefined,
-  before: Account,
-  after: Account,
-): Promise<void> => {
-  const subject = after.name
-  if (after.password !== before.password) await recordAudit(tx, by, { action: 'password changed', subject })
-  const [old, edited] = [audited(before), audited(after)]
-  const changed = (Object.keys(old) as (keyof typeof old)[]).filter((name) => edited[name] !== old[name])
-  if (changed.length === 0) return
-  const valuesIn = (values: typeof old): Partial<typeof old> =>
-    Object.fromEntries(changed.map((name) => [name, values[name]]))
-  const change = { before: valuesIn(old), after: valuesIn(edited) }
-  await recordAudit(tx, by, { action: 'account changed', subject, ...change })
+/** Refuses what is about signing in, which organizations do not do. */
+const refuseForOrganization = (before: Account, edit: AccountEdit): void => {
+  if (before.kind === 'user') return
+  if (edit.password !== undefined) requireUser(before, 'password')
+  if (edit.admin === true) throw invalidMember('admin', 'an organization cannot be an administrator')
+  if (edit.active === false)
+    throw invalidMember('active', 'an organization does not sign in, so that cannot be turned off')
 }
 
 /** Users and organizations as owners of what counts toward quota. */
@@ -256,44 +274,4 @@ export const accountOwners: OwnerDirectory = {
   async *ids(tx) {
     for await (const { id } of accounts.all(tx)) yield id
   },
-}
-
-/** Saves a new account. Users and organizations share one namespace. */
-export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
-  await refuseTaken(tx, account)
-  await takeAccountName(tx, account.name)
-  await accounts.save(tx, account)
-  return account
-}
-
-const refuseTaken = async (tx: ReadTransaction, account: Account): Promise<void> => {
-  checkAccountName(account.name)
-  checkTexts('account', account)
-  if ((await accountByName(tx, account.name)) !== undefined)
-    throw invalid(`name: ${account.name} is already taken`)
-  await refuseTakenEmail(tx, account)
-}
-
-export const blankAccount = (kind: Account['kind'], name: string): Omit<Account, 'id'> => ({
-  kind,
-  name,
-  fullName: '',
-  email: '',
-  website: '',
-  description: '',
-  location: '',
-  visibility: 'public',
-  admin: false,
-  active: true,
-  password: null,
-  createdAt: now(),
-  updatedAt: now(),
-})
-
-const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
-  checkEmail(account.email)
-  if (account.email === '' || account.kind !== 'user') return
-  const holder = await holderOfEmail(tx, account.email)
-  if (holder !== undefined && holder !== account.id)
-    throw invalid('email: it is already used by another account')
 }

@@ -1,19 +1,14 @@
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  accountByName,
-  permissionOn,
-  readableRepository,
-  type SignedIn,
-  visibleAccount,
-  visibleOrganization,
-} from './access.ts'
+import { permissionOn, type SignedIn } from './access.ts'
+import { accountByName, readableRepository, visibleAccount, visibleOrganization } from './find.ts'
 import { canCreateIn, owns } from './rights.ts'
 
 /**
- * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
- * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
+ * The record to change: its id, which checks no right, or a function that finds it and checks the
+ * permission. The function runs in the transaction of the change, so that a permission that was withdrawn
+ * meanwhile has no effect.
  */
 export type Target<T> = number | Authorizer<T>
 
@@ -27,12 +22,12 @@ export const accountAt = (tx: ReadTransaction, which: Target<Account>): Promise<
  */
 export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
-/** Whether the viewer is the account, owns it, or administrates the server. */
+/** Whether the viewer is the account, owns it, or administers the instance. */
 export const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
   viewer.admin || owns(tx, viewer.id, account)
 
 /** A repository that the viewer has admin permission on. */
-export const authorizeAdmin =
+export const authorizeRepositoryAdmin =
   (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
   async (tx) => {
     const repository = await readableRepository(tx, viewer, owner, name)
@@ -42,8 +37,8 @@ export const authorizeAdmin =
   }
 
 /**
- * A repository that the viewer owns, or whose organization the viewer owns. Having admin permission on the repository is not
- * enough; server administrators may.
+ * A repository that the viewer owns, or whose organization the viewer owns. Having admin permission on the
+ * repository is not enough; administrators of the instance may.
  */
 export const authorizeOwner =
   (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
@@ -68,8 +63,8 @@ export const authorizeCreateIn =
     return organization
   }
 
-/** An organization whose members the viewer can change. */
-export const authorizeMembersOf =
+/** An organization that the viewer owns; administrators of the instance may change every one. */
+export const authorizeOrganization =
   (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const organization = await visibleOrganization(tx, viewer, name)
@@ -78,12 +73,15 @@ export const authorizeMembersOf =
     return organization
   }
 
-/** An organization that the viewer can remove the member from: owners can remove anyone, and members can leave. */
+/**
+ * An organization that the viewer can remove the member from: owners can remove anyone, and members can
+ * leave.
+ */
 export const authorizeRemoveMember =
   (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
   async (tx) => {
     const isSelf = (await accountByName(tx, member))?.id === viewer.id
-    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeMembersOf(viewer, name)(tx)
+    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeOrganization(viewer, name)(tx)
   }
 
 export const visibleUser =

@@ -1,16 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { formatSize } from '../byte-sizes.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
-import { imageFormatOf } from '../files/image-format.ts'
+import { AllotError, invalidMember } from '../errors.ts'
+import { IMAGE_FORMATS, imageFormatOf } from '../files/image-format.ts'
 import { type Account, type AvatarType, accounts, avatars } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { accountByName } from './access.ts'
 import { accountAt, type Target } from './authorize.ts'
+import { accountByName } from './find.ts'
 
 /** Bytes of an image. */
 export const MAX_AVATAR_BYTES = 512 * 1024
-/** Width and height of an image: browsers need four bytes for each of its pixels, however small the file is. */
+/**
+ * Width and height of an image: browsers need four bytes for each of its pixels, however small the file is.
+ */
 export const MAX_AVATAR_PIXELS = 2048
 
 /** Form of the key of an image. */
@@ -18,19 +20,21 @@ export const AVATAR_KEY = /^[0-9a-f]{32}$/
 
 /** @throws AllotError invalid when the file is not an image, or too large in bytes or pixels */
 export const avatarTypeOf = (content: Buffer): AvatarType => {
-  if (content.length === 0) throw invalid('image: must not be empty')
+  if (content.length === 0) throw invalidMember('image', 'must not be empty')
   if (content.length > MAX_AVATAR_BYTES)
-    throw invalid(
-      `image: must not be larger than ${formatSize(MAX_AVATAR_BYTES)}, got ${formatSize(content.length)}`,
+    throw invalidMember(
+      'image',
+      `must not be larger than ${formatSize(MAX_AVATAR_BYTES)}, got ${formatSize(content.length)}`,
     )
   const format = imageFormatOf(content)
-  if (format === undefined) throw invalid('image: must be a PNG, JPEG, GIF or WebP image')
+  if (format === undefined) throw invalidMember('image', `must be a ${IMAGE_FORMATS} image`)
   const { type, width, height } = format
   if (width === 0 || height === 0)
-    throw invalid('image: the file is damaged, its width and height cannot be read')
+    throw invalidMember('image', 'the file is damaged, its width and height cannot be read')
   if (width > MAX_AVATAR_PIXELS || height > MAX_AVATAR_PIXELS)
-    throw invalid(
-      `image: must have at most ${MAX_AVATAR_PIXELS} × ${MAX_AVATAR_PIXELS} pixels, got ${width} × ${height}: make it smaller`,
+    throw invalidMember(
+      'image',
+      `must have at most ${MAX_AVATAR_PIXELS} × ${MAX_AVATAR_PIXELS} pixels, got ${width} × ${height}: make it smaller`,
     )
   return type
 }
@@ -42,8 +46,9 @@ export interface AvatarImage {
 }
 
 /**
- * Images that users and organizations have uploaded. The address of an image has a random key, which changes with the image:
- * so browsers cache it forever, and only those who were given the address of a hidden account can read it.
+ * Images that users and organizations have uploaded. The address of an image has a random key, which changes
+ * with the image: so browsers cache it forever, and only those who were given the address of a hidden account
+ * can read it.
  */
 export class Avatars {
   readonly #store: Store
@@ -62,7 +67,10 @@ export class Avatars {
     return this.#change(which, (tx, account) => saveAvatar(tx, account, image))
   }
 
-  /** Removes the image of an account, so that the one made of the name is shown. @returns false when there is no such account */
+  /**
+   * Removes the image of an account, so that the one made of the name is shown.
+   * @returns false when there is no such account
+   */
   remove(which: Target<Account>): Promise<boolean> {
     return this.#change(which, removeAvatar)
   }
@@ -97,7 +105,10 @@ export class Avatars {
   }
 }
 
-/** Saves the image of an account. @param image one whose type {@link avatarTypeOf} has found */
+/**
+ * Saves the image of an account.
+ * @param image one whose type {@link avatarTypeOf} has found
+ */
 export const saveAvatar = async (tx: WriteContext, account: Account, image: AvatarImage): Promise<void> => {
   const content = image.content.toString('base64')
   const before = await avatars.get(tx, [account.id])
@@ -119,10 +130,4 @@ const COLORS = ['#1a56cf', '#6b46c1', '#0b6b61', '#9a4508', '#a3195b', '#4a5568'
 export const avatarOf = (name: string): { letter: string; color: string } => {
   const [first = 0] = createHash('sha1').update(name.toLowerCase()).digest()
   return { letter: name.charAt(0).toUpperCase(), color: COLORS[first % COLORS.length]! }
-}
-
-/** @param name a valid account name, which needs no escaping */
-export const avatarSvg = (name: string): string => {
-  const { letter, color } = avatarOf(name)
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="256" height="256"><rect width="64" height="64" fill="${color}"/><text x="32" y="43" font-family="system-ui,sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">${letter}</text></svg>`
 }

@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { type Actor, realActor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, checkName } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import { ALL_SCOPES, SCOPES } from '../scopes.ts'
+import { ALL_SCOPES, hasScope, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { existingAccount, type Identity } from './access.ts'
+import type { Identity } from './access.ts'
+import { existingUser } from './find.ts'
 
 interface NewToken {
   /** The stored record, without the token itself. */
@@ -16,7 +18,7 @@ interface NewToken {
   secret: string
 }
 
-/** Access tokens of accounts. */
+/** Access tokens of users. */
 export class Tokens {
   readonly #store: Store
 
@@ -25,16 +27,17 @@ export class Tokens {
   }
 
   /**
-   * Creates a token.
-   * @throws AllotError bad_request for an unknown scope, none at all, and a name that the user has given to another token; invalid
-   * for an argument of another type, and a malformed name; not_found when the account does not exist
+   * Creates a token of a user.
+   * @throws AllotError bad_request for an unknown scope, none at all, and a name that the user has given to
+   * another token; invalid for an argument of another type, a malformed name, and an organization; not_found
+   * when the account does not exist
    */
   async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
     checkArgument(typeof account === 'number', 'account', 'the id of an account', account)
     checkName(name)
     checkArgument(Array.isArray(scopes), 'scopes', "a list, such as ['all']", scopes)
     const checkedScopes = checkScopes(scopes)
-    const secret = newSecret()
+    const secret = newToken()
     const token = await this.#store.write((tx) =>
       insertToken(tx, { account, name, scopes: checkedScopes, secret }, by),
     )
@@ -78,19 +81,26 @@ const recordToken = async (
   })
 }
 
-/** Made before the write that stores it: on PostgreSQL, a write that runs again must read the same keys to find them in its cache. */
-export const newSecret = (): string => randomBytes(20).toString('hex')
+/**
+ * Made before the write that stores it: on PostgreSQL, a write that runs again must read the same keys to
+ * find them in its cache.
+ */
+export const newToken = (): string => randomBytes(20).toString('hex')
 
-/** Creates a token. @throws AllotError bad_request when the account has one of the name; not_found when it was deleted */
+/**
+ * Creates a token.
+ * @throws AllotError bad_request when the account has one of the name; not_found when it was deleted; invalid
+ * for an organization
+ */
 export const insertToken = async (
   tx: WriteContext,
   { secret, ...members }: Pick<Token, 'account' | 'name' | 'scopes'> & { readonly secret: string },
   by: Actor | undefined,
 ): Promise<Token> => {
   const { account, name } = members
-  await existingAccount(tx, account)
+  await existingUser(tx, account, 'tokens')
   if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
-    throw new AllotError('bad_request', `a token named ${name} already exists`)
+    throw new AllotError('bad_request', `a token named ${name} already exists`, { field: 'name' })
   const stored = { hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
   const token = { id: await takeNumber(tx, 'token'), ...members, ...stored }
   await tokens.add(tx, token)
@@ -111,7 +121,10 @@ const findToken = async (
   return typeof which === 'string' ? tokens.findBy(tx, 'name', [account, which]) : undefined
 }
 
-/** @returns the scopes, each once @throws AllotError bad_request for none, and for an unknown one */
+/**
+ * @returns the scopes, each once
+ * @throws AllotError bad_request for none, and for an unknown one
+ */
 export const checkScopes = (scopes: readonly string[]): string[] => {
   if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope')
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))
@@ -123,6 +136,18 @@ export const checkScopes = (scopes: readonly string[]): string[] => {
   return [...new Set(scopes)].sort()
 }
 
+/**
+ * @throws AllotError forbidden when the token of the request would create one that may do more than itself
+ */
+export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly string[]): void => {
+  const wider = scopes.find((scope) => !hasScope(held, scope))
+  if (wider !== undefined)
+    throw new AllotError(
+      'forbidden',
+      `this token cannot make one with the scope ${wider}, which it does not have itself`,
+    )
+}
+
 /** The account that signed in, with a token or with the password (`token` is null). */
 export interface Credential {
   readonly account: Account
@@ -131,8 +156,14 @@ export interface Credential {
 
 export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
 
-export const refuseInactive = (account: Account) => {
-  if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
+/** Whether requests and sessions can be of the account. */
+export const maySignIn = ({ kind, active }: Account): boolean => kind === 'user' && active
+
+/** @throws AllotError unauthenticated for an organization; forbidden for a user who is not active */
+export const checkMaySignIn = (account: Account): void => {
+  if (maySignIn(account)) return
+  if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
+  throw new AllotError('forbidden', 'this account is not allowed to sign in')
 }
 
 export const identityOf = ({ account, token }: Credential): Identity => ({
@@ -142,7 +173,7 @@ export const identityOf = ({ account, token }: Credential): Identity => ({
   scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
 })
 
-/** @throws AllotError forbidden when the account is not active */
+/** @throws AllotError as {@link checkMaySignIn} does */
 export const credentialOfToken = async (
   tx: ReadTransaction,
   secret: string,
@@ -150,12 +181,39 @@ export const credentialOfToken = async (
   const token = await tokens.findBy(tx, 'hash', [hashSecret(secret)])
   const account = token && (await accounts.get(tx, [token.account]))
   if (token === undefined || account === undefined) return undefined
-  refuseInactive(account)
+  checkMaySignIn(account)
   return { account, token }
 }
 
-/** The identity that a token stands for, which almost every request asks for. @throws AllotError forbidden when the account is not active */
+/**
+ * The identity that a token stands for, which almost every request asks for.
+ * @throws AllotError as {@link checkMaySignIn} does
+ */
 export const senderOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
   const credential = await credentialOfToken(tx, token)
   return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
 })
+
+/** A token, as requests send it. */
+export const TOKEN = /^[0-9a-f]{40}$/
+
+const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/
+
+/** Scheme in lower case and value of the Authorization header, both empty when it is malformed. */
+export const credentialsIn = ({
+  headers,
+}: IncomingMessage): { scheme: string; value: string } | undefined => {
+  const header = headers.authorization ?? ''
+  const [, scheme = '', value = ''] = AUTHORIZATION.exec(header) ?? []
+  return header.trim() === '' ? undefined : { scheme: scheme.toLowerCase(), value }
+}
+
+/** A token alone is what most new clients send first. The message must not repeat it. */
+export const malformedHeader = (header = ''): AllotError =>
+  unauthenticated(
+    TOKEN.test(header.trim())
+      ? 'the Authorization header has a token without its scheme: send `Authorization: token …`'
+      : 'the Authorization header must have a scheme and one value, as in `Authorization: token …`',
+  )
+
+export const isTokenScheme = (scheme: string) => scheme === 'token' || scheme === 'bearer'

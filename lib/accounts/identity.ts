@@ -9,11 +9,15 @@ import { type Identity, OPERATOR } from './access.ts'
 import type { Accounts } from './accounts.ts'
 import {
   type Credential,
+  checkMaySignIn,
   credentialOfToken,
+  credentialsIn,
   hashSecret,
   identityOf,
-  refuseInactive,
+  isTokenScheme,
+  malformedHeader,
   senderOfToken,
+  TOKEN,
   unauthenticated,
 } from './credentials.ts'
 import type { TokenUses } from './last-uses.ts'
@@ -25,7 +29,7 @@ import { isAccountName } from './names.ts'
 export interface HostIdentity {
   /** Name of the user; the first request of a name creates the account. */
   username: string
-  /** Whether the request has the rights of an administrator; when absent, those of the account, which this does not change. */
+  /** Whether the request has the rights of an administrator; when absent, as the account says. */
   admin?: boolean | undefined
   /** Scopes of the request, such as `read:repository`. */
   scopes?: readonly string[] | undefined
@@ -35,8 +39,6 @@ export interface HostIdentity {
 export type HostAuthenticate = (
   req: IncomingMessage,
 ) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
-
-const TOKEN = /^[0-9a-f]{40}$/
 
 interface IdentitiesOptions {
   store: Store
@@ -64,7 +66,7 @@ interface LastToken {
 /** Milliseconds for which a connection may reuse its token without noting its use again. */
 const NOTE_INTERVAL = 600_000
 
-/** Finds out who sent a request. */
+/** Finds out who sent a request. `lib/caches.ts` says what is cached of a token, and until when. */
 export class Identities {
   readonly #options: IdentitiesOptions
   readonly #lastTokens = new WeakMap<Socket, LastToken>()
@@ -74,11 +76,12 @@ export class Identities {
   }
 
   /**
-   * Accepts `token T`, `Bearer T`, and Basic with a password or a token, or asks the host. Any other Authorization header
-   * is answered 401, so that a client never believes that its credentials were accepted.
+   * Accepts `token T`, `Bearer T`, and Basic with a password or a token, or asks the host. Any other
+   * Authorization header is answered 401, so that a client never believes that its credentials were accepted.
    * @returns null when the request has no credentials
-   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures; forbidden for an account
-   * that is not active, and for Sudo without the right; not_found when Sudo names no user
+   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures;
+   * forbidden for an account that is not active, and for Sudo without the right; not_found when Sudo names no
+   * user
    */
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { store, authenticate } = this.#options
@@ -95,8 +98,11 @@ export class Identities {
     })
   }
 
-  /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
-  cacheKeyOf(req: IncomingMessage): string | undefined {
+  /**
+   * Notes the use of a token for a response that may come from the cache, without a look at the token.
+   * @returns cache key of the credentials; undefined when the identity depends on more than records
+   */
+  noteUse(req: IncomingMessage): string | undefined {
     // With Sudo, the identity depends on the other user as well.
     if (this.#options.authenticate !== undefined || sudoIn(req) !== undefined) return undefined
     const credentials = credentialsIn(req)
@@ -104,7 +110,6 @@ export class Identities {
     const { scheme, value } = credentials
     if (!isTokenScheme(scheme) || !TOKEN.test(value)) return undefined
     const hash = hashSecret(value)
-    // The response may come from the cache, without a look at the token.
     this.#options.tokenUses.noteAgain(hash)
     return hash
   }
@@ -175,8 +180,11 @@ export class Identities {
   async #passwordLogin(req: IncomingMessage, login: string, password: string): Promise<Account> {
     const { passwords, proxies } = this.#options
     const account = await passwords.signIn({ login, address: addressOf(req, proxies) }, password)
-    if (account === undefined) throw unauthenticated('the user name or password is wrong')
-    refuseInactive(account)
+    if (account === undefined)
+      throw unauthenticated(
+        TOKEN.test(password) ? 'the access token does not exist' : 'the user name or password is wrong',
+      )
+    checkMaySignIn(account)
     return account
   }
 
@@ -197,14 +205,16 @@ export class Identities {
       )
     const { admin: isAdmin, scopes } = rightsOfHost(host)
     const account = await findOrCreate(this.#options.accounts, host.username)
-    if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
-    refuseInactive(account)
+    checkMaySignIn(account)
     const { id, name, admin } = account
     return { id, username: name, admin: isAdmin ?? admin, scopes }
   }
 }
 
-/** Rights of a host's identity. @throws AllotError unauthenticated when one has another type, which could give too many rights */
+/**
+ * Rights of a host's identity.
+ * @throws AllotError unauthenticated when one has another type
+ */
 export const rightsOfHost = ({ admin, scopes }: HostIdentity): HostRights => {
   const wrong = (member: string, expected: string, value: unknown) =>
     unauthenticated(
@@ -223,9 +233,9 @@ interface HostRights {
 }
 
 /**
- * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
- * rights of that user within the scopes of the administrator's credentials. The user may be disabled: disabling an account
- * refuses its own credentials, and here the administrator's are checked.
+ * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The
+ * request has the rights of that user within the scopes of the administrator's credentials. The user may be
+ * disabled: disabling an account refuses its own credentials, and here the administrator's are checked.
  * @returns the sender of a request without Sudo
  */
 export const actingAs = async (
@@ -247,25 +257,6 @@ export const actingAs = async (
     throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
   return { ...identity, scopes, administrator: { id: administrator.id, username: administrator.username } }
 }
-
-const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/
-
-/** Scheme in lower case and value of the Authorization header, both empty when it is malformed. */
-const credentialsIn = ({ headers }: IncomingMessage): { scheme: string; value: string } | undefined => {
-  const header = headers.authorization ?? ''
-  const [, scheme = '', value = ''] = AUTHORIZATION.exec(header) ?? []
-  return header.trim() === '' ? undefined : { scheme: scheme.toLowerCase(), value }
-}
-
-/** A token alone is what most new clients send first. The message must not repeat it. */
-const malformedHeader = (header = ''): AllotError =>
-  unauthenticated(
-    TOKEN.test(header.trim())
-      ? 'the Authorization header has a token without its scheme: send `Authorization: token …`'
-      : 'the Authorization header must have a scheme and one value, as in `Authorization: token …`',
-  )
-
-const isTokenScheme = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 
 /** Cheap test whether a query can have the parameter, whose letters can be percent-encoded. */
 const MAY_NAME = /sudo|%/

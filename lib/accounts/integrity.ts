@@ -50,7 +50,10 @@ export const requireAccount = (find: Find, id: number, reference: string, report
     report(`${reference} account ${id}, which does not exist`)
 }
 
-/** Reports a reference of what counts toward quota to an owner that does not exist. The owner may not be an account. */
+/**
+ * Reports a reference of what counts toward quota to an owner that does not exist. The owner may not be an
+ * account.
+ */
 const requireOwner = (find: Find, id: number, reference: string, report: Report): void => {
   if (find(quotaOwner, id) === undefined) requireAccount(find, id, reference, report)
 }

@@ -1,11 +1,12 @@
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Invitation, invitations } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName, existingAccount, membershipOf, type SignedIn } from './access.ts'
-import { authorizeMembersOf, visibleUser } from './authorize.ts'
+import { membershipOf, type SignedIn } from './access.ts'
+import { authorizeOrganization, visibleUser } from './authorize.ts'
+import { accountByName, existingAccount } from './find.ts'
 import { saveRole } from './organizations.ts'
 
 /** Invitations that a user, and that an organization, can have at a time. */
@@ -19,8 +20,9 @@ interface FoundInvitation {
 }
 
 /**
- * Invitations to organizations: an owner invites a user, who becomes a member by accepting. Owners who add users directly,
- * and administrators, need none. Methods return undefined when the viewer cannot see the organization or the user.
+ * Invitations to organizations: an owner invites a user, who becomes a member by accepting. Owners who add
+ * users directly, and administrators, need none. Methods return undefined when the viewer cannot see the
+ * organization or the user.
  */
 export class Invitations {
   readonly #store: Store
@@ -31,7 +33,8 @@ export class Invitations {
 
   /**
    * Invites a user, or changes the role that the invitation is for.
-   * @throws AllotError forbidden for others than owners; invalid for members; conflict for too many invitations
+   * @throws AllotError forbidden for others than owners; invalid for members; conflict for too many
+   * invitations
    */
   invite(
     viewer: SignedIn,
@@ -40,24 +43,30 @@ export class Invitations {
     owner: boolean,
   ): Promise<FoundInvitation | undefined> {
     return this.#store.write(async (tx) => {
-      const organization = await authorizeMembersOf(viewer, organizationName)(tx)
+      const organization = await authorizeOrganization(viewer, organizationName)(tx)
       const user = organization && (await visibleUser(viewer, userName)(tx))
       if (organization === undefined || user === undefined) return undefined
       const membership = await membershipOf(tx, organization.id, user.id)
       if (membership !== undefined && (membership.owner || !owner))
-        throw invalid(`username: ${user.name} is already ${membership.owner ? 'an owner' : 'a member'}`)
+        throw invalidMember(
+          'username',
+          `${user.name} is already ${membership.owner ? 'an owner' : 'a member'}`,
+        )
       const before = await invitations.get(tx, [organization.id, user.id])
-      if (before === undefined) await refuseTooMany(tx, organization, user)
+      if (before === undefined) await refuseTooManyInvitations(tx, organization, user)
       const invitation = { organization: organization.id, account: user.id, owner, createdAt: now() }
       await invitations.save(tx, invitation)
       return { invitation, organization, user }
     })
   }
 
-  /** The invitations of an organization, by the id of the user. @throws AllotError forbidden for others than owners */
+  /**
+   * The invitations of an organization, by the id of the user.
+   * @throws AllotError forbidden for others than owners
+   */
   list(viewer: SignedIn, organizationName: string, slice: Slice): Promise<Page<FoundInvitation> | undefined> {
     return this.#store.read(async (tx) => {
-      const organization = await authorizeMembersOf(viewer, organizationName)(tx)
+      const organization = await authorizeOrganization(viewer, organizationName)(tx)
       if (organization === undefined) return undefined
       const { items, total } = await invitations.page(tx, 'organization', {
         prefix: [organization.id],
@@ -67,10 +76,14 @@ export class Invitations {
     })
   }
 
-  /** Takes an invitation back. @returns whether there was one @throws AllotError forbidden for others than owners */
+  /**
+   * Takes an invitation back.
+   * @returns whether there was one
+   * @throws AllotError forbidden for others than owners
+   */
   withdraw(viewer: SignedIn, organizationName: string, userName: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const organization = await authorizeMembersOf(viewer, organizationName)(tx)
+      const organization = await authorizeOrganization(viewer, organizationName)(tx)
       // An invited user who has become hidden can still be removed.
       const user = organization && (await accountByName(tx, userName))
       if (organization === undefined || user === undefined) return false
@@ -87,7 +100,10 @@ export class Invitations {
     })
   }
 
-  /** Makes the viewer a member, or an owner, as invited. @returns whether the viewer was invited */
+  /**
+   * Makes the viewer a member, or an owner, as invited.
+   * @returns whether the viewer was invited
+   */
   accept(viewer: SignedIn, organizationName: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const invitation = await invitationOf(tx, viewer, organizationName)
@@ -100,7 +116,10 @@ export class Invitations {
     })
   }
 
-  /** Ends an invitation of the viewer. @returns whether there was one */
+  /**
+   * Ends an invitation of the viewer.
+   * @returns whether there was one
+   */
   decline(viewer: SignedIn, organizationName: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const invitation = await invitationOf(tx, viewer, organizationName)
@@ -130,7 +149,11 @@ const invitationOf = async (
   return organization && invitations.get(tx, [organization.id, viewer.id])
 }
 
-const refuseTooMany = async (tx: ReadTransaction, organization: Account, user: Account): Promise<void> => {
+const refuseTooManyInvitations = async (
+  tx: ReadTransaction,
+  organization: Account,
+  user: Account,
+): Promise<void> => {
   if ((await invitations.count(tx, 'account', [user.id])) >= MAX_OF_USER)
     throw new AllotError('conflict', `${user.name} already has ${MAX_OF_USER} invitations`)
   if ((await invitations.count(tx, 'organization', [organization.id])) >= MAX_OF_ORGANIZATION)

@@ -1,6 +1,6 @@
 import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError } from '../errors.ts'
 import type { KeyReader } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
 import { type Page, pageOfOne, type Slice } from '../records/pages.ts'
@@ -8,17 +8,19 @@ import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from 
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { canSee, existingAccount, type Identity } from './access.ts'
-import { refuseInactive, unauthenticated } from './credentials.ts'
+import { canSee, type Identity } from './access.ts'
+import { checkMaySignIn, unauthenticated } from './credentials.ts'
+import { existingUser } from './find.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>
 
 /**
- * Public keys of accounts, SSH or GPG. Invariants: an account has a key once, and the answer to adding a key reveals
- * nothing about accounts that the caller cannot see. A key of an account that the caller can see is refused, as Forgejo
- * does; a key that only hidden accounts have is added again. The account that added a key first owns it: a login by key
- * takes the first entry of the index `fingerprint` whose account exists, so that adding a stranger's key does not take it over.
+ * Public keys of users, SSH or GPG. Invariants: a user has a key once, and the answer to adding a key reveals
+ * nothing about accounts that the caller cannot see. A key of an account that the caller can see is refused,
+ * as Forgejo does; a key that only hidden accounts have is added again. The account that added a key first
+ * owns it: a login by key takes the first entry of the index `fingerprint` whose account exists, so that
+ * adding a stranger's key does not take it over.
  */
 class Keys<K extends Owned> {
   readonly #collection: KeyCollection<K>
@@ -42,12 +44,17 @@ class Keys<K extends Owned> {
     return key?.account === account ? key : undefined
   }
 
-  /** Deletes a key. @returns whether the key existed. @throws AllotError forbidden for another account's key */
+  /**
+   * Deletes a key.
+   * @returns whether the key existed.
+   * @throws AllotError forbidden for another account's key
+   */
   remove(account: number, id: number): Promise<boolean> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
       if (key === undefined) return false
-      // The API answers 403 here, and not 404 as for other things of others: the keys of a user are public (docs/api.md).
+      // The API answers 403 here, and not 404 as for other things of others: the keys of a user are public
+      // (docs/api.md).
       if (key.account !== account) throw new AllotError('forbidden', 'this key belongs to another user')
       await this.#collection.remove(tx, [id])
       return true
@@ -55,14 +62,15 @@ class Keys<K extends Owned> {
   }
 
   /**
-   * @throws UsedKeyError with the message when the account, or one that it can see, has the key
+   * @throws UsedKeyError with the message when the user, or an account that it can see, has the key;
+   * AllotError invalid for an organization, which has no keys
    */
   protected async refuseUsed(
     tx: WriteContext,
     { account, fingerprint }: Omit<Owned, 'id'>,
     message: string,
   ): Promise<void> {
-    const viewer = await existingAccount(tx, account)
+    const viewer = await existingUser(tx, account, 'keys')
     if ((await this.#collection.findBy(tx, 'fingerprint', [account, fingerprint])) !== undefined)
       throw new UsedKeyError('key', message)
     const others = { prefix: [fingerprint], limit: OTHERS_LIMIT }
@@ -127,7 +135,10 @@ export class SshKeys extends Keys<SshKey> {
     })
   }
 
-  /** The user who signs in with a key, and the title of the key. @throws AllotError as {@link identityOfKey} does */
+  /**
+   * The user who signs in with a key, and the title of the key.
+   * @throws AllotError as {@link identityOfKey} does
+   */
   signIn(id: number): Promise<SignedInByKey> {
     return this.store.read((tx) => identityOfKey(tx, id, 'write:repository'))
   }
@@ -135,12 +146,12 @@ export class SshKeys extends Keys<SshKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see already has,
-   *   and a title that the account has used; unavailable when too many keys wait
+   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see
+   *   already has, and a title that the account has used; unavailable when too many keys wait
    */
   async add(account: number, { title, key }: NewSshKey, client = clientOfAccount(account)): Promise<SshKey> {
     checkTexts('sshKey', { title, key })
-    if (title === '') throw invalid('Title is required')
+    if (title === '') throw new AllotError('invalid', 'Title is required', { field: 'title' })
     const { text, fingerprint } = await this.reader.ssh(client, key)
     return this.store.write(async (tx) => {
       await this.refuseUsed(tx, { account, fingerprint }, 'Key content has been used as non-deploy key')
@@ -167,12 +178,14 @@ export const identityOfKey = async (
   const key = await sshKeys.get(tx, [id])
   const account = key && (await accounts.get(tx, [key.account]))
   if (account === undefined) throw unauthenticated('this SSH key was removed')
-  refuseInactive(account)
+  checkMaySignIn(account)
   const user = { id: account.id, username: account.name, admin: account.admin, scopes: new Set([scope]) }
   return { user, title: key!.title }
 }
 
-/** A fingerprint of an SSH key. Other texts are not looked up: they could be too long for a key of the store. */
+/**
+ * A fingerprint of an SSH key. Other texts are not looked up: they could be too long for a key of the store.
+ */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
 
 interface NewGpgKey {
@@ -189,8 +202,8 @@ export class GpgKeys extends Keys<GpgKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can see
-   *   already has; unavailable when the package openpgp is not installed
+   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can
+   *   see already has; unavailable when the package openpgp is not installed
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)

@@ -1,7 +1,8 @@
 /**
- * When each access token and each session of the pages was last used. A request only notes the use in memory; a timer writes what
- * was noted, for each of them at most once an hour, whichever process noted it. A connection that sends the same token again notes
- * it every 10 minutes. So the stored time is at most 71 minutes too early, and a crash loses the uses of the last ten seconds.
+ * When each access token and each session of the pages was last used. A request only notes the use in memory;
+ * a timer writes what was noted, for each of them at most once an hour, whichever process noted it. A
+ * connection that sends the same token again notes it every 10 minutes. So the stored time is at most 71
+ * minutes too early, and a crash loses the uses of the last ten seconds.
  */
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
@@ -19,7 +20,9 @@ const BATCH_SIZE = 100
 const MAX_WAITING = 10_000
 const MAX_KNOWN = 20_000
 
-/** Whether a use needs no further write. One that is later than now was noted before the clock was set back. */
+/**
+ * Whether a use needs no further write. One that is later than now was noted before the clock was set back.
+ */
 const isRecent = (noted: number | undefined, at: number): noted is number =>
   noted !== undefined && noted <= at && at - noted < WRITE_INTERVAL
 
@@ -76,7 +79,10 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
     }
   }
 
-  /** A record that was removed meanwhile is left alone, and so is one whose use was written less than an hour ago. */
+  /**
+   * A record that was removed meanwhile is left alone, and so is one whose use was written less than an hour
+   * ago.
+   */
   #write(batch: readonly (readonly [id: Id, at: number])[]): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const left: [id: Id, writtenAt: number][] = []
@@ -102,7 +108,10 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
 
 /** By the id of the token. */
 export class TokenUses extends LastUses<number, Token> {
-  /** Ids of tokens that have been valid, by their hash; for responses that are served without looking at the token. */
+  /**
+   * Ids of tokens that have been valid, by their hash; for responses that are served without looking at the
+   * token.
+   */
   readonly #ids = new LRUCache<string, number>(maxEntries(MAX_KNOWN))
 
   constructor(store: Store) {
@@ -115,7 +124,9 @@ export class TokenUses extends LastUses<number, Token> {
     super.note(token)
   }
 
-  /** Notes the use of a token by its hash; does nothing for a token that has not been valid in this process. */
+  /**
+   * Notes the use of a token by its hash; does nothing for a token that has not been valid in this process.
+   */
   noteAgain(hash: string): void {
     const token = this.#ids.get(hash)
     if (token !== undefined) this.note(token)

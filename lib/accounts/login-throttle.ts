@@ -1,8 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, NAME_LIMIT } from '../errors.ts'
 
-/** Failed logins that are allowed. Counts drain at an even rate and are zero after `window` milliseconds without a failure. */
+/**
+ * Failed logins that are allowed. Counts drain at an even rate and are zero after `window` milliseconds
+ * without a failure.
+ */
 export interface LoginLimits {
   window: number
   /** Failures for one name from one address. */
@@ -23,13 +26,12 @@ export interface LoginAttempt {
 
 /** Counts that are kept of each kind, so that an attack cannot fill the memory. */
 const MAX_COUNTS = 20_000
-/** Longest name or email. */
-const MAX_LENGTH = 255
 
 /**
- * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come from, a name
- * under attack accepts a first attempt from every other address, and an address from which the name has signed in before
- * is limited by its own failures only. Each process has counts of its own (docs/scale.md).
+ * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come
+ * from, a name under attack accepts a first attempt from every other address, and an address from which the
+ * name has signed in before is limited by its own failures only. Each process has counts of its own
+ * (docs/scale.md).
  */
 export class LoginThrottle {
   readonly #limits: LoginLimits
@@ -59,7 +61,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit.
+   * Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the
+   * limit.
    * @returns takes back what was counted, for an attempt that did not fail
    */
   consume(attempt: LoginAttempt): () => void {
@@ -78,14 +81,17 @@ export class LoginThrottle {
     this.#trusted.set(pairOf(attempt), true)
   }
 
-  /** Counts an unknown token; known tokens are never limited. @throws AllotError too_many_requests */
+  /**
+   * Counts an unknown token; known tokens are never limited.
+   * @throws AllotError too_many_requests
+   */
   wrongToken(address: string): void {
     refuseFor(this.#wrongTokens.wait(address))
     this.#wrongTokens.add(address)
   }
 }
 
-const nameOf = (login: string) => login.slice(0, MAX_LENGTH).toLowerCase()
+const nameOf = (login: string) => login.slice(0, NAME_LIMIT).toLowerCase()
 const pairOf = ({ login, address }: LoginAttempt) => `${address} ${nameOf(login)}`
 
 const refuseFor = (wait: number): void => {
@@ -114,7 +120,10 @@ class LeakyCounts {
     return (this.#levelOf(key) + 1 - limit) / this.#perMillisecond
   }
 
-  /** Counts one, or less when the count is nearly full. @returns takes back as much */
+  /**
+   * Counts one, or less when the count is nearly full.
+   * @returns takes back as much
+   */
   add(key: string): () => void {
     const level = this.#levelOf(key)
     const added = Math.min(this.#allowed - level, 1)

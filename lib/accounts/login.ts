@@ -4,13 +4,16 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { clientOfAddress } from '../clients.ts'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { accountByEmail, accountByName } from './access.ts'
+import { accountByEmail, accountByName } from './find.ts'
 import type { LoginAttempt, LoginThrottle } from './login-throttle.ts'
 
-/** Correct passwords are accepted for this time without scrypt, which is slow on purpose, but not for every request. */
+/**
+ * Correct passwords are accepted for this time without scrypt, which is slow on purpose, but not for every
+ * request.
+ */
 const VERIFIED_CACHE = { ...maxEntries(1000), ttl: 5 * 60_000 }
 
 /** Signs in by name or email and password. */
@@ -30,7 +33,8 @@ export class PasswordLogin {
 
   /**
    * @returns undefined when no account has this name or email with this password
-   * @throws AllotError too_many_requests after too many failures, unavailable when too many passwords wait to be checked
+   * @throws AllotError too_many_requests after too many failures, unavailable when too many passwords wait to
+   * be checked
    */
   async signIn(attempt: LoginAttempt, password: string): Promise<Account | undefined> {
     const { login } = attempt
@@ -48,7 +52,8 @@ export class PasswordLogin {
     if (this.#verified.get(proof) === true) return true
     const running = this.#running.get(proof)
     if (running !== undefined) {
-      // Counting concurrent requests before the outcome is known would refuse some that have the correct password.
+      // Counting concurrent requests before the outcome is known would refuse some that have the correct
+      // password.
       const isCorrect = await running
       if (!isCorrect) this.#throttle?.consume(attempt)
       return isCorrect
@@ -85,7 +90,7 @@ const budget = new ClientBudget({
 })
 
 /** Client name for work that does not belong to a request. */
-const HOST = 'host'
+const HOST_CLIENT = 'host'
 
 const COSTS = { N: 2 ** 15, r: 8, p: 1 }
 const HASH_LENGTH = 32
@@ -98,7 +103,7 @@ const HASH_LENGTH = 32
  */
 export const hashPassword = async (
   password: string,
-  client = HOST,
+  client = HOST_CLIENT,
   check?: () => Promise<unknown>,
 ): Promise<string> => {
   const salt = randomBytes(16)
@@ -110,8 +115,8 @@ export const hashPassword = async (
 }
 
 /**
- * @param stored null for an unknown name. It takes as long as a wrong password, so that the response time does not reveal
- *   which names exist.
+ * @param stored null for an unknown name. It takes as long as a wrong password, so that the response time
+ *   does not reveal which names exist.
  * @throws AllotError as `hashPassword` does
  */
 const verifyPassword = async (password: string, stored: string | null, client: string): Promise<boolean> => {
@@ -130,16 +135,22 @@ const derive = (password: string, salt: Buffer, length: number, costs: typeof CO
 
 const scryptAsync = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
-/** Characters of the shortest password that can be set. The comments of exports and the help of commands name it, too. */
+/**
+ * Characters of the shortest password that can be set. The comments of exports and the help of commands name
+ * it, too.
+ */
 export const MIN_PASSWORD_LENGTH = 8
 /** As in Gitea and Forgejo. */
 const MAX_PASSWORD_LENGTH = 255
 
-/** Refuses passwords that are too short or too long. @throws AllotError invalid */
+/**
+ * Refuses passwords that are too short or too long.
+ * @throws AllotError invalid
+ */
 export const checkPassword = (password: string): string => {
   if (password.length < MIN_PASSWORD_LENGTH)
-    throw invalid(`password: must have at least ${MIN_PASSWORD_LENGTH} characters`)
+    throw invalidMember('password', `must have at least ${MIN_PASSWORD_LENGTH} characters`)
   if (password.length > MAX_PASSWORD_LENGTH)
-    throw invalid(`password: must have at most ${MAX_PASSWORD_LENGTH} characters`)
+    throw invalidMember('password', `must have at most ${MAX_PASSWORD_LENGTH} characters`)
   return password
 }

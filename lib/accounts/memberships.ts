@@ -3,15 +3,8 @@ import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, type Membership, memberships } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  accountByName,
-  membershipOf,
-  type SignedIn,
-  type Viewer,
-  visibleAccount,
-  visibleAmong,
-  visibleOrganization,
-} from './access.ts'
+import { membershipOf, type SignedIn, type Viewer, visibleAmong } from './access.ts'
+import { accountByName, visibleAccount, visibleOrganization } from './find.ts'
 import { canCreateIn, isFullMember } from './rights.ts'
 
 /** The rights of a member in an organization. */
@@ -23,7 +16,10 @@ interface OrganizationPermissions {
   readonly canCreateRepository: boolean
 }
 
-/** Who belongs to an organization, and who may know. Methods return undefined when the viewer cannot see the organization. */
+/**
+ * Who belongs to an organization, and who may know. Methods return undefined when the viewer cannot see the
+ * organization.
+ */
 export class Memberships {
   readonly #store: Store
 
@@ -32,8 +28,8 @@ export class Memberships {
   }
 
   /**
-   * The members whom the viewer can see, by id: all of those for members and administrators, and for others those whose
-   * membership is public.
+   * The members whom the viewer can see, by id: all of those for members and administrators, and for others
+   * those whose membership is public.
    */
   list(
     viewer: Viewer,
@@ -123,4 +119,33 @@ const permissionsIn = (
     canWrite: isOwner || (membership !== undefined && isFullMember(membership)),
     canCreateRepository: isOwner || canCreate,
   }
+}
+
+/**
+ * The cost of a user's requests grows with the user's memberships, and the owner of an organization can add
+ * anyone to it. So an account that is in JOINED_LIMIT organizations can be added to more only by
+ * administrators, and not by a user who already shares COMMON_LIMIT organizations with it.
+ */
+const JOINED_LIMIT = 100
+const COMMON_LIMIT = 50
+
+export const refuseTooManyMemberships = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { id, name }: Account,
+): Promise<void> => {
+  if (viewer === null || viewer.admin || viewer.id === id) return
+  const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
+  if (joined.length >= JOINED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `${name} is already in ${JOINED_LIMIT} organizations: only an administrator can add more`,
+    )
+  const keys = joined.map(({ organization }) => [organization, viewer.id])
+  const common = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
+  if (common.length >= COMMON_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `you are already in ${COMMON_LIMIT} organizations together with ${name}: only an administrator can add more`,
+    )
 }

@@ -1,30 +1,27 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument, isObject } from '../errors.ts'
-import { definedMembers } from '../records/edits.ts'
+import { AllotError, checkArgument, invalid, isObject } from '../errors.ts'
+import { savedMembers } from '../records/edits.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,
+  collaborators,
   invitations,
   type Membership,
   memberships,
+  repositories,
   teamMembers,
   type Visibility,
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  existingAccount,
-  membershipOf,
-  type Viewer,
-  visibleAccount,
-  visibleAmong,
-  visibleOrganization,
-} from './access.ts'
-import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
+import { membershipOf, type Viewer, visibleAmong } from './access.ts'
+import { blankAccount, insertAccount } from './account-records.ts'
+import type { Removal, RemovalOptions } from './accounts.ts'
 import { accountAt, type Target } from './authorize.ts'
-import { isMemberOrAdmin } from './memberships.ts'
+import { existingAccount, visibleAccount, visibleOrganization } from './find.ts'
+import { isMemberOrAdmin, refuseTooManyMemberships } from './memberships.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 
 export interface NewOrganization {
@@ -38,7 +35,10 @@ export interface NewOrganization {
   website?: string | undefined
   /** Place to show. */
   location?: string | undefined
-  /** Who can see it: everyone (`public`), signed-in users (`limited`), or its members and administrators (`private`). */
+  /**
+   * Who can see it: everyone (`public`), signed-in users (`limited`), or its members and administrators
+   * (`private`).
+   */
   visibility?: Visibility | undefined
 }
 
@@ -55,8 +55,21 @@ interface MemberOptions {
 }
 
 interface OwnershipOptions extends MemberOptions {
-  /** Whether the member becomes an owner; absent: an existing member stays what it is, a new one does not. */
+  /**
+   * Whether the member is an owner then. Absent: an owner stays one; anybody else is a full member then, also
+   * one who was in the organization by a team alone.
+   */
   owner?: boolean
+}
+
+/** The members of an organization that are saved as the caller gives them. */
+const SAVED: Readonly<Record<keyof NewOrganization, true>> = {
+  name: true,
+  fullName: true,
+  description: true,
+  website: true,
+  location: true,
+  visibility: true,
 }
 
 /** Organizations and their members. */
@@ -73,14 +86,16 @@ export class Organizations {
    * Creates an organization.
    * @param owner the user who becomes its first owner; undefined: administrators manage it
    * @param by who creates it, for the audit log; absent: the host
+   * @throws AllotError invalid for a malformed, reserved or taken name, and for an owner who is not a user;
+   * not_found for an owner who does not exist
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)
     const id = await this.#store.sequences.next('account')
     const blank = blankAccount('organization', organization.name)
-    const record: Account = { ...blank, ...definedMembers(organization), id }
+    const record: Account = { ...blank, ...savedMembers(organization, SAVED), id }
     return this.#store.write(async (tx) => {
-      if (owner !== undefined) await existingAccount(tx, owner)
+      if (owner !== undefined) requireMember(await existingAccount(tx, owner))
       await insertAccount(tx, record)
       const after = { kind: record.kind, visibility: record.visibility }
       await recordAudit(tx, by, { action: 'account created', subject: record.name, after })
@@ -144,9 +159,10 @@ export class Organizations {
   }
 
   /**
-   * Adds a member, or changes whether an existing one is an owner.
-   * @throws AllotError conflict when others have already added the member to too many organizations, and when the change
-   * would take the last ownership from the founder, unless `viewer` is an administrator; not_found for an unknown account
+   * Adds a full member, or changes whether an existing one is an owner. The audit log does not have it.
+   * @throws AllotError conflict when others have already added the member to too many organizations, and when
+   * the change would take the last ownership from the founder, unless `viewer` is an administrator; not_found
+   * for an unknown account; invalid unless a user becomes a member of an organization
    */
   setMember(
     organization: Target<Account>,
@@ -154,10 +170,10 @@ export class Organizations {
     options: OwnershipOptions = {},
   ): Promise<void> {
     return this.#store.write(async (tx) => {
-      const { id } = await resolve(tx, organization)
-      const account = await resolve(tx, member)
+      const { id } = requireOrganization(await resolve(tx, organization))
+      const account = requireMember(await resolve(tx, member))
       const before = await membershipOf(tx, id, account.id)
-      if (before === undefined) await refuseTooMany(tx, options.viewer ?? null, account)
+      if (before === undefined) await refuseTooManyMemberships(tx, options.viewer ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
       if (before !== undefined && !owner) await refuseLastFounder(tx, before, account, options.viewer)
       await saveRole(tx, id, account.id, owner)
@@ -167,8 +183,8 @@ export class Organizations {
   /**
    * Removes a member.
    * @returns whether the user was a member
-   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator; not_found for an unknown
-   * account
+   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator;
+   * not_found for an unknown account
    */
   removeMember(
     organization: Target<Account>,
@@ -181,7 +197,6 @@ export class Organizations {
       const before = await membershipOf(tx, id, account.id)
       if (before === undefined) return false
       await refuseLastFounder(tx, before, account, options.viewer)
-      await leaveTeams(tx, before)
       await removeMembership(tx, before)
       return true
     })
@@ -213,19 +228,23 @@ export const saveRole = async (
   await invitations.remove(tx, [organization, member])
 }
 
-/** Removes a membership with a pending invitation, by which a member who was taken out could come back as an owner. */
+/**
+ * Removes a membership with all that came with it: teams, rights on repositories that the member created, and
+ * a pending invitation, by which the member could come back as an owner. Collaborators whom somebody added
+ * stay.
+ */
 export const removeMembership = async (
   tx: WriteContext,
   { organization, member }: Membership,
 ): Promise<void> => {
-  await memberships.remove(tx, [organization, member])
-  await invitations.remove(tx, [organization, member])
-}
-
-/** Takes a member who leaves an organization out of its teams. */
-const leaveTeams = async (tx: WriteContext, { organization, member }: Membership): Promise<void> => {
   for (const { id } of await teamsOf(tx, member, organization))
     await teamMembers.remove(tx, [member, organization, id])
+  const shared = await collaborators.list(tx, 'account', { prefix: [member] })
+  const created = shared.filter(({ byMembership }) => byMembership).map(({ repository }) => repository)
+  for (const { id, owner } of (await repositories.byIds(tx, created)).values())
+    if (owner === organization) await collaborators.remove(tx, [id, member])
+  await memberships.remove(tx, [organization, member])
+  await invitations.remove(tx, [organization, member])
 }
 
 /** Members, administrators and the member itself know of a membership; others only when it is public. */
@@ -241,38 +260,21 @@ const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Acc
   return account
 }
 
-/**
- * The cost of a user's requests grows with the user's memberships, and the owner of an organization can add anyone to it.
- * So an account that is in JOINED_LIMIT organizations can be added to more only by administrators, and not by a user who
- * already shares COMMON_LIMIT organizations with it.
- */
-const JOINED_LIMIT = 100
-const COMMON_LIMIT = 50
+const requireOrganization = (account: Account): Account => {
+  if (account.kind !== 'organization') throw invalid(`${account.name} is a user, which has no members`)
+  return account
+}
 
-export const refuseTooMany = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  { id, name }: Account,
-): Promise<void> => {
-  if (viewer === null || viewer.admin || viewer.id === id) return
-  const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
-  if (joined.length >= JOINED_LIMIT)
-    throw new AllotError(
-      'conflict',
-      `${name} is already in ${JOINED_LIMIT} organizations: only an administrator can add more`,
-    )
-  const keys = joined.map(({ organization }) => [organization, viewer.id])
-  const common = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
-  if (common.length >= COMMON_LIMIT)
-    throw new AllotError(
-      'conflict',
-      `you are already in ${COMMON_LIMIT} organizations together with ${name}: only an administrator can add more`,
-    )
+const requireMember = (account: Account): Account => {
+  if (account.kind !== 'user')
+    throw invalid(`${account.name} is an organization, and only users can be members`)
+  return account
 }
 
 /**
- * Keeps the founder from leaving an organization without an owner by mistake. An owner whom another user added did not
- * choose to be one and can always leave; the organization then has no owner, which administrators see in their list.
+ * Keeps the founder from leaving an organization without an owner by mistake. An owner whom another user
+ * added did not choose to be one and can always leave; the organization then has no owner, which
+ * administrators see in their list.
  */
 export const refuseLastFounder = async (
   tx: ReadTransaction,

@@ -1,27 +1,24 @@
 /** How users set their own passwords: with a link, or with the current password. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Actor, recordAudit } from '../audit.ts'
-import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { DAY_SECONDS, now } from '../clock.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName, type Identity } from './access.ts'
-import { type Credential, hashSecret, refuseInactive } from './credentials.ts'
+import type { Identity } from './access.ts'
+import { type Credential, checkMaySignIn, hashSecret } from './credentials.ts'
+import { accountByFormerName, accountByName, requireUser } from './find.ts'
 import { checkPassword, hashPassword, type PasswordLogin } from './login.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { endSessions, type SessionBrowser, type Sessions } from './sessions.ts'
 
 /** Days for which a link is valid. */
 export const LINK_DAYS = 14
-const DAY_SECONDS = 86_400
-
-/** Path of the page that a link leads to. */
-export const SET_PASSWORD = '/-/set-password'
 
 /** The parameters of a link. */
-interface PasswordLink {
-  /** Name of the user. */
+export interface PasswordLink {
+  /** Name of the user, or a former name that redirects to it. */
   readonly user: string
   readonly code: string
 }
@@ -41,9 +38,10 @@ interface ChosenPassword {
 }
 
 /**
- * Links with which a user sets a password once, such as a user who was created without one. An account has one link at most,
- * and the store has only the hash of its code. It ends when it is used, when a new one is made, when the password is changed
- * in another way, and after {@link LINK_DAYS} days.
+ * Links with which a user sets a password once, such as a user who was created without one. An account has
+ * one link at most, and the store has only the hash of its code. It ends when it is used, when a new one is
+ * made, when the password is changed in another way, after {@link LINK_DAYS} days, and when the user was
+ * renamed and another account takes the former name.
  */
 export class PasswordLinks {
   readonly #store: Store
@@ -59,31 +57,31 @@ export class PasswordLinks {
 
   /**
    * Makes the link of a user, in place of an earlier one.
-   * @returns the path of the page, which is shown only now; undefined when there is no such account
+   * @returns its parameters, which are shown only now; undefined when there is no such account
    * @throws AllotError invalid for an organization
    */
-  create(id: number, by?: Actor): Promise<string | undefined> {
+  create(id: number, by?: Actor): Promise<PasswordLink | undefined> {
     const code = randomBytes(32).toString('base64url')
     return this.#store.write(async (tx) => {
       const account = await accounts.get(tx, [id])
       if (account === undefined) return undefined
-      if (account.kind !== 'user') throw invalid('an organization has no password')
+      requireUser(account, 'password')
       const passwordLink = { hash: hashSecret(code), expiresAt: now() + LINK_DAYS * DAY_SECONDS }
       await accounts.save(tx, { ...account, passwordLink })
       await recordAudit(tx, by, { action: 'password link created', subject: account.name })
-      return `${SET_PASSWORD}?${new URLSearchParams({ user: account.name, code })}`
+      return { user: account.name, code }
     })
   }
 
   /**
    * The user of a valid link.
-   * @throws AllotError not_found for one that isn't valid; too_many_requests after too many of those; forbidden when the
-   * account may not sign in
+   * @throws AllotError not_found for one that isn't valid; too_many_requests after too many of those;
+   * forbidden when the account may not sign in
    */
   async find(link: LinkUse): Promise<Account> {
     const account = await this.#store.read((tx) => accountOf(tx, link))
     if (account !== undefined) {
-      refuseInactive(account)
+      checkMaySignIn(account)
       return account
     }
     this.#throttle?.wrongToken(link.address)
@@ -91,10 +89,11 @@ export class PasswordLinks {
   }
 
   /**
-   * Sets the password, ends the link and all sessions of the user, and begins a session, in one write. The audit log names the user.
+   * Sets the password, ends the link and all sessions of the user, and begins a session, in one write. The
+   * audit log names the user.
    * @returns the secret of the session
-   * @throws AllotError as `find` does, also when another request has used the link meanwhile; invalid for a password that is
-   * too short or too long; unavailable when too many passwords are being hashed
+   * @throws AllotError as `find` does, also when another request has used the link meanwhile; invalid for a
+   * password that is too short or too long; unavailable when too many passwords are being hashed
    */
   async use(link: LinkUse, { password, client, browser }: ChosenPassword): Promise<string> {
     await this.find(link)
@@ -108,8 +107,8 @@ export class PasswordLinks {
 }
 
 /**
- * Sets the password that a user has chosen. It ends all sessions, also those that began with a token, and a link that sets a
- * password.
+ * Sets the password that a user has chosen. It ends all sessions, also those that began with a token, and a
+ * link that sets a password.
  */
 const setPassword = async (
   tx: WriteContext,
@@ -126,7 +125,7 @@ const setPassword = async (
 
 /** Undefined unless the link is valid now. */
 const accountOf = async (tx: ReadTransaction, { user, code }: PasswordLink): Promise<Account | undefined> => {
-  const account = await accountByName(tx, user)
+  const account = (await accountByName(tx, user)) ?? (await accountByFormerName(tx, user))
   const link = account?.passwordLink
   if (link === undefined || link.expiresAt <= now()) return undefined
   return timingSafeEqual(Buffer.from(hashSecret(code)), Buffer.from(link.hash)) ? account : undefined
@@ -145,7 +144,10 @@ interface NewPassword extends ChosenPassword {
   readonly repeated: string
 }
 
-/** Changes of passwords by their users, who must know the current one. Administrators set passwords with `Accounts.edit`. */
+/**
+ * Changes of passwords by their users, who must know the current one. Administrators set passwords with
+ * `Accounts.edit`.
+ */
 export class PasswordChange {
   readonly #passwords: PasswordLogin
   readonly #sessions: Sessions
@@ -156,25 +158,27 @@ export class PasswordChange {
   }
 
   /**
-   * Changes the password, ends all sessions of the user, also those that began with a token, and begins a new one, in one write.
-   * Tokens stay valid.
+   * Changes the password, ends all sessions of the user, also those that began with a token, and begins a new
+   * one, in one write. Tokens stay valid.
    * @returns the secret of the new session
-   * @throws AllotError invalid for a wrong current password, and for a new one that the rules refuse; too_many_requests after
-   * too many wrong ones; unavailable when too many passwords wait to be checked
+   * @throws AllotError invalid for a wrong current password, and for a new one that the rules refuse;
+   * too_many_requests after too many wrong ones; unavailable when too many passwords wait to be checked
    */
   async change(
     user: Identity,
     { current, password, repeated, client, browser }: NewPassword,
   ): Promise<string> {
     checkPassword(password)
-    if (repeated !== password) throw invalid('repeatedPassword: it is not the same as the new password')
+    if (repeated !== password)
+      throw invalidMember('repeatedPassword', 'it is not the same as the new password')
     const before = await this.#passwords.signIn({ login: user.username, address: browser.address }, current)
-    if (before === undefined || before.id !== user.id) throw invalid('currentPassword: it is wrong')
+    if (before === undefined || before.id !== user.id) throw invalidMember('currentPassword', 'it is wrong')
     const hash = await hashPassword(password, client)
     return this.#sessions.begin(async (tx) => {
       const account = await accounts.get(tx, [user.id])
-      if (account === undefined) throw invalid('currentPassword: the account was deleted')
-      if (account.password !== before.password) throw invalid('currentPassword: it was changed meanwhile')
+      if (account === undefined) throw invalidMember('currentPassword', 'the account was deleted')
+      if (account.password !== before.password)
+        throw invalidMember('currentPassword', 'it was changed meanwhile')
       return setPassword(tx, account, hash)
     }, browser)
   }

@@ -1,11 +1,13 @@
 /**
- * The rights of accounts on repositories. `rightsOn` is the only place that says which rights an account was given on one, by
- * ownership, membership, teams and collaborators; for lists and searches, `sharedWith` says which repositories it can read by such a
- * right. `permissionOn` (access.ts) adds what is open to everyone, and `isOfferedTo` what is offered to the account; `authorizeOwner`
- * guards what only the owner may do, and writes to archived repositories are refused (repositories/write-access.ts).
+ * The rights of accounts on repositories. `rightsOn` is the only place that says which rights an account was
+ * given on one, by ownership, membership, teams and collaborators; for lists and searches, `sharedWith` says
+ * which repositories it can read by such a right. `permissionOn` (access.ts) adds what is open to everyone,
+ * and `isOfferedTo` what is offered to the account; `authorizeOwner` guards what only the owner may do, and
+ * writes to archived repositories are refused (repositories/write-access.ts).
  *
- * A record has a `Level`, which this file turns into a `Right`; the API shows it as a `Permission`. All functions read records only, within
- * the transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
+ * A record has a `Level`, which this file turns into a `Right`; the API shows it as a `Permission`. All
+ * functions read records only, within the transaction of their caller, so a right that is withdrawn has no
+ * effect on a write that begins later.
  */
 
 import { pendingIds } from '../records/jobs.ts'
@@ -71,7 +73,10 @@ const rightsOfTeam = (team: Team): Rights => ({
   releases: rightOfTeam(team, 'repo.releases'),
 })
 
-/** The rights of a member on every repository: owners administer them, members write to them unless they joined by a team. */
+/**
+ * The rights of a member on every repository: owners administer them, members write to them unless they
+ * joined by a team.
+ */
 const rightsOfMember = ({ owner, byTeam }: Membership): Rights => {
   if (owner) return onAll(RIGHT.admin)
   return byTeam === true ? NO_RIGHTS : onAll(RIGHT.write)
@@ -123,7 +128,10 @@ export const teamsOf = async (
   return ids.length === 0 ? [] : [...(await teams.byIds(tx, ids)).values()]
 }
 
-/** Whether an account may do something with all that an owner has: as the owner, as a full member, or by a team that may. */
+/**
+ * Whether an account may do something with all that an owner has: as the owner, as a full member, or by a
+ * team that may.
+ */
 const mayAsMember =
   (mayTeam: (team: Team) => boolean) =>
   async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> => {
@@ -146,7 +154,9 @@ export const canChangePackages = mayAsMember((team) => rightOfTeam(team, 'repo.p
 export const owns = async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> =>
   account === owner || (await memberships.get(tx, [owner, account]))?.owner === true
 
-/** The offer of a repository; undefined unless the account that made it can still give the repository away. */
+/**
+ * The offer of a repository; undefined unless the account that made it can still give the repository away.
+ */
 export const offerOf = async (
   tx: ReadTransaction,
   { id, owner }: Pick<Repository, 'id' | 'owner'>,
@@ -175,15 +185,15 @@ export const currentMemberships = async (tx: ReadTransaction, account: number): 
 
 /** Repositories that an account can read because of a right that it was given. */
 export interface Shared {
-  /** Owners of whom it can read every repository: itself and organizations. */
+  /** Ids of the account and of the organizations all of whose repositories it sees. */
   readonly owners: readonly number[]
   /** Repositories of other owners, each once. */
   readonly repositories: readonly Repository[]
 }
 
 /**
- * The number of organizations, teams and repositories to which others can add an account is limited (organizations.ts,
- * teams.ts, collaborators.ts), so that its requests stay fast.
+ * The number of organizations, teams and repositories to which others can add an account is limited
+ * (organizations.ts, teams.ts, collaborators.ts), so that its requests stay fast.
  */
 export const sharedWith = async (tx: ReadTransaction, account: number): Promise<Shared> => {
   const [joined, joinedTeams, single] = await Promise.all([

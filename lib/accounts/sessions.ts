@@ -5,7 +5,7 @@ import { type Account, accounts, type Session, sessions, tokens } from '../recor
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
-import { type Credential, hashSecret, identityOf, unauthenticated } from './credentials.ts'
+import { type Credential, hashSecret, identityOf, maySignIn, unauthenticated } from './credentials.ts'
 import type { SessionUses } from './last-uses.ts'
 
 /** Sessions that an account can have; a further sign-in ends the oldest. */
@@ -45,8 +45,8 @@ export class Sessions {
   }
 
   /**
-   * Begins a session in place of the one that the browser has. Both happen in one write, so that a crash leaves no session alive
-   * that should have ended.
+   * Begins a session in place of the one that the browser has. Both happen in one write, so that a crash
+   * leaves no session alive that should have ended.
    * @param credential for whom; or a function that finds or changes it in the same write
    * @returns the secret
    * @throws AllotError unauthenticated when the credential was revoked or changed meanwhile
@@ -55,7 +55,7 @@ export class Sessions {
     credential: Credential | ((tx: WriteContext) => Promise<Credential>),
     browser: SessionBrowser,
   ): Promise<string> {
-    const secret = randomBytes(32).toString('base64url')
+    const secret = newSessionSecret()
     const hash = hashSecret(secret)
     await this.#store.write(async (tx) => {
       const signedIn = typeof credential === 'function' ? await credential(tx) : credential
@@ -70,7 +70,10 @@ export class Sessions {
     return secret
   }
 
-  /** @returns undefined after the session has expired or ended, or its credential was revoked or changed */
+  /**
+   * @returns undefined after the session has expired or ended, or its credential was revoked or changed, and
+   * while the account is disabled
+   */
   async find(secret: string): Promise<Identity | undefined> {
     const hash = hashSecret(secret)
     const found = await this.#store.read(async (tx) => {
@@ -82,7 +85,10 @@ export class Sessions {
     return identityOf(found)
   }
 
-  /** The sessions of an account that are valid, the newest first. @param secret that of the browser that asks */
+  /**
+   * The sessions of an account that are valid, the newest first.
+   * @param secret that of the browser that asks
+   */
   list(account: number, secret: string): Promise<OwnSession[]> {
     const current = hashSecret(secret)
     return this.#store.read(async (tx) => {
@@ -97,7 +103,10 @@ export class Sessions {
     })
   }
 
-  /** Ends one session of an account by the id that `list` says. @returns whether there was one */
+  /**
+   * Ends one session of an account by the id that `list` says.
+   * @returns whether there was one
+   */
   endOne(account: number, id: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       if ((await sessions.get(tx, [id]))?.account !== account) return false
@@ -122,6 +131,9 @@ export const endSessions = async (tx: WriteContext, account: number): Promise<vo
     await sessions.remove(tx, [hash])
 }
 
+/** The secret of a session cookie. */
+export const newSessionSecret = (): string => randomBytes(32).toString('base64url')
+
 const newSession = (
   hash: string,
   { account, token }: Credential,
@@ -130,16 +142,22 @@ const newSession = (
 ): Session => {
   const createdAt = now()
   return {
-    ...{ hash, account: account.id, token: token?.id ?? null },
-    password: token === null ? passwordHash(account) : null,
+    hash,
+    account: account.id,
+    token: token?.id ?? null,
+    password: token === null ? passwordDigest(account) : null,
     ...(name === undefined ? {} : { browser: name }),
-    ...{ address, createdAt, lastUsedAt: createdAt, expiresAt: createdAt + lifetime },
+    address,
+    createdAt,
+    lastUsedAt: createdAt,
+    expiresAt: createdAt + lifetime,
   }
 }
 
 /**
- * Every use of a session checks its credential again: a revoked token, a changed password or a deleted account ends the
- * session at that moment, whichever way they were changed.
+ * Every use of a session checks its credential again: a revoked token, a changed password or a deleted
+ * account ends the session at that moment, whichever way they were changed. The sessions of a disabled
+ * account are valid again once it is enabled.
  */
 const credentialOf = async (tx: ReadTransaction, session: Session): Promise<Credential | undefined> => {
   if (session.expiresAt <= now()) return undefined
@@ -147,8 +165,8 @@ const credentialOf = async (tx: ReadTransaction, session: Session): Promise<Cred
     accounts.get(tx, [session.account]),
     session.token === null ? null : tokens.get(tx, [session.token]),
   ])
-  if (account === undefined || !account.active || token === undefined) return undefined
-  if (token === null && session.password !== passwordHash(account)) return undefined
+  if (account === undefined || !maySignIn(account) || token === undefined) return undefined
+  if (token === null && session.password !== passwordDigest(account)) return undefined
   return { account, token }
 }
 
@@ -161,4 +179,4 @@ const makeRoom = async (tx: WriteContext, account: number): Promise<void> => {
 }
 
 /** Hash of the stored password hash, which shows whether the password has changed. */
-const passwordHash = ({ password }: Account): string => hashSecret(password ?? '')
+const passwordDigest = ({ password }: Account): string => hashSecret(password ?? '')

@@ -1,11 +1,11 @@
 import type { Actor } from '../audit.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { type Account, accounts, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName } from './access.ts'
-import { blankAccount, insertUser } from './accounts.ts'
-import { insertToken, newSecret } from './credentials.ts'
+import { administratorIn, blankAccount, insertUser } from './account-records.ts'
+import { insertToken, newToken } from './credentials.ts'
+import { accountByName } from './find.ts'
 
 /** Options of `allot.setUp`. */
 export interface SetUpOptions {
@@ -16,15 +16,16 @@ export interface SetUpOptions {
 /** Result of `allot.setUp`. */
 export interface SetUpResult {
   /**
-   * The administrator's first token, with every scope. The store has only its hash, so this is the only time that it can be
-   * shown. Undefined when the store had an administrator before, and with `authenticate`, which turns tokens off.
+   * The administrator's first token, with every scope. The store has only its hash, so this is the only time
+   * that it can be shown. Undefined when the store had an administrator before, and with `authenticate`,
+   * which turns tokens off.
    */
   token: string | undefined
 }
 
 /**
- * Creates the first administrator of a store and its token, in one transaction: of several processes that set up the same
- * store, one gets a token.
+ * Creates the first administrator of a store and its token, in one transaction: of several processes that set
+ * up the same store, one gets a token.
  */
 export class SetUp {
   readonly #store: Store
@@ -37,22 +38,25 @@ export class SetUp {
   }
 
   /**
-   * Does nothing in a store that has an administrator, with one exception: an administrator with the given name who is the
-   * only user, and has neither a password nor a token, gets a token.
+   * Does nothing in a store that has an administrator, with one exception: an administrator with the given
+   * name who is the only user, and has neither a password nor a token, gets a token unless the host signs
+   * users in.
    * @param by who sets up the store, for the audit log; absent: the host
-   * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is not an administrator
+   * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is not
+   * an administrator
    */
   async run(options: SetUpOptions, by?: Actor): Promise<SetUpResult> {
     const admin: unknown = options?.admin
     if (typeof admin !== 'string')
-      throw invalid("setUp: expected the name of the first administrator, such as { admin: 'root' }")
+      throw invalidMember('setUp', "expected the name of the first administrator, such as { admin: 'root' }")
+    const isDone = (tx: ReadTransaction) => isSetUp(tx, admin, this.#hostAuthenticates)
     // Almost every call ends here, and a read does not wait for writers.
-    if (await this.#store.read((tx) => isSetUp(tx, admin))) return { token: undefined }
-    const token = newSecret()
+    if (await this.#store.read(isDone)) return { token: undefined }
+    const token = newToken()
     const accountId = await this.#store.sequences.next('account')
     const account = { ...blankAccount('user', admin), id: accountId, admin: true }
     return this.#store.write(async (tx) => {
-      if (await isSetUp(tx, admin)) return { token: undefined }
+      if (await isDone(tx)) return { token: undefined }
       const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
       if (this.#hostAuthenticates) return { token: undefined }
       await insertToken(tx, { account: id, name: 'first token', scopes: ['all'], secret: token }, by)
@@ -61,21 +65,18 @@ export class SetUp {
   }
 }
 
-/** Whether there is nothing to do, see `SetUp.run`. @throws AllotError conflict when another account has the name */
-const isSetUp = async (tx: ReadTransaction, admin: string): Promise<boolean> => {
+/**
+ * Whether there is nothing to do, see `SetUp.run`.
+ * @throws AllotError conflict when another account has the name
+ */
+const isSetUp = async (tx: ReadTransaction, admin: string, hostAuthenticates: boolean): Promise<boolean> => {
   const administrator = await administratorIn(tx)
-  if (administrator !== undefined) return !(await lacksToken(tx, administrator, admin))
+  if (administrator !== undefined) return hostAuthenticates || !(await lacksToken(tx, administrator, admin))
   if ((await accountByName(tx, admin)) === undefined) return false
   throw new AllotError(
     'conflict',
     `setUp: the store has no administrator, and ${admin} is another account: choose another name, or make an account an administrator`,
   )
-}
-
-/** The administrator with the lowest id, which is usually the first account. */
-const administratorIn = async (tx: ReadTransaction): Promise<Account | undefined> => {
-  for await (const account of accounts.all(tx)) if (account.admin) return account
-  return undefined
 }
 
 /** Whether the administrator is the only user and cannot sign in, as when its only token was revoked. */

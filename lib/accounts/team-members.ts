@@ -1,4 +1,6 @@
-/** Who is in a team, and how accounts join and leave it, which can make them join or leave the organization. */
+/**
+ * Who is in a team, and how accounts join and leave it, which can make them join or leave the organization.
+ */
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import {
@@ -12,7 +14,8 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type SignedIn } from './access.ts'
-import { refuseTooMany, removeMembership } from './organizations.ts'
+import { refuseTooManyMemberships } from './memberships.ts'
+import { removeMembership } from './organizations.ts'
 import { teamsOf } from './rights.ts'
 
 /** A team as its viewers see it. Without a record, it is the team of the organization's owners. */
@@ -21,7 +24,10 @@ export interface FoundTeam {
   readonly team: Team | undefined
 }
 
-/** Teams that others can put an account into, since each request of the account reads them all. Administrators may exceed it. */
+/**
+ * Teams that others can put an account into, since each request of the account reads them all. Administrators
+ * may exceed it.
+ */
 const MAX_JOINED = 100
 
 export const memberIds = async (
@@ -44,7 +50,7 @@ export const joinTeam = async (
   account: Account,
 ): Promise<void> => {
   const before = await membershipOf(tx, organization.id, account.id)
-  if (before === undefined) await refuseTooMany(tx, viewer, account)
+  if (before === undefined) await refuseTooManyMemberships(tx, viewer, account)
   const blank = { organization: organization.id, member: account.id, owner: false, createdAt: now() }
   const membership: Membership = before ?? { ...blank, byTeam: true }
   await endInvitation(tx, membership, team === undefined)
@@ -65,7 +71,10 @@ export const joinTeam = async (
   await teamMembers.save(tx, { ...member, createdAt: now() })
 }
 
-/** Ends the invitation of an account that has become a member, or an owner: one to be an owner stays for a mere member. */
+/**
+ * Ends the invitation of an account that has become a member, or an owner: one to be an owner stays for a
+ * mere member.
+ */
 const endInvitation = async (
   tx: WriteContext,
   { organization, member }: Membership,
@@ -89,7 +98,10 @@ export const leaveTeam = async (
   return true
 }
 
-/** Saves a membership, or removes it, with an invitation to own the organization, when it has neither a role nor a team left. */
+/**
+ * Saves a membership, or removes it, with an invitation to own the organization, when it has neither a role
+ * nor a team left.
+ */
 export const saveOrLeave = async (tx: WriteContext, membership: Membership): Promise<void> => {
   const { organization, member, owner, byTeam } = membership
   const isKept = owner || byTeam !== true || (await teamsOf(tx, member, organization)).length > 0

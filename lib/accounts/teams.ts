@@ -1,5 +1,5 @@
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalid, invalidMember, NAME_LIMIT } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
@@ -13,15 +13,9 @@ import {
 import type { Store } from '../records/store.ts'
 import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  accountByName,
-  membershipOf,
-  type SignedIn,
-  type Viewer,
-  visibleAmong,
-  visibleOrganization,
-} from './access.ts'
-import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
+import { membershipOf, type SignedIn, type Viewer, visibleAmong } from './access.ts'
+import { authorizeOrganization, isOwnerOf, visibleUser } from './authorize.ts'
+import { accountByName, visibleOrganization } from './find.ts'
 import { isMemberOrAdmin } from './memberships.ts'
 import { refuseLastFounder } from './organizations.ts'
 import { teamsOf } from './rights.ts'
@@ -35,7 +29,10 @@ export const OWNERS = 'Owners'
 
 const MAX_TEAMS = 500
 
-/** Teams of organizations. Methods return undefined when one does not exist, and for viewers outside the organization. */
+/**
+ * Teams of organizations. Methods return undefined when one does not exist, and for viewers outside the
+ * organization.
+ */
 export class Teams {
   readonly #store: Store
 
@@ -43,7 +40,10 @@ export class Teams {
     this.#store = store
   }
 
-  /** The owners, then the teams of an organization by name. @param word part of the name or the description */
+  /**
+   * The owners, then the teams of an organization by name.
+   * @param word part of the name or the description
+   */
   list(viewer: Viewer, name: string, slice: Slice, word = ''): Promise<Page<FoundTeam> | undefined> {
     return this.#store.read(async (tx) => {
       const organization = await visibleOrganization(tx, viewer, name)
@@ -76,12 +76,15 @@ export class Teams {
     return this.#store.read((tx) => visibleTeam(tx, viewer, id))
   }
 
-  /** @throws AllotError forbidden for anyone but an owner; invalid for a malformed or taken name; conflict for too many */
+  /**
+   * @throws AllotError forbidden for anyone but an owner; invalid for a malformed or taken name; conflict for
+   * too many
+   */
   async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
     // The id of an organization stands for the team of its owners, so no team may have the id of an account.
     const id = await this.#store.sequences.next('account')
     return this.#store.write(async (tx) => {
-      const organization = await authorizeMembersOf(viewer, name)(tx)
+      const organization = await authorizeOrganization(viewer, name)(tx)
       if (organization === undefined) return undefined
       if ((await teams.count(tx, 'organization', [organization.id])) >= MAX_TEAMS)
         throw new AllotError('conflict', `an organization can have at most ${MAX_TEAMS} teams`)
@@ -141,7 +144,8 @@ export class Teams {
   /**
    * Adds a user to a team, and to the organization with the rights of its teams alone.
    * @returns whether the team and the user exist
-   * @throws AllotError forbidden for anyone but an owner; conflict for a user who is in too many teams or organizations
+   * @throws AllotError forbidden for anyone but an owner; conflict for a user who is in too many teams or
+   * organizations
    */
   addMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
@@ -153,7 +157,10 @@ export class Teams {
     })
   }
 
-  /** Takes a user out of a team. A user who is in no other team then, and not a member otherwise, leaves the organization. */
+  /**
+   * Takes a user out of a team. A user who is in no other team then, and not a member otherwise, leaves the
+   * organization.
+   */
   removeMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const found = await changeableTeam(tx, viewer, id, name)
@@ -174,27 +181,35 @@ export class Teams {
 }
 
 const blankTeam = (id: number, organization: number): Omit<Team, 'name'> => ({
-  ...{ id, organization, description: '', level: 'read', units: [] },
-  ...{ allRepositories: false, canCreate: false, createdAt: now() },
+  id,
+  organization,
+  description: '',
+  level: 'read',
+  units: [],
+  allRepositories: false,
+  canCreate: false,
+  createdAt: now(),
 })
 
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u
 
 /** @throws AllotError invalid for the name or the description */
 export const checkTeamTexts = ({ name, description }: Pick<Team, 'name' | 'description'>): void => {
-  if (name.length > 255 || !NAME.test(name))
-    throw invalid(
-      "name: must have 1 to 255 letters, digits, spaces, '.', '_' and '-', with a letter or digit at both ends",
+  if (name.length > NAME_LIMIT || !NAME.test(name))
+    throw invalidMember(
+      'name',
+      "must have 1 to 255 letters, digits, spaces, '.', '_' and '-', with a letter or digit at both ends",
     )
-  if (name.toLowerCase() === OWNERS.toLowerCase()) throw invalid(`name: ${OWNERS} is the team of the owners`)
-  if (description.length > 255) throw invalid('description: must have at most 255 characters')
+  if (name.toLowerCase() === OWNERS.toLowerCase())
+    throw invalidMember('name', `${OWNERS} is the team of the owners`)
+  if (description.length > 255) throw invalidMember('description', 'must have at most 255 characters')
 }
 
 const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
   checkTeamTexts(team)
   const other = await teams.findBy(tx, 'name', [team.organization, team.name.toLowerCase()])
   if (other !== undefined && other.id !== team.id)
-    throw invalid(`name: there is already a team ${other.name}`)
+    throw invalidMember('name', `there is already a team ${other.name}`)
 }
 
 const matches = (team: Team | undefined, word: string): boolean =>
@@ -226,7 +241,6 @@ export const changeableTeam = async (
 ): Promise<FoundTeam | undefined> => {
   const found = await visibleTeam(tx, viewer, id)
   if (found === undefined || (await isOwnerOf(tx, viewer, found.organization.id))) return found
-  const self = leaving === undefined ? undefined : await accounts.get(tx, [viewer.id])
-  if (self?.name.toLowerCase() === leaving?.toLowerCase() && self !== undefined) return found
+  if (leaving !== undefined && (await accountByName(tx, leaving))?.id === viewer.id) return found
   throw new AllotError('forbidden', `only owners of ${found.organization.name} may do this`)
 }

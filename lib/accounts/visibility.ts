@@ -13,10 +13,11 @@ import type { WriteContext } from '../records/store.ts'
 import { audienceOfAccount, audienceOfRepository } from './access.ts'
 
 /*
- * Every star, watch and follow has a copy of the audience of its repository or account, so that lists and totals come from
- * an index. A change of visibility updates as many copies as one transaction may change; a job updates the rest. Until
- * then the remaining relations are pending: readers take them out of the index's result and check the repository or the
- * account itself. So a private repository is invisible everywhere from the moment the change is acknowledged.
+ * Every star, watch and follow has a copy of the audience of its repository or account, so that lists and
+ * totals come from an index. A change of visibility updates as many copies as one transaction may change; a
+ * job updates the rest. Until then the remaining relations are pending: readers take them out of the index's
+ * result and check the repository or the account itself. So a private repository is invisible everywhere from
+ * the moment the change is acknowledged.
  */
 
 /** Saves the new audience of an account's repositories, and starts to update the relations. */
@@ -32,7 +33,9 @@ export const updateAccountVisibility = async (
   }
 }
 
-/** Saves a repository whose owner or visibility may have changed, and starts to update its stars and watches. */
+/**
+ * Saves a repository whose owner or visibility may have changed, and starts to update its stars and watches.
+ */
 export const saveWithVisibility = async (
   tx: WriteContext,
   jobs: Jobs,
@@ -57,7 +60,10 @@ const saveAndUpdateRelations = async (
   return jobs.runNow(tx, 'updateRelations', after.id, limit)
 }
 
-/** Updates the audience of an account in its follows: those of its followers, and of the accounts that it follows. */
+/**
+ * Updates the audience of an account in its follows: those of its followers, and of the accounts that it
+ * follows.
+ */
 export const updateFollowsJob: JobHandler = {
   async step(tx, id, limit) {
     const account = await accounts.get(tx, [id])

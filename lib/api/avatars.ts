@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { authorizeMembersOf } from '../accounts/authorize.ts'
-import { avatarSvg } from '../accounts/avatars.ts'
+import { authorizeOrganization } from '../accounts/authorize.ts'
+import { avatarOf } from '../accounts/avatars.ts'
 import { isAccountName } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import {
@@ -25,7 +25,7 @@ const SAMPLE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const UpdateAvatarOption = v.object({
-  /** A PNG, JPEG, GIF or WebP image in base64 */
+  /** The image in base64 */
   image: example(base64, SAMPLE),
 })
 
@@ -67,7 +67,7 @@ export const avatarChangeRoutes = [
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, body }, { hosting }) =>
       replyEmpty(
-        await hosting.avatars.set(authorizeMembersOf(user, params.org), Buffer.from(body.image, 'base64')),
+        await hosting.avatars.set(authorizeOrganization(user, params.org), Buffer.from(body.image, 'base64')),
       ),
   }),
   route({
@@ -77,13 +77,19 @@ export const avatarChangeRoutes = [
     summary: 'Remove the image of an organization: the one that is made of the name is shown again',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.avatars.remove(authorizeMembersOf(user, params.org))),
+      replyEmpty(await hosting.avatars.remove(authorizeOrganization(user, params.org))),
   }),
 ]
 
 const HEADERS = {
   ...SANDBOX,
   'X-Content-Type-Options': 'nosniff',
+}
+
+/** @param name a valid account name, which needs no escaping */
+const avatarSvg = (name: string): string => {
+  const { letter, color } = avatarOf(name)
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="256" height="256"><rect width="64" height="64" fill="${color}"/><text x="32" y="43" font-family="system-ui,sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">${letter}</text></svg>`
 }
 
 /** The image that is made of the name in the path, so it does not tell whether the account exists. */

@@ -139,7 +139,11 @@ const parameters = {
   version: { description: 'Version of the package.', example: '1.0.0' },
 }
 
-/** The API as an OpenAPI 3.1 document. @param apiUrl of the service @param served the routes that it has */
+/**
+ * The API as an OpenAPI 3.1 document.
+ * @param apiUrl of the service
+ * @param served the routes that it has
+ */
 export const apiDocument = (
   apiUrl: string,
   serverVersion: string,

@@ -3,11 +3,15 @@ import * as v from 'valibot'
 import { invalid } from '../errors.ts'
 import { markId } from '../http/index.ts'
 import { Visibility } from '../records/schema/index.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import { BODY_LIMIT, TEXT_LIMITS } from '../records/text-limits.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 
 export { timestamp } from '../clock.ts'
 
-/** A schema with an example for the OpenAPI document, which composes those of bodies from those of their members. */
+/**
+ * A schema with an example for the OpenAPI document, which composes those of bodies from those of their
+ * members.
+ */
 export const example = <const S extends v.GenericSchema>(schema: S, value: v.InferInput<S>) =>
   v.pipe(schema, v.examples([value]))
 
@@ -42,8 +46,14 @@ export const repositoryId = idParameter('Id of the repository.', 7)
 export const attachmentId = idParameter('Id of the attachment.', 11)
 export const shortText = v.pipe(v.string(), v.maxLength(255))
 /** The body of an issue, a comment or a release. */
-export const longText = v.pipe(v.string(), v.maxLength(128 * 1024))
-/** Bytes as base64. The expression takes linear time: only what an equals sign precedes can match its last blanks. */
+export const longText = v.pipe(v.string(), v.maxLength(BODY_LIMIT))
+export const fullNameText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.fullName))
+export const emailText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.email))
+export const locationText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.location))
+/**
+ * Bytes as base64. The expression takes linear time: only what an equals sign precedes can match its last
+ * blanks.
+ */
 export const base64 = v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'must be base64'))
 /** The name of a quota rule or group. */
 const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
@@ -67,8 +77,9 @@ export const repositoryNameOf = ({ owner, repo }: { owner: string; repo: string 
 })
 
 /**
- * Booleans that Gitea and Forgejo have in a body and Allot does not act on. They are removed from what the handler
- * receives. Invariant: every boolean of a body is true, false or null; text such as "no" is answered 422.
+ * Booleans that Gitea and Forgejo have in a body and Allot does not act on. They are removed from what the
+ * handler receives. Invariant: every boolean of a body is true, false or null; text such as "no" is answered
+ * 422.
  */
 export const acceptedBooleans = <const Name extends string>(...names: Name[]): Record<Name, Ignored> =>
   Object.fromEntries(names.map((name) => [name, ignored])) as Record<Name, Ignored>
@@ -91,7 +102,10 @@ export const Moment = v.pipe(
   ),
 )
 
-/** @returns seconds since 1970 @throws AllotError invalid for a day that does not exist */
+/**
+ * @returns seconds since 1970
+ * @throws AllotError invalid for a day that does not exist
+ */
 export const secondsOf = (name: string, moment: string | undefined): number | undefined => {
   if (!moment) return undefined
   const time = Date.parse(moment)

@@ -7,8 +7,8 @@ import { reply, replyEmpty, route, type Services } from './route.ts'
 import { replyUsers, User } from './users.ts'
 
 /**
- * The account of a path segment that the specification writes with a colon: `:alice` and `alice` both mean alice, and the
- * placeholder itself, sent as it is, means the caller.
+ * The account of a path segment that the specification writes with a colon: `:alice` and `alice` both mean
+ * alice, and the placeholder itself, sent as it is, means the caller.
  * @throws AllotError unauthenticated for the placeholder without credentials
  */
 const accountOrCaller = (

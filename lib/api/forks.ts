@@ -1,10 +1,11 @@
 /** Repositories that are made from others: forks, and repositories from templates. */
 import * as v from 'valibot'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { TEXT_LIMITS } from '../records/text-limits.ts'
 import { acceptedBooleans, example, repositoryNameOf, shortText } from './fields.ts'
 import { Repository, replyRepositories, replyRepository } from './repository-presenter.ts'
-import { reply, route } from './route.ts'
-import { hostOf } from './users.ts'
+import { reply, repositoryWrite, route } from './route.ts'
+import { hostNameOf } from './users.ts'
 
 const CreateForkOption = v.object({
   organization: v.optional(v.nullable(example(shortText, 'acme'))),
@@ -14,14 +15,14 @@ const CreateForkOption = v.object({
 const GenerateRepoOption = v.object({
   owner: example(shortText, 'acme'),
   name: example(shortText, 'new-app'),
-  description: v.optional(example(v.pipe(v.string(), v.maxLength(2048)), 'An application')),
+  description: v.optional(
+    example(v.pipe(v.string(), v.maxLength(TEXT_LIMITS.repository.description)), 'An application'),
+  ),
   private: v.optional(v.boolean()),
   git_content: v.optional(example(v.boolean(), true)),
   topics: v.optional(v.boolean()),
   ...acceptedBooleans('avatar', 'git_hooks', 'labels', 'protected_branch', 'webhooks'),
 })
-
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 export const forkRoutes = [
   route({
@@ -41,7 +42,7 @@ export const forkRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/forks',
     operationId: 'createFork',
@@ -63,7 +64,7 @@ export const forkRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/generate',
     operationId: 'generateRepo',
@@ -79,7 +80,7 @@ export const forkRoutes = [
     handle: async (request, services) => {
       const { user, params, body, baseUrl } = request
       const { git_content: withFiles = false, topics: withTopics = false, ...given } = body
-      const options = { ...given, withFiles, withTopics, host: hostOf(baseUrl) }
+      const options = { ...given, withFiles, withTopics, host: hostNameOf(baseUrl) }
       const made = await services.hosting.forks.generate(user, repositoryNameOf(params), options)
       return replyRepository(services, request, 201, made)
     },

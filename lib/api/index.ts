@@ -4,7 +4,7 @@ import { avatarChangeRoutes, avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
-import { packagePageRoutes } from './content/package-page.ts'
+import { plainPackagePageRoutes } from './content/package-page.ts'
 import { packageRoutes } from './content/packages.ts'
 import { registryRoutes } from './content/registries.ts'
 import { releaseRoutes } from './content/releases.ts'
@@ -138,7 +138,10 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
-/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, forks, packages, and webhooks. */
+/**
+ * The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing,
+ * forks, packages, and webhooks.
+ */
 export const routesWith = (options: {
   issues: boolean
   statuses: boolean
@@ -163,7 +166,10 @@ export const routesWith = (options: {
   return routes.filter((route) => !excluded.has(route))
 }
 
-/** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments, avatars. */
+/**
+ * The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments,
+ * avatars.
+ */
 export const streamRoutesFor = (served: {
   git: boolean
   contents: boolean
@@ -174,7 +180,7 @@ export const streamRoutesFor = (served: {
   ...(served.git ? gitRoutes : []),
   ...(served.contents ? archiveRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
-  ...(served.packages ? [...registryRoutes, ...packagePageRoutes] : []),
+  ...(served.packages ? [...registryRoutes, ...plainPackagePageRoutes] : []),
   ...(served.issues ? downloadRoutes : []),
   ...avatarRoutes,
 ]

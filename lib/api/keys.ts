@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
 import type { GpgKey, SshKey } from '../records/schema/index.ts'
+import { TEXT_LIMITS } from '../records/text-limits.ts'
 import {
   acceptedBooleans,
   example,
@@ -52,7 +53,7 @@ const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: nu
 const CreateKeyOption = v.object({
   title: example(shortText, 'laptop'),
   /** The longest key that is accepted. */
-  key: v.pipe(text(SSH_KEY), v.maxLength(16 * 1024)),
+  key: v.pipe(text(SSH_KEY), v.maxLength(TEXT_LIMITS.sshKey.key)),
   ...acceptedBooleans('read_only'),
 })
 
@@ -165,7 +166,9 @@ const members = {
 const Subkey = v.object({ ...members, subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []) })
 export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
 
-/** @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone */
+/**
+ * @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone
+ */
 const presentGpgKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
   ...presentPart(key, ''),
   emails: key.emails.map((email) => ({

@@ -1,13 +1,21 @@
 import * as v from 'valibot'
-import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/authorize.ts'
+import {
+  anyAccount,
+  authorizeOrganization,
+  authorizeRemoveMember,
+  visibleUser,
+} from '../accounts/authorize.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import {
   acceptedBooleans,
   type Complete,
+  emailText,
   example,
+  fullNameText,
   GivenVisibility,
+  locationText,
   number,
   parameter,
   shortText,
@@ -49,20 +57,20 @@ export const presentOrganization = (account: Account, { baseUrl }: { baseUrl: st
 const details = {
   description: v.optional(example(shortText, 'Tools for everyone')),
   website: v.optional(shortText),
-  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  location: v.optional(locationText),
   visibility: GivenVisibility,
   ...acceptedBooleans('repo_admin_change_team_access'),
 }
 
 const CreateOrgOption = v.object({
   username: text('acme'),
-  full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  full_name: v.optional(fullNameText),
   ...details,
 })
 
 const EditOrgOption = v.object({
-  full_name: v.optional(example(v.pipe(v.string(), v.maxLength(100)), 'Acme')),
-  email: v.optional(v.pipe(v.string(), v.maxLength(254))),
+  full_name: v.optional(example(fullNameText, 'Acme')),
+  email: v.optional(emailText),
   ...details,
 })
 
@@ -156,7 +164,7 @@ export const organizationRoutes = [
       const purge = query.purge === true
       if (purge) requireScopes(user, { scope: ['write:repository', 'write:package'] })
       return replyEmpty(
-        await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge, by: user }),
+        await hosting.organizations.remove(authorizeOrganization(user, params.org), { purge, by: user }),
       )
     },
   }),
@@ -205,7 +213,7 @@ export const organizationRoutes = [
     handle: async (request, { hosting }) => {
       const { full_name: fullName, visibility, email, description, website, location } = request.body
       const edited = await hosting.accounts.edit(
-        authorizeMembersOf(request.user, request.params.org),
+        authorizeOrganization(request.user, request.params.org),
         { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
         { client: request.client(), by: request.user },
       )
@@ -232,7 +240,7 @@ export const organizationRoutes = [
     body: v.object({ role: v.optional(example(v.picklist(['member', 'owner']), 'member')) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
-      await hosting.organizations.setMember(authorizeMembersOf(user, org), visibleUser(user, username), {
+      await hosting.organizations.setMember(authorizeOrganization(user, org), visibleUser(user, username), {
         viewer: user,
         ...(role === undefined ? {} : { owner: role === 'owner' }),
       })

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { actorOnOwnAccount } from '../audit.ts'
 import { Empty, ErrorBody, NotFound, ValidationError } from '../http/index.ts'
 import type { Account, Preferences } from '../records/schema/index.ts'
-import { example, number, shortText, text } from './fields.ts'
+import { emailText, example, fullNameText, locationText, number, shortText, text } from './fields.ts'
 import { reply, replyEmpty, route } from './route.ts'
 import { accountDeleted } from './users.ts'
 
@@ -51,10 +51,10 @@ const presentSettings = ({
 const preference = v.optional(v.pipe(v.string(), v.maxLength(50)))
 
 const UserSettingsOptions = v.object({
-  full_name: v.optional(example(v.pipe(v.string(), v.maxLength(100)), 'Alice')),
+  full_name: v.optional(example(fullNameText, 'Alice')),
   website: v.optional(shortText),
   description: v.optional(shortText),
-  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  location: v.optional(locationText),
   language: preference,
   theme: preference,
   diff_view_style: preference,
@@ -104,7 +104,10 @@ export const settingsRoutes = [
       const edited = await hosting.accounts.edit(
         user.id,
         ({ preferences }) => ({
-          ...{ fullName, website, description, location },
+          fullName,
+          website,
+          description,
+          location,
           preferences: preferencesIn(body, preferences),
         }),
         { by: actorOnOwnAccount(user) },
@@ -123,7 +126,10 @@ export const Email = v.object({
   username: text('alice'),
 })
 
-/** Nothing is sent to an address, so only the one that an administrator or the host has set counts as verified. */
+/**
+ * Nothing is sent to an address, so only the one that an administrator or the host has set counts as
+ * verified.
+ */
 const presentEmail =
   ({ id, username }: { id: number; username: string }) =>
   ({ email, isPrimary }: { email: string; isPrimary: boolean }): v.InferOutput<typeof Email> => ({
@@ -135,9 +141,7 @@ const presentEmail =
   })
 
 const EmailOption = v.object({
-  emails: example(v.pipe(v.array(v.pipe(v.string(), v.maxLength(254))), v.maxLength(50)), [
-    'alice@example.org',
-  ]),
+  emails: example(v.pipe(v.array(emailText), v.maxLength(50)), ['alice@example.org']),
 })
 
 export const emailRoutes = [

@@ -3,10 +3,11 @@ import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
-import type { Relations, RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
+import type { Relations } from '../repositories/relations.ts'
 import { example, repositoryNameOf, Time, text } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
-import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
+import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
 import { replyUsers, User } from './users.ts'
 
 /** The specification writes the repository of a star or a subscription as `{username}/{reponame}`. */
@@ -160,8 +161,6 @@ const replyWatch = async (services: Services, request: Recipient, watched: Repos
     ? reply(404)
     : reply(200, presentWatch(await readRepository(services, request, watched)))
 
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
-
 export const subscriptionRoutes = [
   route({
     method: 'GET',
@@ -179,7 +178,7 @@ export const subscriptionRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PUT',
     path: '/repos/{username}/{reponame}/subscription',
     operationId: 'userCurrentPutSubscription',
@@ -192,7 +191,7 @@ export const subscriptionRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{username}/{reponame}/subscription',
     operationId: 'userCurrentDeleteSubscription',

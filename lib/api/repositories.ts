@@ -1,17 +1,33 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { readableRepository } from '../accounts/access.ts'
-import { type Authorizer, authorizeAdmin, authorizeCreateIn, authorizeOwner } from '../accounts/authorize.ts'
-import { invalid } from '../errors.ts'
+import {
+  type Authorizer,
+  authorizeCreateIn,
+  authorizeOwner,
+  authorizeRepositoryAdmin,
+} from '../accounts/authorize.ts'
+import { readableRepository } from '../accounts/find.ts'
+import { invalidMember } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
+import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
+import type { RepositoryEdit } from '../repositories/repository-edit.ts'
 import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository, replyRepository } from './repository-presenter.ts'
-import { type Recipient, recipientOf, reply, replyEmpty, route, type Services } from './route.ts'
-import { accountDeleted, hostOf } from './users.ts'
+import {
+  type Recipient,
+  recipientOf,
+  reply,
+  replyEmpty,
+  repositoryWrite,
+  route,
+  type Services,
+} from './route.ts'
+import { accountDeleted, hostNameOf } from './users.ts'
 
-const description = v.pipe(v.string(), v.maxLength(2048))
+const LIMITS = TEXT_LIMITS.repository
+const description = v.pipe(v.string(), v.maxLength(LIMITS.description))
 const template = v.pipe(v.string(), v.maxLength(100))
 
 const CreateRepoOption = v.object({
@@ -22,7 +38,7 @@ const CreateRepoOption = v.object({
   gitignores: v.optional(v.pipe(v.string(), v.maxLength(1000))),
   license: v.optional(template),
   readme: v.optional(template),
-  default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
   // Refused, not ignored: a client that asks for SHA-256 cannot push to a SHA-1 repository.
   object_format_name: v.optional(v.picklist(['', 'sha1'], 'must be sha1, the only format of objects')),
   template: v.optional(v.boolean()),
@@ -32,11 +48,11 @@ type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 const EditRepoOption = v.object({
   name: v.optional(v.string()),
   description: v.optional(example(description, 'An application')),
-  website: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+  website: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.website))),
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
   template: v.optional(v.boolean()),
-  default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
   ...acceptedBooleans(
     'allow_fast_forward_only_merge',
     'allow_manual_merge',
@@ -61,7 +77,7 @@ const EditRepoOption = v.object({
 })
 
 const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRepository> => ({
-  host: hostOf(baseUrl),
+  host: hostNameOf(baseUrl),
   name: body.name,
   description: body.description,
   private: body.private,
@@ -71,6 +87,16 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRep
   license: body.license,
   readme: body.readme,
   // Clients written in Go send an empty string when it is not set.
+  defaultBranch: body.default_branch || undefined,
+})
+
+const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<RepositoryEdit> => ({
+  name: body.name,
+  description: body.description,
+  website: body.website,
+  private: body.private,
+  archived: body.archived,
+  template: body.template,
   defaultBranch: body.default_branch || undefined,
 })
 
@@ -99,8 +125,6 @@ const readRepositoryByName = cachedRepository(
     readableRepository(tx, recipient.user, owner, name),
 )
 
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
-
 export const newRepositoryRoutes = [
   route({
     method: 'POST',
@@ -115,10 +139,12 @@ export const newRepositoryRoutes = [
     handle: (request, services) => {
       const { user, params } = request
       const authorize = authorizeCreateIn(user, params.org)
-      // The specification answers 422, not 404, for an organization that does not exist or is hidden from the caller.
+      // The specification answers 422, not 404, for an organization that does not exist or is hidden from the
+      // caller.
       return create(services, request, async (tx) => {
         const organization = await authorize(tx)
-        if (organization === undefined) throw invalid(`org: there is no organization named ${params.org}`)
+        if (organization === undefined)
+          throw invalidMember('org', `there is no organization named ${params.org}`)
         return organization
       })
     },
@@ -184,7 +210,7 @@ export const repositoryRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PATCH',
     path: '/repos/{owner}/{repo}',
     operationId: 'repoEdit',
@@ -193,22 +219,19 @@ export const repositoryRoutes = [
     responses: { 200: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const { default_branch: defaultBranch, ...edit } = body
-      const authorize = authorizeAdmin(user, params.owner, params.repo)
-      if (defaultBranch) {
+      const edit = editIn(body)
+      const { defaultBranch } = edit
+      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
+      if (defaultBranch !== undefined) {
         const repository = await services.store.read(authorize)
         if (repository !== undefined) await services.hosting.checkDefaultBranch(repository, defaultBranch)
       }
-      const edited = await services.hosting.repositories.edit(
-        authorize,
-        { ...edit, defaultBranch: defaultBranch || undefined },
-        user.id,
-      )
+      const edited = await services.hosting.repositories.edit(authorize, edit, user.id)
       return replyRepository(services, request, 200, edited)
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}',
     operationId: 'repoDelete',

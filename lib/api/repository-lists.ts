@@ -4,8 +4,13 @@ import { NotFound, SerializedJson, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
 import { cachedRead } from '../records/store.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
-import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search/filters.ts'
-import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../repositories/search/search.ts'
+import {
+  MAX_MATCHES,
+  type RepositoryFilter,
+  SEARCH_MODES,
+  SEARCH_SORTS,
+} from '../repositories/search/filters.ts'
+import { partsOf, type RepositoryQuery, readsEveryMatch, type Search } from '../repositories/search/search.ts'
 import { type Complete, example, idQuery, parameter, text } from './fields.ts'
 import {
   cachedRepositories,
@@ -124,13 +129,23 @@ const SearchQuery = v.object({
   uid: idQuery('Id of the owner to search within.'),
   // Unused; declared so that it is checked and repeated in `Link`.
   exclusive: flag('A search within `uid` finds what that owner has: true and false are the same.'),
-  sort: v.optional(parameter(v.picklist(['', ...SEARCH_SORTS]), 'What the repositories are ordered by.')),
+  sort: v.optional(
+    parameter(
+      v.picklist(['', ...SEARCH_SORTS]),
+      `What the repositories are ordered by; \`alpha\` when absent. Another order or direction, and each filter, is refused when more than ${MAX_MATCHES} repositories match \`q\` and \`uid\`; with \`topic\` or \`includeDesc\`, when \`uid\` has more.`,
+    ),
+  ),
   order: v.optional(parameter(v.picklist(['', 'asc', 'desc']), 'Direction of `sort`.')),
   private: flag('Whether to include private repositories.'),
   is_private: flag('Finds only private, or only public repositories.'),
   archived: flag('Finds only archived repositories, or only others.'),
   template: flag('Finds only templates, or only others.'),
-  mode: v.optional(parameter(v.picklist(['', ...SEARCH_MODES]), 'Finds only repositories of this kind.')),
+  mode: v.optional(
+    parameter(
+      v.picklist(['', ...SEARCH_MODES, 'collaborative']),
+      'Finds only repositories of this kind; all of them are `collaborative`.',
+    ),
+  ),
   starredBy: idQuery('Id of a user who has starred them.'),
   includeDesc: flag('Whether to search descriptions and topics as well as names.'),
   topic: flag('Whether to search topics only.'),
@@ -138,24 +153,27 @@ const SearchQuery = v.object({
   priority_owner_id: unsupported('one owner cannot be listed first; use uid to search within an owner'),
 })
 
-/** `private=false` leaves out repositories that are hidden from anyone, as on Forgejo. */
+/**
+ * `private=false` leaves out repositories that are hidden from anyone, as on Forgejo. Neither `sort=alpha`,
+ * the order of the index, nor `mode=collaborative`, which every repository matches, is a filter.
+ */
 const filterIn = (query: v.InferOutput<typeof SearchQuery>): Complete<RepositoryFilter> => ({
   open: isSet(query.private) === false || undefined,
   private: isSet(query.is_private),
   archived: isSet(query.archived),
   template: isSet(query.template),
   texts: textsIn(query),
-  mode: query.mode || undefined,
+  mode: query.mode === 'collaborative' ? undefined : query.mode || undefined,
   starredBy: query.starredBy,
-  sort: query.sort || undefined,
+  sort: query.sort === 'alpha' ? undefined : query.sort || undefined,
   descending: query.order === 'desc' || undefined,
 })
 
 /** A search of topics is exact; one that includes descriptions finds parts of them and of names, too. */
 const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuery>) => {
   const [topicOnly, withTexts] = [isSet(topic) === true, isSet(includeDesc) === true]
-  const words = topicOnly || withTexts ? wordsOf(q) : []
-  return words.length === 0 ? undefined : { words, topicOnly }
+  const parts = topicOnly || withTexts ? partsOf(q) : []
+  return parts.length === 0 ? undefined : { parts, topicOnly }
 }
 
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>

@@ -11,7 +11,7 @@ import { cachedRead } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
 import { pageOf, type Recipient, reply, type Services } from './route.ts'
-import { hostOf, presentUser, User } from './users.ts'
+import { hostNameOf, presentUser, User } from './users.ts'
 
 export const Permission = v.object({
   admin: v.boolean(),
@@ -85,7 +85,7 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     size: kibibytes(add(repository.size, repository.lfs)),
     html_url: htmlUrls.of({ kind: 'repository', ...name }, baseUrl),
     url: api,
-    ssh_url: htmlUrls.ssh.of(path, hostOf(baseUrl)),
+    ssh_url: htmlUrls.ssh.of(path, hostNameOf(baseUrl)),
     clone_url: `${baseUrl}/${path}.git`,
     website: repository.website,
     stars_count: repository.stars,
@@ -108,7 +108,10 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
   }
 }
 
-/** @returns `owner/name`, the same as parameters of a page, and the URL of its API, which those of its contents begin with */
+/**
+ * @returns `owner/name`, the same as parameters of a page, and the URL of its API, which those of its
+ * contents begin with
+ */
 export const repositoryUrls = (
   { owner, repository }: Pick<RepositoryDetails, 'owner' | 'repository'>,
   { apiUrl }: Pick<Recipient, 'apiUrl'>,
@@ -118,11 +121,14 @@ export const repositoryUrls = (
   return { path, name, api: `${apiUrl}/repos/${path}` }
 }
 
-/** The quotient fits into a number, however large the sum. */
+/** Exact below 2^63 bytes, and rounded beyond. */
 const kibibytes = (bytes: Sum): number =>
   typeof bytes === 'number' ? Math.floor(bytes / 1024) : Number(bytes / 1024n)
 
-/** Reads the details of one repository and presents it. @throws AllotError not_found when it was deleted meanwhile */
+/**
+ * Reads the details of one repository and presents it.
+ * @throws AllotError not_found when it was deleted meanwhile
+ */
 export const readRepository = async (
   { store }: Services,
   request: Recipient,
@@ -160,7 +166,9 @@ export const replyRepositories = async (
 
 type CachedInput = { readonly recipient: Recipient; readonly [parameter: string]: CacheInput }
 
-/** Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}. */
+/**
+ * Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}.
+ */
 export const cachedRepositories = <Input extends CachedInput>(
   name: string,
   find: (tx: ReadTransaction, input: Input) => Promise<Page<RepositoryRecord>>,

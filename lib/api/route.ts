@@ -2,14 +2,14 @@ import type { Identity, Viewer } from '../accounts/access.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
 import type { HtmlUrls } from '../host-pages/html-urls.ts'
-import type { Hosting } from '../hosting.ts'
+import type { Hosting } from '../hosting/index.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Page } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
-import { mayHaveMoved } from './moved-paths.ts'
+import { mayHaveMoved } from './former-names.ts'
 
 /** The services for handlers of JSON routes. */
 export interface Services {
@@ -27,8 +27,8 @@ export interface Services {
   ) => Promise<unknown>
   readonly version: string
   /**
-   * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` and `gitea` change the few on which their
-   * clients disagree with it.
+   * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` and `gitea`
+   * change the few on which their clients disagree with it.
    */
   readonly dialect: 'specification' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
@@ -37,7 +37,10 @@ export interface Services {
   readonly maxAttachmentBytes: number
   /** Reported by `GET /settings/repository` and `GET /settings/attachment`. */
   readonly served: { readonly [Part in 'attachments' | 'gitOverHttp' | 'lfs' | 'forks']: boolean }
-  /** Maximum size of a file in a JSON response, in bytes; 0 when contents are not served. Reported by `GET /settings/api`. */
+  /**
+   * Maximum size of a file in a JSON response, in bytes; 0 when contents are not served. Reported by
+   * `GET /settings/api`.
+   */
   readonly maxBlobBytes: number
   /** Reported by `GET /settings/api`. */
   readonly pageLimits: { readonly default: number; readonly max: number }
@@ -49,14 +52,16 @@ export interface StreamServices {
   readonly hosting: Hosting
   /** Undefined when git over HTTP is turned off. */
   readonly git: GitServices | undefined
-  readonly onError: (error: unknown, fields: object) => void
   /** Undefined while git over SSH or Git LFS is off. */
   readonly lfsTokens: LfsTokens | undefined
   /** Maximum size of a file in bytes; undefined: no limit. */
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
 }
 
-/** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request of a route has these members. */
+/**
+ * Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request of
+ * a route has these members.
+ */
 export type Recipient = {
   readonly user: Viewer
   readonly baseUrl: string
@@ -68,7 +73,10 @@ export type Recipient = {
 const recipients = new WeakMap<object, Recipient>()
 const ANONYMOUS = {}
 
-/** The recipient of a request as an object that most requests of a client share, so that its text in cache keys is made once. */
+/**
+ * The recipient of a request as an object that most requests of a client share, so that its text in cache
+ * keys is made once.
+ */
 export const recipientOf = <User extends Viewer>(request: Recipient & { readonly user: User }) => {
   const { user, baseUrl, apiUrl, htmlUrls } = request
   const last = recipients.get(user ?? ANONYMOUS)
@@ -89,6 +97,9 @@ export const route: Declarations['route'] = declarations.route
 export const { reply, pageOf } = declarations
 
 export const stream: ReturnType<typeof streamsFor<Identity, StreamServices>> = streamsFor()
+
+/** Declares a route that changes a repository or what is in it. */
+export const repositoryWrite = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 /** Declare routes that only administrators may call. */
 export const adminRead = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const

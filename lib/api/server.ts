@@ -21,8 +21,8 @@ import { reply, route, type Services } from './route.ts'
 const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+allot-0.1.0') })
 
 /**
- * The version of the Gitea API that clients of Gitea and Forgejo check for. Clients that ask for a dialect also find what
- * the API has had since 1.24, such as other names for branches.
+ * The version of the Gitea API that clients of Gitea and Forgejo check for. Clients that ask for a dialect
+ * also find what the API has had since 1.24, such as other names for branches.
  */
 const API_LEVEL: Record<Services['dialect'], string> = {
   specification: '1.22.0',
@@ -152,7 +152,9 @@ export const documentRoute = quotaRoute({
   handle: async ({ apiUrl }, { documentFor }) => reply(200, await documentFor(apiUrl)),
 })
 
-/** The document with the URL of a request. The first request loads what makes it: most servers never get one. */
+/**
+ * The document with the URL of a request. The first request loads what makes it: most servers never get one.
+ */
 export const documentOf = (served: readonly Route<Identity, never>[]): Services['documentFor'] => {
   let document: Promise<{ openapi: string }> | undefined
   const load = async (apiUrl: string) => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { refuseWiderScopes } from '../accounts/access.ts'
+import { refuseWiderScopes } from '../accounts/credentials.ts'
 import { AllotError } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
@@ -37,7 +37,8 @@ const CreateAccessTokenOption = v.object({
 
 /**
  * The account whose tokens a path names; undefined when the caller may not see it.
- * @throws AllotError forbidden for another user's tokens without an administrator's token that has the admin scope
+ * @throws AllotError forbidden for another user's tokens without an administrator's token that has the admin
+ * scope
  */
 const tokenOwner = async (
   { hosting }: Services,

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
-import { authorizeAdmin } from '../accounts/authorize.ts'
+import { authorizeRepositoryAdmin } from '../accounts/authorize.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { normalTopic } from '../repositories/topics.ts'
 import { example } from './fields.ts'
-import { pageOf, reply, replyEmpty, route } from './route.ts'
+import { pageOf, reply, replyEmpty, repositoryWrite, route } from './route.ts'
 
 const topic = v.pipe(v.string(), v.maxLength(100))
 
@@ -12,7 +12,6 @@ const RepoTopicOptions = v.object({
   topics: example(v.pipe(v.array(topic), v.maxLength(100)), ['git', 'storage']),
 })
 
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 const changed = { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError } as const
 
 export const topicRoutes = [
@@ -35,7 +34,7 @@ export const topicRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PUT',
     path: '/repos/{owner}/{repo}/topics',
     operationId: 'repoUpdateTopics',
@@ -43,25 +42,25 @@ export const topicRoutes = [
     body: RepoTopicOptions,
     responses: changed,
     handle: async ({ user, params, body }, { hosting }) => {
-      const authorize = authorizeAdmin(user, params.owner, params.repo)
+      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
       return replyEmpty((await hosting.topics.edit(authorize, () => body.topics)) !== undefined)
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PUT',
     path: '/repos/{owner}/{repo}/topics/{topic}',
     operationId: 'repoAddTopic',
     summary: 'Add a topic to a repository',
     responses: changed,
     handle: async ({ user, params }, { hosting }) => {
-      const authorize = authorizeAdmin(user, params.owner, params.repo)
+      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
       const edited = await hosting.topics.edit(authorize, (before) => [...before, params.topic])
       return replyEmpty(edited !== undefined)
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/topics/{topic}',
     operationId: 'repoDeleteTopic',
@@ -70,10 +69,13 @@ export const topicRoutes = [
     handle: async ({ user, params }, { hosting }) => {
       const gone = normalTopic(params.topic)
       let hadTopic = false
-      const edited = await hosting.topics.edit(authorizeAdmin(user, params.owner, params.repo), (before) => {
-        hadTopic = before.includes(gone)
-        return before.filter((kept) => kept !== gone)
-      })
+      const edited = await hosting.topics.edit(
+        authorizeRepositoryAdmin(user, params.owner, params.repo),
+        (before) => {
+          hadTopic = before.includes(gone)
+          return before.filter((kept) => kept !== gone)
+        },
+      )
       return replyEmpty(edited !== undefined && hadTopic)
     },
   }),

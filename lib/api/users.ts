@@ -1,16 +1,19 @@
 import * as v from 'valibot'
-import { noreplyAddress } from '../accounts/names.ts'
+import { noreplyAddress, OPTIONAL_EMAIL } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
-import { accountPage } from '../host-pages/html-urls.ts'
+import { accountPage } from '../host-pages/html-pages.ts'
 import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
 import type { Page } from '../records/pages.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import type { Profile } from '../repositories/lists.ts'
 import {
   acceptedBooleans,
+  emailText,
   example,
+  fullNameText,
   GivenVisibility,
   idQuery,
+  locationText,
   number,
   parameter,
   shortText,
@@ -74,12 +77,15 @@ export const replyUsers = (request: UserRecipient, page: Page<Account>) =>
 /** The address that is shown in the place of a hidden one. */
 const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
   if (account.kind === 'organization') return ''
-  return isPrivate && account.email !== '' ? account.email : noreplyAddress(account.name, hostOf(baseUrl))
+  return isPrivate && account.email !== '' ? account.email : noreplyAddress(account.name, hostNameOf(baseUrl))
 }
 
-export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname
+export const hostNameOf = (baseUrl: string): string => new URL(baseUrl).hostname
 
-/** Without an upload the image is made of the name, not of the email: a hash of the email would confirm a guess of it. */
+/**
+ * Without an upload the image is made of the name, not of the email: a hash of the email would confirm a
+ * guess of it.
+ */
 export const avatarUrl = ({ name, avatar }: Account, baseUrl: string): string =>
   `${baseUrl}/avatars/${name}${avatar === undefined ? '' : `/${avatar}`}`
 
@@ -156,12 +162,7 @@ export const userRoutes = [
   }),
 ]
 
-const emailField = v.pipe(
-  v.string(),
-  v.maxLength(254),
-  v.regex(/^$|^[^\s@<>]+@[^\s@<>]+$/, 'expected an email address'),
-)
-const fullNameField = v.pipe(v.string(), v.maxLength(100))
+const emailField = v.pipe(emailText, v.regex(OPTIONAL_EMAIL, 'expected an email address'))
 
 /** Members that clients of Forgejo send and Allot ignores; like every member, they must have their type. */
 const ignoredMembers = {
@@ -173,7 +174,7 @@ const CreateUserOption = v.object({
   ...ignoredMembers,
   username: text('alice'),
   email: v.optional(example(emailField, 'alice@example.org')),
-  full_name: v.optional(example(fullNameField, 'Alice')),
+  full_name: v.optional(example(fullNameText, 'Alice')),
   password: v.optional(shortText),
   visibility: GivenVisibility,
   ...acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
@@ -182,11 +183,11 @@ const CreateUserOption = v.object({
 const EditUserOption = v.object({
   ...ignoredMembers,
   email: v.optional(emailField),
-  full_name: v.optional(fullNameField),
+  full_name: v.optional(fullNameText),
   password: v.optional(shortText),
   website: v.optional(shortText),
   description: v.optional(shortText),
-  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  location: v.optional(locationText),
   admin: v.optional(example(v.boolean(), true)),
   active: v.optional(v.boolean()),
   prohibit_login: v.optional(v.boolean()),

@@ -1,11 +1,17 @@
-/** `allot/client`: a typed client for the HTTP API. It runs wherever `fetch` does, and imports nothing of the server. */
+/**
+ * `allot/client`: a typed client for the HTTP API. It runs wherever `fetch` does, and imports nothing of the
+ * server.
+ */
 import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
 import type { components, paths } from './types.ts'
 
 /** Schemas of the API by name, such as `Schemas['Repository']`. */
 export type Schemas = components['schemas']
 
-/** The methods `GET`, `POST`, `PUT`, `PATCH` and `DELETE`, each with the paths, parameters and bodies of the API. */
+/**
+ * The methods `GET`, `POST`, `PUT`, `PATCH` and `DELETE`, each with the paths, parameters and bodies of the
+ * API.
+ */
 export type AllotClient = Client<paths>
 
 /** Options of `createClient`, with those of `fetch`. */
@@ -16,7 +22,10 @@ export interface AllotClientOptions extends Omit<ClientOptions, 'baseUrl'> {
   readonly token?: string | undefined
 }
 
-/** Creates a client. Its methods resolve to `{ data, error, response }`, and reject only when there is no response. */
+/**
+ * Creates a client. Its methods resolve to `{ data, error, response }`, and reject only when there is no
+ * response.
+ */
 export const createClient = ({ token, ...options }: AllotClientOptions): AllotClient => {
   const client = createFetchClient<paths>(options)
   if (token !== undefined)

@@ -1,23 +1,17 @@
-import {
-  canRead,
-  permissionOn,
-  type ReadFor,
-  readableRepository,
-  repositoryById,
-  type SignedIn,
-  type Viewer,
-} from '../accounts/access.ts'
+import { canRead, permissionOn, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { readableRepository, repositoryById } from '../accounts/find.ts'
+import type { Rights } from '../accounts/rights.ts'
 import {
   type Attachment,
   type Comment,
   comments,
   type Issue,
   issues,
-  type LedgerEntry,
+  type LedgerRecord,
   type Repository,
   releases,
 } from '../records/schema/index.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import {
   type InRepository,
   requireAuthorOrWriter,
@@ -49,7 +43,7 @@ interface FoundTarget {
   /** Drafts are visible to users with write permission only. */
   readonly isDraft: boolean
   /** Members of the ledger entries of its attachments. */
-  readonly counted: Pick<LedgerEntry, 'on' | 'index'>
+  readonly counted: Pick<LedgerRecord, 'on' | 'index'>
 }
 export type AttachmentTarget = InRepository<FoundTarget>
 
@@ -60,14 +54,15 @@ export const findTarget = async (
   { owner, name }: RepositoryName,
   which: AttachmentTargetName,
 ): Promise<AttachmentTarget | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name, readForOf(which))
+  const repository = await readableRepository(tx, viewer, owner, name, partOf(which))
   const found = repository && (await targetNamed(tx, repository, which))
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
 /**
  * A target whose attachments the viewer can change.
- * @throws AllotError forbidden unless the viewer can write to the repository or is the author of the issue or comment
+ * @throws AllotError forbidden unless the viewer can write to the repository or is the author of the issue or
+ * comment
  */
 export const writableTarget = async (
   tx: ReadTransaction,
@@ -75,7 +70,7 @@ export const writableTarget = async (
   path: RepositoryName,
   which: AttachmentTargetName,
 ): Promise<AttachmentTarget | undefined> => {
-  const access = await writeAccess(tx, viewer, path, readForOf(which))
+  const access = await writeAccess(tx, viewer, path, partOf(which))
   const found = access && (await targetNamed(tx, access.repository, which))
   if (access === undefined || found === undefined) return undefined
   if (found.isDraft && !access.permission.push) return undefined
@@ -91,8 +86,8 @@ export const targetOf = async (
   { on, targetId, repository: id }: Attachment,
 ): Promise<AttachmentTarget | undefined> => {
   const repository = await repositoryById(tx, id)
-  const readFor = on === 'release' ? 'release' : 'issue'
-  if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
+  const part = on === 'release' ? 'releases' : 'issues'
+  if (repository === undefined || !(await canRead(tx, viewer, repository, part))) return undefined
   const found = await targetById(tx, on, targetId)
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
@@ -107,14 +102,14 @@ export const anyTarget = async (
   return found && repository && { repository, ...found }
 }
 
-const readForOf = (which: AttachmentTargetName): ReadFor => ('release' in which ? 'release' : 'issue')
+const partOf = (which: AttachmentTargetName): keyof Rights => ('release' in which ? 'releases' : 'issues')
 
 const ifVisible = async (
   tx: ReadTransaction,
   viewer: Viewer,
   target: AttachmentTarget,
 ): Promise<AttachmentTarget | undefined> =>
-  target.isDraft && !(await permissionOn(tx, viewer, target.repository, 'release')).push ? undefined : target
+  target.isDraft && !(await permissionOn(tx, viewer, target.repository, 'releases')).push ? undefined : target
 
 const targetNamed = async (
   tx: ReadTransaction,

@@ -1,14 +1,14 @@
-import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
-import { now } from '../clock.ts'
+import type { SignedIn, Viewer } from '../accounts/access.ts'
+import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { writeAscending } from '../records/ascending-ids.ts'
+import { creationTimes, withEdit } from '../records/edits.ts'
 import type { Slice, WithPage } from '../records/pages.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { type ContentServices, removeWithFiles } from './attachments.ts'
 import {
   type CommentQuery,
   commentsIn,
@@ -19,8 +19,9 @@ import {
   timelineOf,
 } from './comment-lists.ts'
 import { appended, subscribeAuthor, TIMELINE } from './issue-events.ts'
-import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
+import { type FoundIssue, readableIssue, type WithIssue, writableIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
+import { type ContentServices, removeWithFiles } from './services.ts'
 
 interface WithComment {
   /** The comment. */
@@ -31,10 +32,6 @@ interface WithComment {
 export type FoundComment = FoundIssue & WithComment
 type CommentPage = FoundIssue & WithPage<Comment>
 type TimelinePage = FoundIssue & WithPage<TimelineItem>
-interface WithIssue {
-  /** The issue that the comment is on. */
-  readonly issue: Issue
-}
 type RepositoryCommentPage = InRepository<WithPage<WithComment & WithIssue>>
 
 interface CommentRequest {
@@ -55,7 +52,11 @@ export class Comments {
     this.#services = services
   }
 
-  /** Everyone who can read the repository can comment. */
+  /**
+   * Comments on an issue that the viewer can read.
+   * @throws AllotError forbidden when the repository is archived; invalid for a text that is too long;
+   * not_found when the account of the viewer was deleted
+   */
   async create(
     viewer: SignedIn,
     path: RepositoryName,
@@ -68,10 +69,11 @@ export class Comments {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
-      const issue = appended({ ...access.issue, updatedAt: now() }, ids)
+      const times = creationTimes()
+      const issue = appended({ ...access.issue, updatedAt: times.updatedAt }, ids)
       const { repository } = access
       const place = { issue: issue.id, repository: repository.id }
-      const comment = { id: issue.lastItem, ...place, body, author, createdAt: now(), updatedAt: now() }
+      const comment = { id: issue.lastItem, ...place, body, author, ...times }
       await comments.save(tx, comment)
       await issues.save(tx, issue)
       await subscribeAuthor(tx, issue.id, author)
@@ -84,7 +86,7 @@ export class Comments {
   /** The comment with the id. */
   find(viewer: Viewer, path: RepositoryName, id: number): Promise<FoundComment | undefined> {
     return this.#services.store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issues')
       const found = repository && (await commentIn(tx, repository, id))
       return repository && found && { repository, ...found }
     })
@@ -127,7 +129,7 @@ export class Comments {
     client = 'host',
   ): Promise<RepositoryCommentPage | undefined> {
     return this.#read(query, client, async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issues')
       if (repository === undefined) return undefined
       const { items, total } = await commentsIn(tx, repository.id, query, slice)
       const found = await issues.referredBy(tx, items, ({ issue }) => issue)
@@ -154,24 +156,30 @@ export class Comments {
     return readsAll(query) ? this.#budget.run(client, read) : read()
   }
 
-  /** Changes the text. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
+  /**
+   * Changes the text.
+   * @throws AllotError forbidden unless the viewer is the author or can write to the repository
+   */
   edit(viewer: SignedIn, path: RepositoryName, id: number, body: string): Promise<FoundComment | undefined> {
     return this.#services.store.write(async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
       if (found === undefined) return undefined
       checkTexts('comment', { body })
-      const comment = { ...found.comment, body, updatedAt: now() }
+      const comment = withEdit(found.comment, { body })
+      if (comment === found.comment) return found
       await comments.save(tx, comment)
       const { repository, issue } = found
       const changes = changesBetween(found.comment, comment)
       const event = { event: 'issue_comment', action: 'edited', repository, issue, comment } as const
-      if (changes.body !== undefined)
-        await this.#services.outbox.record(tx, { ...event, changes, by: viewer.id })
+      await this.#services.outbox.record(tx, { ...event, changes, by: viewer.id })
       return { ...found, comment }
     })
   }
 
-  /** Deletes a comment. @throws AllotError forbidden as for `edit` */
+  /**
+   * Deletes a comment.
+   * @throws AllotError forbidden as for `edit`
+   */
   remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean> {
     return removeWithFiles(this.#services, async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
@@ -188,21 +196,26 @@ const withIssue = (comment: Comment, found: ReadonlyMap<number, Issue>): WithCom
   issue: found.get(comment.issue)!,
 })
 
-/** A comment that the viewer can change. @throws AllotError forbidden */
+/**
+ * A comment that the viewer can change.
+ * @throws AllotError forbidden
+ */
 const writableComment = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   path: RepositoryName,
   id: number,
 ): Promise<FoundComment | undefined> => {
-  const access = await writeAccess(tx, viewer, path, 'issue')
+  const access = await writeAccess(tx, viewer, path, 'issues')
   const found = access && (await commentIn(tx, access.repository, id))
   if (access === undefined || found === undefined) return undefined
   requireAuthorOrWriter(viewer, access, found.comment.author)
   return { repository: access.repository, ...found }
 }
 
-/** A comment with its issue. Comments of deleted issues do not count as existing; a job removes them later. */
+/**
+ * A comment with its issue. Comments of deleted issues do not count as existing; a job removes them later.
+ */
 const commentIn = async (
   tx: ReadTransaction,
   repository: Repository,

@@ -1,16 +1,10 @@
 /**
- * Reads the parts of a representation that are not in the record: owners, authors, permissions, counts, attachments.
- * The routes call it before they present a record. Every function here reads in one snapshot.
+ * Reads the parts of a representation that are not in the record: owners, authors, permissions, counts,
+ * attachments. The routes call it before they present a record. Every function here reads in one snapshot.
  */
-import {
-  canRead,
-  type Permission,
-  permissionOn,
-  repositoryById,
-  type Viewer,
-  visibleAmong,
-} from '../accounts/access.ts'
-import { blankAccount } from '../accounts/accounts.ts'
+import { canRead, type Permission, permissionOn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { blankAccount } from '../accounts/account-records.ts'
+import { repositoryById } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import {
   type Account,
@@ -216,7 +210,9 @@ export const packageDetails = async (
 /** Stands for a user who was deleted or whom the viewer may not see, under the name that Forgejo uses. */
 const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }
 
-/** Invariant: authors and creators are looked up here only, so deleted and hidden users cannot be told apart. */
+/**
+ * Invariant: authors and creators are looked up here only, so deleted and hidden users cannot be told apart.
+ */
 const visibleAccounts = async (
   tx: ReadTransaction,
   viewer: Viewer,

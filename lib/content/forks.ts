@@ -1,22 +1,18 @@
-import {
-  audienceOfAccount,
-  canRead,
-  readableRepository,
-  type SignedIn,
-  type Viewer,
-  visibleAccount,
-} from '../accounts/access.ts'
+import { audienceOfAccount, canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { type Authorizer, authorizeCreateIn } from '../accounts/authorize.ts'
+import { readableRepository, visibleAccount } from '../accounts/find.ts'
 import { noreplyAddress } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/pages.ts'
+import { pendingIds } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
-import { checkRepositoryName } from '../repositories/names.ts'
+import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
 import {
   authorFor,
   countFork,
@@ -24,8 +20,6 @@ import {
   recordOf,
   refuseTaken,
 } from '../repositories/new-repository.ts'
-import { countsWithPending } from '../repositories/pending-relations.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
@@ -58,7 +52,10 @@ interface CopyRequest {
   readonly from: RepositoryName
   readonly findOwner: Authorizer<Account>
   contentOf(places: Places, creator: Account): GitContent
-  /** The new repository, and the members of its record that follow from the copied one. @throws AllotError conflict */
+  /**
+   * The new repository, and the members of its record that follow from the copied one.
+   * @throws AllotError conflict
+   */
   describe(
     tx: ReadTransaction,
     places: Places,
@@ -66,8 +63,9 @@ interface CopyRequest {
 }
 
 /**
- * Repositories that are made from others: forks with the whole history, and repositories from templates with the files. Each
- * is a full copy, whose git data counts for its own owner before it is visible. A job copies and counts its LFS objects afterwards.
+ * Repositories that are made from others: forks with the whole history, and repositories from templates with
+ * the files. Each is a full copy, whose git data counts for its own owner before it is visible. Its LFS
+ * objects are copied and counted afterwards, before the call returns; after a crash, a job completes them.
  */
 export class Forks {
   readonly #services: RepositoryServices
@@ -87,8 +85,8 @@ export class Forks {
 
   /**
    * @returns undefined when the repository or the organization does not exist or is hidden
-   * @throws AllotError conflict when the new owner owns the parent, has a fork of it, or a repository of the name; forbidden
-   * in an organization in which the viewer cannot create repositories
+   * @throws AllotError conflict when the new owner owns the parent, has a fork of it, or a repository of the
+   * name; forbidden in an organization in which the viewer cannot create repositories
    */
   async fork(
     viewer: SignedIn,
@@ -117,8 +115,9 @@ export class Forks {
 
   /**
    * Makes a copy without history, and without a parent.
-   * @throws AllotError invalid unless the repository is a template, and for a bad name; forbidden for an owner that the viewer may
-   * not create repositories for; conflict when the owner has a repository of that name
+   * @throws AllotError invalid unless the repository is a template, and for a bad name; forbidden for an
+   * owner that the viewer may not create repositories for; conflict when the owner has a repository of that
+   * name
    */
   generate(
     viewer: SignedIn,
@@ -152,7 +151,9 @@ export class Forks {
     })
   }
 
-  /** Checks, copies the git data, and saves the record in a write that finds and authorizes everything again. */
+  /**
+   * Checks, copies the git data, and saves the record in a write that finds and authorizes everything again.
+   */
   async #copy(request: CopyRequest): Promise<Repository | undefined> {
     const { store, gitData } = this.#services
     const { viewer, contentOf, describe } = request
@@ -211,18 +212,17 @@ export class Forks {
     await outbox.record(tx, { event: 'repository', action: 'created', repository, by })
   }
 
-  /**
-   * Forks of a repository, by id. The total is that of the repository; forks that the viewer cannot read are left out of
-   * their page.
-   */
+  /** Forks of a repository that the viewer can read, by id. */
   list(viewer: Viewer, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Repository> | undefined> {
     return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const forks = await repositories.list(tx, 'parent', { prefix: [repository.id], ...slice })
-      const items: Repository[] = []
-      for (const fork of forks) if (await canRead(tx, viewer, fork)) items.push(fork)
-      return { items, total: (await countsWithPending(tx, repository)).forks }
+      const forks = paced(await repositories.list(tx, 'parent', { prefix: [repository.id] }))
+      const deletedOwners = await pendingIds(tx, 'removeAccountData')
+      const readable: Repository[] = []
+      for await (const fork of forks)
+        if (!deletedOwners.includes(fork.owner) && (await canRead(tx, viewer, fork))) readable.push(fork)
+      return pageOfAll(readable, slice)
     })
   }
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { hasAccount } from '../accounts/integrity.ts'
+import { hasAccount, requireAccount } from '../accounts/integrity.ts'
 import type { FilePlace, FileStorage } from '../files/index.ts'
 import {
   amounts,
@@ -21,8 +21,8 @@ import {
   files,
   type Job,
   jobs,
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   ledgerEntries,
   packageFiles,
   packageVersions,
@@ -31,7 +31,7 @@ import {
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import { attachmentIdIn } from './attachments.ts'
+import { attachmentIdIn } from './attachment-records.ts'
 import {
   attachmentTarget,
   contentChecks,
@@ -56,14 +56,16 @@ const fileChecks = [
       report(`package file ${id} is of package version ${versionId}, which does not exist`)
   }),
   check(packageVersions, ({ id, owner }, find, report) => {
-    if (!hasAccount(find, owner) && find(pending.owner, owner) === undefined)
-      report(`package version ${id} belongs to account ${owner}, which does not exist`)
+    requireAccount(find, owner, `package version ${id} belongs to`, report)
   }),
 ]
 
 type Exists = (find: Find, id: number) => boolean
 
-/** The records that a job removes, after the record that they belonged to. Null: it removes none, or another layer checks it. */
+/**
+ * The records that a job removes, after the record that they belonged to. Null: it removes none, or another
+ * layer checks it.
+ */
 const REMOVALS: Record<Job['kind'], readonly [what: string, exists: Exists] | null> = {
   removeRepositoryContents: ['issues and releases of repository', hasRepository],
   removeRepositoryFiles: ['files of repository', hasRepository],
@@ -99,8 +101,11 @@ const storedFiles = (area: FileArea, keyOf: (file: StoredFile) => KeyTuple): Amo
     if (area === 'packages' || hasRepository(find, file.ownerId)) add(keyOf(file), file.size)
   })
 
-/** Sizes of the ledger entries that the server itself keeps. @param keyOf undefined for entries of the host */
-const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerEntry) => KeyTuple | undefined): Amounts =>
+/**
+ * Sizes of the ledger entries that the server itself keeps.
+ * @param keyOf undefined for entries of the host
+ */
+const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerRecord) => KeyTuple | undefined): Amounts =>
   amounts(ledgerEntries, (entry, add, find) => {
     const { repository, size } = entry
     if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
@@ -158,7 +163,9 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
   repair: (tx, id, amount) => repairMembers(tx, packageVersions, id, { [member]: amount }),
 })
 
-/** Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files. */
+/**
+ * Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files.
+ */
 export const contentIntegrity: IntegrityChecks = {
   lookups: [
     ...[lastNumber, version, pendingFiles, pendingPackage],
@@ -171,13 +178,16 @@ export const contentIntegrity: IntegrityChecks = {
 /** A file that differs from its record, or has no record. */
 export interface FileFault {
   readonly message: string
-  /** Nothing else may write meanwhile. @returns false when only a backup can repair the file */
+  /**
+   * Nothing else may write meanwhile.
+   * @returns false when only a backup can repair the file
+   */
   repair(): Promise<boolean>
 }
 
 /**
- * Compares every record with its file, and every file with its record. Others may add and remove files meanwhile, so what
- * differs is read again.
+ * Compares every record with its file, and every file with its record. Others may add and remove files
+ * meanwhile, so what differs is read again.
  */
 export const checkFiles = async (
   driver: StorageDriver,
@@ -230,7 +240,11 @@ const strayFile = (disk: FileStorage, place: FilePlace): FileFault => ({
   },
 })
 
-/** Repaired by removing the records of an LFS object: the next push that contains the object stores it again. */
+/**
+ * Repaired by removing the records of an LFS object: the next push that contains the object stores it again.
+ * The usage of its owner, which the removal does not change, is counted again afterwards by `repair`
+ * (lib/verify.ts).
+ */
 const wrongFile = (
   driver: StorageDriver,
   disk: FileStorage,

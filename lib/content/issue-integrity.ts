@@ -1,4 +1,4 @@
-import { hasAccount } from '../accounts/integrity.ts'
+import { requireAccount } from '../accounts/integrity.ts'
 import {
   check,
   type Find,
@@ -25,7 +25,6 @@ export const issue = lookup(issues, ({ repository }) => repository)
 export const lastNumber = lookup(issueSequences, ({ last }) => last)
 export const attachmentTarget = { issue, comment: lookup(comments), release: lookup(releases) }
 export const pending = {
-  owner: pendingJob('removeAccountData'),
   contents: pendingJob('removeRepositoryContents'),
   comments: pendingJob('removeComments'),
 }
@@ -48,7 +47,10 @@ const requireIssue = (find: Find, id: number, thing: string, report: Report): vo
     report(`${thing} issue ${id}, which does not exist`)
 }
 
-/** Checks of issues, releases and commit statuses, of their comments and attachments, and of their references to each other. */
+/**
+ * Checks of issues, releases and commit statuses, of their comments and attachments, and of their references
+ * to each other.
+ */
 export const contentChecks: IntegrityChecks['checks'] = [
   check(issues, ({ id, repository, number }, find, report) => {
     requireRepository(find, repository, pending.contents, `issue ${id} is`, report)
@@ -75,8 +77,7 @@ export const contentChecks: IntegrityChecks['checks'] = [
   ),
   check(issueSubscriptions, ({ issue: issueId, account }, find, report) => {
     requireIssue(find, issueId, `account ${account} follows`, report)
-    if (!hasAccount(find, account) && find(pending.owner, account) === undefined)
-      report(`account ${account}, which does not exist, follows issue ${issueId}`)
+    requireAccount(find, account, `a subscription of issue ${issueId} belongs to`, report)
   }),
   check(commitStatuses, ({ id, repository }, find, report) =>
     requireRepository(find, repository, pending.contents, `commit status ${id} is`, report),

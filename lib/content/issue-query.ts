@@ -1,10 +1,10 @@
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Issue, issues, issueTitles } from '../records/schema/index.ts'
-import { firstOf } from '../repositories/search/list-page.ts'
+import { firstWithTotal } from '../repositories/search/list-page.ts'
 import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -26,7 +26,8 @@ const MAX_WORDS = 16
  */
 export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
   const { length } = tokenize(q)
-  if (length > MAX_WORDS) throw invalid(`q: expected at most ${MAX_WORDS} different words, got ${length}`)
+  if (length > MAX_WORDS)
+    throw invalidMember('q', `expected at most ${MAX_WORDS} different words, got ${length}`)
   return length + (author === undefined ? 0 : 1) > 1
 }
 
@@ -39,8 +40,8 @@ interface Condition {
 }
 
 /**
- * Every condition is an index that is ordered by issue number, so several of them are intersected without loading records;
- * only those of the page are loaded.
+ * Every condition is an index that is ordered by issue number, so several of them are intersected without
+ * loading records; only those of the page are loaded.
  */
 export const listIssues = async (
   tx: ReadTransaction,
@@ -62,7 +63,7 @@ export const listIssues = async (
     conditions.map(({ entries }) => entries),
     true,
   )
-  const { entries, total } = await firstOf(matching, slice.offset + slice.limit)
+  const { entries, total } = await firstWithTotal(matching, slice.offset + slice.limit)
   return { items: await issues.load(tx, entries.slice(slice.offset)), total }
 }
 

@@ -1,14 +1,14 @@
-import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
+import type { SignedIn, Viewer } from '../accounts/access.ts'
+import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { ClientBudget } from '../client-budget.ts'
-import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { writeAscending } from '../records/ascending-ids.ts'
-import { definedMembers } from '../records/edits.ts'
+import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
 import type { Slice, WithPage } from '../records/pages.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import {
   type InRepository,
   requireAuthorOrWriter,
@@ -17,10 +17,10 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import type { ContentServices } from './attachments.ts'
-import { recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
+import { maxEvents, recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 import { removeContent } from './removers.ts'
+import type { ContentServices } from './services.ts'
 
 interface NewIssue {
   /** Title, one line. */
@@ -40,7 +40,9 @@ interface IssueEdit {
   state?: Issue['state'] | undefined
 }
 
-interface WithIssue {
+const SAVED: Readonly<Record<keyof IssueEdit, true>> = { title: true, body: true, state: true }
+
+export interface WithIssue {
   /** The issue. */
   readonly issue: Issue
 }
@@ -61,7 +63,11 @@ export class Issues {
     this.#services = services
   }
 
-  /** Everyone who can read the repository can open an issue. */
+  /**
+   * Opens an issue in a repository whose issues the viewer can read.
+   * @throws AllotError forbidden when the repository is archived; invalid for a wrong title or text;
+   * not_found when the account of the viewer was deleted
+   */
   async create(
     viewer: SignedIn,
     path: RepositoryName,
@@ -71,10 +77,11 @@ export class Issues {
     checkIssue({ title, body })
     const id = await store.sequences.next('issue')
     return store.write(async (tx) => {
-      const access = await writeAccess(tx, viewer, path, 'issue')
+      const access = await writeAccess(tx, viewer, path, 'issues')
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
       const { repository } = access
+      const times = creationTimes()
       const issue: Issue = {
         id,
         repository: repository.id,
@@ -83,9 +90,8 @@ export class Issues {
         body,
         author,
         state: closed ? 'closed' : 'open',
-        closedAt: closed ? now() : null,
-        createdAt: now(),
-        updatedAt: now(),
+        closedAt: closed ? times.createdAt : null,
+        ...times,
       }
       await issues.save(tx, issue)
       await subscribeAuthor(tx, id, author)
@@ -113,7 +119,7 @@ export class Issues {
   ): Promise<IssuePage | undefined> {
     const list = () =>
       this.#services.store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issues')
         return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
       })
     return isIntersection(query) ? this.#searches.run(client, list) : list()
@@ -121,7 +127,8 @@ export class Issues {
 
   /**
    * Changes an issue.
-   * @throws AllotError forbidden unless the viewer is the author or can write to the repository; invalid for a wrong title or text
+   * @throws AllotError forbidden unless the viewer is the author or can write to the repository; invalid for
+   * a wrong title or text
    */
   async edit(
     viewer: SignedIn,
@@ -130,13 +137,14 @@ export class Issues {
     edit: IssueEdit,
   ): Promise<FoundIssue | undefined> {
     const { store } = this.#services
-    const count = [edit.title, edit.state].filter((member) => member !== undefined).length
-    return writeAscending(store, { sequence: TIMELINE, count }, async (tx, ids) => {
+    return writeAscending(store, { sequence: TIMELINE, count: maxEvents(edit) }, async (tx, ids) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       requireAuthorOrWriter(viewer, access, access.issue.author)
       checkIssue(edit)
-      const issue = await recordEvents(tx, access.issue, edited(access.issue, edit), viewer.id, ids)
+      const after = edited(access.issue, edit)
+      if (after === access.issue) return access
+      const issue = await recordEvents(tx, access.issue, after, viewer.id, ids)
       await issues.save(tx, issue)
       await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)
       return { repository: access.repository, issue }
@@ -158,7 +166,10 @@ export class Issues {
     await outbox.record(tx, { ...event, action: issue.state === 'closed' ? 'closed' : 'reopened' })
   }
 
-  /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
+  /**
+   * Deletes the issue with its comments.
+   * @throws AllotError forbidden without admin permission on the repository
+   */
   async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
     const { store, jobs, files, outbox } = this.#services
     const id = await store.write(async (tx) => {
@@ -192,27 +203,30 @@ export const readableIssue = async (
   { owner, name }: RepositoryName,
   number: number,
 ): Promise<FoundIssue | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name, 'issue')
+  const repository = await readableRepository(tx, viewer, owner, name, 'issues')
   const issue = repository && (await issueIn(tx, repository, number))
   return repository && issue && { repository, issue }
 }
 
-/** An issue with the viewer's permission on its repository. @throws AllotError forbidden when it is archived */
+/**
+ * An issue with the viewer's permission on its repository.
+ * @throws AllotError forbidden when it is archived
+ */
 export const writableIssue = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   path: RepositoryName,
   number: number,
 ): Promise<(WriteAccess & FoundIssue) | undefined> => {
-  const access = await writeAccess(tx, viewer, path, 'issue')
+  const access = await writeAccess(tx, viewer, path, 'issues')
   const issue = access && (await issueIn(tx, access.repository, number))
   return access && issue && { ...access, issue }
 }
 
 const edited = (before: Issue, edit: IssueEdit): Issue => {
-  const after = { ...before, ...definedMembers(edit), updatedAt: now() }
+  const after = withEdit(before, savedMembers(edit, SAVED))
   if (after.state === before.state) return after
-  return { ...after, closedAt: after.state === 'closed' ? now() : null }
+  return { ...after, closedAt: after.state === 'closed' ? after.updatedAt : null }
 }
 
 /** Numbers of deleted issues are not used again, so that a link never leads to another issue. */
@@ -226,6 +240,6 @@ export const countOpenIssues = (tx: ReadTransaction, repository: number): Promis
   issues.count(tx, 'state', [repository, 'open'])
 
 export const checkIssue = (texts: { title?: string | undefined; body?: string | undefined }): void => {
-  if (texts.title === '') throw invalid('title: must not be empty')
+  if (texts.title === '') throw invalidMember('title', 'must not be empty')
   checkTexts('issue', texts)
 }

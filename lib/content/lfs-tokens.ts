@@ -1,10 +1,11 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import * as v from 'valibot'
-import { type Identity, repositoryByName } from '../accounts/access.ts'
+import type { Identity } from '../accounts/access.ts'
 import { unauthenticated } from '../accounts/credentials.ts'
 import { identityOfKey } from '../accounts/keys.ts'
 import { now } from '../clock.ts'
 import type { Store } from '../records/store.ts'
+import { findForGit } from '../repositories/redirects.ts'
 
 /** Seconds. git-lfs asks for a new token when one has expired. */
 const LIFETIME = 30 * 60
@@ -26,8 +27,9 @@ type LfsGrant = Omit<Grant, 'expires'>
 const SCHEME = /^RemoteAuth +(\S+)$/
 
 /**
- * Tokens that clients get over SSH for the LFS objects of one repository, over HTTP. Nothing is stored: a token is signed, and
- * every process that has the same SSH host key accepts it. Invariant: each use checks the SSH key and the account again.
+ * Tokens that clients get over SSH for the LFS objects of one repository, over HTTP. Nothing is stored: a
+ * token is signed, and every process that has the same SSH host key accepts it. Invariant: each use checks
+ * the SSH key and the account again.
  */
 export class LfsTokens {
   readonly #store: Store
@@ -51,24 +53,28 @@ export class LfsTokens {
     return authorization !== undefined && SCHEME.test(authorization)
   }
 
-  /** When a token expires, in seconds since 1970. @throws AllotError unauthenticated */
+  /**
+   * When a token expires, in seconds since 1970.
+   * @throws AllotError unauthenticated
+   */
   expiryOf(authorization: string): number {
     return this.#read(authorization).expires
   }
 
   /**
-   * The user of a request for the LFS objects of a repository, with the scope of the token.
-   * @throws AllotError unauthenticated when the token is wrong, has expired or is for another repository, or its SSH key was
-   * removed; forbidden when the account is not active
+   * The user of a request for the LFS objects of a repository, with the scope of the token. A repository that
+   * the user cannot read is left to the route, whose 404 does not reveal whether it exists.
+   * @throws AllotError unauthenticated when the token is wrong, has expired or is for another repository, or
+   * its SSH key was removed; forbidden when the account is not active
    */
   async authenticate(authorization: string, owner: string, name: string): Promise<Identity> {
     const { key, repository, operation } = this.#read(authorization)
-    return this.#store.read(async (tx) => {
-      if ((await repositoryByName(tx, owner, name))?.id !== repository)
-        throw unauthenticated('this token for Git LFS is for another repository')
-      const scope = operation === 'upload' ? 'write:repository' : 'read:repository'
-      return (await identityOfKey(tx, key, scope)).user
-    })
+    const scope = operation === 'upload' ? 'write:repository' : 'read:repository'
+    const { user } = await this.#store.read((tx) => identityOfKey(tx, key, scope))
+    const found = await findForGit(this.#store, user, owner, name)
+    if (found !== undefined && found.repository.id !== repository)
+      throw unauthenticated('this token for Git LFS is for another repository')
+    return user
   }
 
   #read(authorization: string): Grant {

@@ -1,16 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import type { Readable } from 'node:stream'
-import { repositoryById, type SignedIn } from '../accounts/access.ts'
+import { addAbortSignal, type Readable } from 'node:stream'
+import type { SignedIn } from '../accounts/access.ts'
+import { repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { JobHandler } from '../records/jobs.ts'
-import { files, lfsCopies, RESERVED_PREFIX, repositories, type StoredFile } from '../records/schema/index.ts'
+import {
+  files,
+  lfsCopies,
+  RESERVED_PREFIX,
+  type Repository,
+  repositories,
+  type StoredFile,
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentServices, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeWithFiles } from './services.ts'
 
 /** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
 export interface LfsObject {
@@ -18,7 +26,9 @@ export interface LfsObject {
   readonly size: number
 }
 
-/** LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded. */
+/**
+ * LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded.
+ */
 export class Lfs {
   readonly #services: ContentServices
 
@@ -61,30 +71,28 @@ export class Lfs {
     maxSize: number | undefined,
   ): Promise<void> {
     const { files } = this.#services
-    const place = placeOf(id, oid)
+    const place = newPlace(id, oid)
     const save = async (tx: WriteContext): Promise<void> => {
-      const repository = await repositoryById(tx, id)
-      if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+      const repository = await existing(tx, id)
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
-      await this.#count(tx, id, { oid, size })
+      await this.#count(tx, repository, { oid, size })
     }
     await files.add(place, content, { maxSize, size, sha256: oid }, save).catch(ifStored)
   }
 
   /**
-   * Stores an object of a repository that was copied, from here or from another server; storing one that already exists changes nothing.
+   * Stores an object of a repository that was copied, from here or from another server; storing one that
+   * already exists changes nothing.
    * @throws AllotError invalid when the content does not match; not_found when the repository was deleted
    */
   async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
     const { oid, size } = object
-    const save = (tx: WriteContext) => this.#count(tx, id, object)
-    await this.#services.files.add(placeOf(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
+    const save = async (tx: WriteContext) => this.#count(tx, await existing(tx, id), object)
+    await this.#services.files.add(newPlace(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
   }
 
-  async #count(tx: WriteContext, id: number, { oid, size }: LfsObject): Promise<void> {
-    const repository = await repositoryById(tx, id)
-    if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+  async #count(tx: WriteContext, { id, owner }: Repository, { oid, size }: LfsObject): Promise<void> {
     if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
     await this.#services.quota.ledger.put(tx, {
       kind: 'lfs',
@@ -92,7 +100,7 @@ export class Lfs {
       name: oid,
       size,
       createdAt: now(),
-      owner: repository.owner,
+      owner,
       repository: id,
     })
   }
@@ -101,8 +109,9 @@ export class Lfs {
 const COPY_JOB = 'copyLfsObjects'
 
 /**
- * Gives repositories that are made from others their LFS objects. The write that makes the repository leaves a job, so that
- * another process completes the copy when this one is killed.
+ * Gives repositories that are made from others their LFS objects. The write that makes the repository leaves
+ * a job, so that another process completes the copy when this one is killed. Processes of a shared store that
+ * find the job pending copy, too: each in another order, so that they seldom copy the same object.
  */
 export class LfsCopies {
   readonly #services: RepositoryServices
@@ -116,6 +125,10 @@ export class LfsCopies {
     this.#services = services
     this.#lfs = lfs
     this.#onLost = onLost
+  }
+
+  get #signal(): AbortSignal {
+    return this.#services.jobs.stopping.signal
   }
 
   get job(): JobHandler {
@@ -151,7 +164,8 @@ export class LfsCopies {
 
   async #copyAll(id: number): Promise<void> {
     const { store } = this.#services
-    for (const object of await this.#objectsFor(id)) {
+    for (const object of shuffled(await this.#objectsFor(id))) {
+      this.#signal.throwIfAborted()
       const [repository, copied] = await store.read((tx) =>
         Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
       )
@@ -161,7 +175,10 @@ export class LfsCopies {
     }
   }
 
-  /** A fork gets all objects of its parent; a repository without one, from a template, those that its own files stand for. */
+  /**
+   * A fork gets all objects of its parent; a repository without one, from a template, those that its own
+   * files stand for.
+   */
   async #objectsFor(id: number): Promise<StoredFile[]> {
     const { store, gitData } = this.#services
     const { objects, repository } = await store.read(async (tx) => {
@@ -176,10 +193,12 @@ export class LfsCopies {
   }
 
   /**
-   * An object that was deleted meanwhile, or whose file is lost or damaged, is passed over: the others are copied all the same.
-   * @throws every other error
+   * An object that was deleted meanwhile, or whose file is lost or damaged, is passed over: the others are
+   * copied all the same.
+   * @throws every other error, and the reason of the signal
    */
   async #passOver(id: number, { ownerId, sha256 }: StoredFile, error: Error): Promise<void> {
+    this.#signal.throwIfAborted()
     if (!(error instanceof AllotError) || !['not_found', 'invalid'].includes(error.code)) throw error
     const { store } = this.#services
     const [repository, object] = await store.read((tx) =>
@@ -190,22 +209,34 @@ export class LfsCopies {
   }
 
   async #copyObject(id: number, object: StoredFile): Promise<void> {
-    const content = await this.#services.files.read(object)
+    const content = addAbortSignal(this.#signal, await this.#services.files.read(object))
     const { sha256: oid, size } = object
     // A copy that fails leaves the rest unread, and the file open.
     await this.#lfs.addCopy(id, { oid, size }, content).finally(() => content.destroy())
   }
 }
 
+const shuffled = <T>(items: readonly T[]): T[] =>
+  items
+    .map((item) => ({ item, order: Math.random() }))
+    .sort((left, right) => left.order - right.order)
+    .map(({ item }) => item)
+
 /** Discards the upload of an object that the repository already has. */
 class AlreadyStored extends Error {}
 
 /** Concurrent uploads of one object write a file each; the first one that is saved is kept. */
-const placeOf = (ownerId: number, oid: string) => ({
+const newPlace = (ownerId: number, oid: string) => ({
   area: 'lfs' as const,
   ownerId,
   name: `${oid}-${randomBytes(4).toString('hex')}`,
 })
+
+const existing = async (tx: ReadTransaction, id: number): Promise<Repository> => {
+  const repository = await repositoryById(tx, id)
+  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+  return repository
+}
 
 const ifStored = (error: unknown): void => {
   if (!(error instanceof AlreadyStored)) throw error

@@ -1,8 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { withAdminRights } from '../accounts/access.ts'
 import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
@@ -15,30 +14,24 @@ import {
   issueSequences,
   issues,
   type MigrationRecord,
-  type PackageFile,
-  type PackageVersion,
-  packageFiles,
-  packageVersions,
   type Release,
   releases,
 } from '../records/schema/index.ts'
 import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { MigrationLog, NewMigrationRecord } from '../repositories/migration-log.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { anyTarget } from './attachment-targets.ts'
 import {
-  type ContentServices,
   checkFileName,
   filePlaceOf,
+  isFull,
+  refuseFull,
   removeAttachment,
-  removeWithFiles,
   saveAttachment,
-} from './attachments.ts'
+} from './attachment-records.ts'
+import { anyTarget } from './attachment-targets.ts'
 import { checkIssue } from './issues.ts'
-import { addFile, type NewPackageFile } from './packages/add.ts'
-import type { PackageName } from './packages/types.ts'
 import { removeContent } from './removers.ts'
+import { type ContentServices, removeWithFiles } from './services.ts'
 
 /** The name and the digests of content at the source: the record of the migration without the copy. */
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'digests'>
@@ -46,14 +39,6 @@ export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'dig
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 type MigratedComment = Omit<Comment, 'id' | 'repository'>
 type MigratedRelease = Omit<Release, 'id'>
-interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {
-  readonly path: PackageName
-  readonly name: string
-  readonly content: Readable
-  /** SHA-256 that the source names, in lower-case hexadecimal digits; undefined when it names none. */
-  readonly sha256: string | undefined
-  readonly creator: number
-}
 type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 
 /** Kinds of content that are records without a file. */
@@ -65,9 +50,9 @@ type ContentPart =
   | { readonly kind: 'attachment'; readonly record: Attachment }
 
 /**
- * Writes issues, comments, releases, attachments, packages and avatars as another server had them: with its numbers, authors and dates.
- * Invariant: the content and the migration's record of it are saved in one transaction, so a run that was interrupted
- * copies nothing twice.
+ * Writes issues, comments, releases, attachments and avatars as another server had them: with its
+ * numbers, authors and dates. Invariant: the content and the migration's record of it are saved in one
+ * transaction, so a run that was interrupted copies nothing twice.
  */
 export class MigratedContent {
   readonly #services: ContentServices
@@ -79,7 +64,7 @@ export class MigratedContent {
     this.#migrationLog = migrationLog
   }
 
-  /** @returns an id for authors who do not exist here; no account has it or will have it, so they are shown as a ghost */
+  /** @returns an id that no account will ever have: authors who do not exist here are shown as a ghost */
   ghost(): Promise<number> {
     return this.#services.store.sequences.next('account')
   }
@@ -87,54 +72,61 @@ export class MigratedContent {
   /**
    * Saves an issue under its number.
    * @param id of the copy to change; absent: a new one
-   * @throws AllotError invalid for texts that Allot does not accept; conflict when an issue of this number was created here
+   * @throws AllotError invalid for a text; conflict when an issue of this number was created here
    */
   async saveIssue(issue: MigratedIssue, origin: Origin, id?: number): Promise<number> {
     checkIssue(issue)
-    return this.#save('issue', origin, id, async (tx, record) => {
+    return this.#save('issue', origin, id, async (tx, copyId) => {
       const { repository, number } = issue
       const other = await issues.findBy(tx, 'number', [repository, number])
-      if (other !== undefined && other.id !== record)
+      if (other !== undefined && other.id !== copyId)
         throw new AllotError('conflict', `an issue with the number ${number} was created here`)
-      const { lastItem } = (await issues.get(tx, [record])) ?? {}
-      await issues.save(tx, { id: record, ...issue, lastItem })
+      await issues.save(tx, { ...(await issues.get(tx, [copyId])), ...issue, id: copyId })
       await reserve(tx, repository, number)
     })
   }
 
-  /** Keeps numbers of the source, such as those of its pull requests, from being given to issues that are created here. */
+  /** Keeps numbers of the source, such as those of pull requests, from issues that are created here. */
   reserveNumbers(repository: number, last: number): Promise<void> {
     return this.#services.store.write((tx) => reserve(tx, repository, last))
   }
 
-  /** Saves a comment. Parameters as for `saveIssue`. @throws AllotError invalid; not_found when the issue was deleted */
+  /**
+   * Saves a comment, as `saveIssue`.
+   * @throws AllotError invalid; not_found when the issue was deleted
+   */
   async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<number> {
     checkTexts('comment', comment)
-    return this.#save('comment', origin, id, async (tx, record) => {
+    return this.#save('comment', origin, id, async (tx, copyId) => {
       const issue = await issues.get(tx, [comment.issue])
       if (issue === undefined) throw new AllotError('not_found', 'the issue was deleted')
-      await comments.save(tx, { id: record, ...comment, repository: issue.repository })
+      const before = await comments.get(tx, [copyId])
+      await comments.save(tx, { ...before, ...comment, id: copyId, repository: issue.repository })
       if (id === undefined)
-        await issues.save(tx, { ...issue, lastItem: Math.max(issue.lastItem ?? 0, record) })
+        await issues.save(tx, { ...issue, lastItem: Math.max(issue.lastItem ?? 0, copyId) })
     })
   }
 
-  /** Saves a release. @throws AllotError invalid; conflict when a release of this tag was created here */
+  /**
+   * Saves a release.
+   * @throws AllotError invalid; conflict when a release of this tag was created here
+   */
   async saveRelease(release: MigratedRelease, origin: Origin, id?: number): Promise<number> {
     const { repository, tag } = release
-    if (!isRefName(tag)) throw invalid(`tag: ${JSON.stringify(tag)} is not a valid tag name`)
+    if (!isRefName(tag)) throw invalidMember('tag', `${JSON.stringify(tag)} is not a valid tag name`)
     checkTexts('release', release)
-    return this.#save('release', origin, id, async (tx, record) => {
+    return this.#save('release', origin, id, async (tx, copyId) => {
       const other = await releases.findBy(tx, 'tag', [repository, tag])
-      if (other !== undefined && other.id !== record)
+      if (other !== undefined && other.id !== copyId)
         throw new AllotError('conflict', `a release of the tag ${tag} was created here`)
-      await releases.save(tx, { id: record, ...release })
+      await releases.save(tx, { ...(await releases.get(tx, [copyId])), ...release, id: copyId })
     })
   }
 
   /**
    * Adds a file to an issue, a comment or a release.
-   * @throws AllotError invalid for a bad name, or a content of another size; not_found when the target was deleted
+   * @throws AllotError invalid for a bad name, another size or a full target; not_found when the target was
+   * deleted
    */
   async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<number> {
     const { store, files } = this.#services
@@ -146,6 +138,7 @@ export class MigratedContent {
     return files.add(place, content, { size: attachment.size }, async (tx) => {
       const current = await anyTarget(tx, attachment)
       if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
+      await refuseFull(tx, this.#services, current)
       const { id } = await saveAttachment(tx, this.#services, current, {
         id: await takeNumber(tx, 'attachment'),
         uuid,
@@ -157,7 +150,15 @@ export class MigratedContent {
     })
   }
 
-  /** Changes the name of an attachment. @throws AllotError invalid; not_found when it was deleted */
+  /** Whether an issue, a comment or a release has as many attachments as it can have. */
+  isFull(on: Attachment['on'], id: number): Promise<boolean> {
+    return this.#services.store.read((tx) => isFull(tx, this.#services, { on, id }))
+  }
+
+  /**
+   * Changes the name of an attachment.
+   * @throws AllotError invalid; not_found when it was deleted
+   */
   async renameAttachment(id: number, name: string, origin: Origin): Promise<number> {
     checkFileName(name)
     await this.#services.store.write(async (tx) => {
@@ -172,38 +173,11 @@ export class MigratedContent {
   }
 
   /**
-   * Adds a file to a version of a package.
-   * @param replaces id of the earlier copy, which this file takes the place of
-   * @throws AllotError as `Packages.add`; invalid for a content of another size or SHA-256; not_found when the owner was deleted
-   */
-  async savePackageFile(
-    { path, name, content, ...members }: MigratedPackageFile,
-    origin: Origin,
-    replaces?: number,
-  ): Promise<void> {
-    const uploader = withAdminRights(members.creator)
-    const alsoSave = (tx: WriteContext, { id }: PackageFile) => this.#record(tx, 'package', origin, id)
-    const added = { ...members, path, name, content, replaces, alsoSave }
-    if ((await addFile(this.#services, uploader, added)) === undefined)
-      throw new AllotError('not_found', 'the owner was deleted')
-    if (replaces !== undefined) await this.#services.files.idle()
-  }
-
-  /** A copied file of a package, with its version; undefined when it was deleted here. */
-  findPackageFile(id: number): Promise<{ version: PackageVersion; file: PackageFile } | undefined> {
-    return this.#services.store.read(async (tx) => {
-      const file = await packageFiles.get(tx, [id])
-      const version = file && (await packageVersions.get(tx, [file.version]))
-      return version && file && { version, file }
-    })
-  }
-
-  /**
    * Replaces or removes the image of an account.
    * @param before the record of the image that was copied before
    * @param here SHA-256 of the image that the decision was made for; undefined: the account had none
    * @param copy the new image; absent: none
-   * @returns false when the account has another image by now, which it keeps
+   * @returns false when the image was changed or removed here in the meantime; it then stays as it is
    */
   async setAvatar(
     id: number,
@@ -257,27 +231,24 @@ export class MigratedContent {
   }
 
   async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
-    if (kind === 'attachment') {
-      const attachment = await attachments.get(tx, [id])
-      if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
-      return
-    }
-    await removeContent(tx, this.#services, { on: kind, id })
+    if (kind !== 'attachment') return void (await removeContent(tx, this.#services, { on: kind, id }))
+    const attachment = await attachments.get(tx, [id])
+    if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
   }
 
   async #save(
     kind: ContentKind,
     origin: Origin,
     id: number | undefined,
-    save: (tx: WriteContext, id: number) => Promise<void>,
+    save: (tx: WriteContext, copyId: number) => Promise<void>,
   ): Promise<number> {
     const { store } = this.#services
-    const record = id ?? (await store.sequences.next(kind))
+    const copyId = id ?? (await store.sequences.next(kind))
     await store.write(async (tx) => {
-      await save(tx, record)
-      await this.#record(tx, kind, origin, record)
+      await save(tx, copyId)
+      await this.#record(tx, kind, origin, copyId)
     })
-    return record
+    return copyId
   }
 
   async #record(tx: WriteContext, kind: MigrationRecord['kind'], origin: Origin, id: number): Promise<void> {
@@ -288,11 +259,7 @@ export class MigratedContent {
 const COLLECTIONS = { issue: issues, comment: comments, release: releases, attachment: attachments } as const
 
 /** Makes `last` the last number that is taken, at least. */
-const reserve = async (
-  tx: WriteContext & ReadTransaction,
-  repository: number,
-  last: number,
-): Promise<void> => {
+const reserve = async (tx: WriteContext, repository: number, last: number): Promise<void> => {
   const before = (await issueSequences.get(tx, [repository]))?.last ?? 0
   if (last > before) await issueSequences.save(tx, { repository, last })
 }

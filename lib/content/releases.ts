@@ -1,25 +1,21 @@
-import {
-  existingAccount,
-  permissionOn,
-  readableRepository,
-  type SignedIn,
-  type Viewer,
-} from '../accounts/access.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { permissionOn, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
-import { definedMembers } from '../records/edits.ts'
+import { savedMembers } from '../records/edits.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice, WithPage } from '../records/pages.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentServices, removeWithFiles } from './attachments.ts'
 import { removeContent } from './removers.ts'
+import { type ContentServices, removeWithFiles } from './services.ts'
 
 /** Changes of a release; absent members stay as they are. */
 export interface ReleaseEdit {
@@ -35,6 +31,15 @@ export interface ReleaseEdit {
   draft?: boolean | undefined
   /** Whether it is not meant for production. */
   prerelease?: boolean | undefined
+}
+
+const SAVED: Readonly<Record<keyof ReleaseEdit, true>> = {
+  tag: true,
+  target: true,
+  name: true,
+  body: true,
+  draft: true,
+  prerelease: true,
 }
 
 interface NewRelease extends ReleaseEdit {
@@ -70,8 +75,8 @@ export type FoundRelease = InRepository<WithRelease>
 type ReleasePage = InRepository<WithPage<Release>>
 
 /**
- * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
- * undefined when one does not exist or the viewer cannot see it.
+ * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods
+ * return undefined when one does not exist or the viewer cannot see it.
  */
 export class Releases {
   readonly #services: ContentServices
@@ -82,8 +87,9 @@ export class Releases {
 
   /**
    * Creates a release.
-   * @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission; invalid for a
-   * text that is too long, and a tag that git does not take; not_found when the viewer was deleted meanwhile
+   * @throws AllotError conflict when the repository has a release of that tag; forbidden without write
+   * permission; invalid for a text that is too long, and a tag that git does not take; not_found when the
+   * viewer was deleted meanwhile
    */
   async create(
     viewer: SignedIn,
@@ -95,7 +101,8 @@ export class Releases {
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
     return store.write(async (tx) => {
-      const access = await writeAccess(tx, viewer, path, 'release')
+      const createdAt = now()
+      const access = await writeAccess(tx, viewer, path, 'releases')
       if (access === undefined) return undefined
       requireWriter(access)
       const { repository } = access
@@ -111,8 +118,8 @@ export class Releases {
         draft,
         prerelease,
         author,
-        createdAt: now(),
-        publishedAt: draft ? null : now(),
+        createdAt,
+        publishedAt: draft ? null : createdAt,
       }
       await releases.save(tx, release)
       await this.#record(tx, 'published', { repository, release }, author)
@@ -123,10 +130,10 @@ export class Releases {
   /** The release with the id or the tag, or the latest one. */
   find(viewer: Viewer, path: RepositoryName, which: WhichRelease): Promise<FoundRelease | undefined> {
     return this.#services.store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'releases')
       const release = repository && (await releaseIn(tx, repository, which))
       if (repository === undefined || release === undefined) return undefined
-      if (release.draft && !(await permissionOn(tx, viewer, repository, 'release')).push) return undefined
+      if (release.draft && !(await permissionOn(tx, viewer, repository, 'releases')).push) return undefined
       return { repository, release }
     })
   }
@@ -139,14 +146,17 @@ export class Releases {
     slice: Slice,
   ): Promise<ReleasePage | undefined> {
     return this.#services.store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'releases')
       if (repository === undefined) return undefined
-      const { push } = await permissionOn(tx, viewer, repository, 'release')
+      const { push } = await permissionOn(tx, viewer, repository, 'releases')
       return { repository, page: await list(tx, repository.id, push, query, slice) }
     })
   }
 
-  /** Changes a release. @throws AllotError conflict, forbidden and invalid as for `create` */
+  /**
+   * Changes a release.
+   * @throws AllotError conflict, forbidden and invalid as for `create`
+   */
   edit(
     viewer: SignedIn,
     path: RepositoryName,
@@ -158,6 +168,7 @@ export class Releases {
       if (found === undefined) return undefined
       checkTexts('release', edit)
       const release = edited(found.release, edit)
+      if (isDeepStrictEqual(release, found.release)) return found
       if (release.tag !== found.release.tag) await checkTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
       const action = found.release.draft ? 'published' : 'updated'
@@ -166,7 +177,10 @@ export class Releases {
     })
   }
 
-  /** Deletes a release. @throws AllotError forbidden without write permission */
+  /**
+   * Deletes a release.
+   * @throws AllotError forbidden without write permission
+   */
   remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean> {
     return removeWithFiles(this.#services, async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)
@@ -188,14 +202,17 @@ export class Releases {
   }
 }
 
-/** A release that the viewer can change. @throws AllotError forbidden */
+/**
+ * A release that the viewer can change.
+ * @throws AllotError forbidden
+ */
 const writableRelease = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   path: RepositoryName,
   which: WhichRelease,
 ): Promise<FoundRelease | undefined> => {
-  const access = await writeAccess(tx, viewer, path, 'release')
+  const access = await writeAccess(tx, viewer, path, 'releases')
   const release = access && (await releaseIn(tx, access.repository, which))
   if (access === undefined || release === undefined) return undefined
   if (release.draft && !access.permission.push) return undefined
@@ -236,10 +253,10 @@ const list = async (
 }
 
 /** A draft is published when an edit makes it a release. */
-const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): Release => {
+const edited = (before: Release, edit: ReleaseEdit): Release => {
   // Clients in Go send an empty string for a member that is not set.
-  const texts = { tag: tag || undefined, target: target || undefined, name: name || undefined }
-  const after = { ...before, ...definedMembers(edit), ...definedMembers(texts) }
+  const texts = { tag: edit.tag || undefined, target: edit.target || undefined, name: edit.name || undefined }
+  const after = { ...before, ...savedMembers({ ...edit, ...texts }, SAVED) }
   return { ...after, publishedAt: after.draft ? null : (before.publishedAt ?? now()) }
 }
 
@@ -247,12 +264,15 @@ const MAX_TAG_LENGTH = 255
 
 /** @throws AllotError invalid for a bad name, conflict when the tag has a release */
 const checkTag = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
-  if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
+  if (!isRefName(tag)) throw invalidMember('tag_name', `${JSON.stringify(tag)} is not a valid tag name`)
   if ((await releaseIn(tx, repository, { tag })) !== undefined)
     throw new AllotError('conflict', `the tag ${tag} already has a release`)
 }
 
-/** Number of releases. @param withDrafts whether drafts are counted, which only users with write permission can see */
+/**
+ * Number of releases.
+ * @param withDrafts whether drafts are counted, which only users with write permission can see
+ */
 export const countReleases = async (
   tx: ReadTransaction,
   repository: number,

@@ -1,6 +1,7 @@
-import { repositoryById } from '../accounts/access.ts'
+import { refuseLastAdministrator } from '../accounts/account-records.ts'
 import type { Removal, RemovalOptions } from '../accounts/accounts.ts'
 import { type Authorizer, accountAt, type Target } from '../accounts/authorize.ts'
+import { repositoryById } from '../accounts/find.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError } from '../errors.ts'
 import type { JobHandler } from '../records/jobs.ts'
@@ -10,6 +11,7 @@ import {
   AUDIENCES,
   accounts,
   avatars,
+  type CountedRelation,
   collaborators,
   commitStatuses,
   emailAddresses,
@@ -24,17 +26,15 @@ import {
   memberships,
   packageFiles,
   packageVersions,
-  type RelationCollection,
+  RELATIONS,
   repositories,
   sessions,
   sshKeys,
-  stars,
   teamMembers,
   teamRepositories,
   teams,
   tokens,
   transfers,
-  watches,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
@@ -82,6 +82,7 @@ export class AccountRemoval implements Removal {
     return this.#services.store.write(async (tx) => {
       const account = await accountAt(tx, which)
       if (account === undefined) return false
+      await refuseLastAdministrator(tx, by, account)
       const owned = purge ? await solelyOwned(tx, account.id) : []
       if (owned.length > 0) return owned
       if (!purge) await refuseWhileOwning(tx, account)
@@ -151,7 +152,9 @@ export class OwnerError extends AllotError {
   }
 }
 
-/** @throws OwnerError when the account still owns repositories, packages or an organization that it founded */
+/**
+ * @throws OwnerError when the account still owns repositories, packages or an organization that it founded
+ */
 const refuseWhileOwning = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
   const what = kind === 'user' ? 'this account' : 'this organization'
   const { repositories, packages, isPurgeNeeded } = await ownershipOf(tx, id)
@@ -196,8 +199,9 @@ const stillSolelyOwned =
   }
 
 /**
- * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version. Readers cannot
- * reach it any more: a comment is found through its issue, and an issue, a release or a package through its owner.
+ * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version.
+ * Readers cannot reach it any more: a comment is found through its issue, and an issue, a release or a
+ * package through its owner.
  */
 export const registerRemovalJobs = (services: RepositoryServices): void => {
   const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
@@ -206,8 +210,7 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     (tx, id, limit, { jobs }) => removeHooksOf(tx, jobs, 'account', id, limit),
     removeRepositories,
     removePackages,
-    removeRelations(stars),
-    removeRelations(watches),
+    ...RELATIONS.map(removeRelations),
     removeListed(follows, 'followers'),
     removeListed(follows, 'following'),
     removeListed(teamMembers, 'organization'),
@@ -278,13 +281,13 @@ const removePackageFiles: Remover = async (tx, version, limit, services) => {
 }
 
 const removeRelations =
-  (relation: RelationCollection): Remover =>
+  (relation: CountedRelation): Remover =>
   async (tx, account, limit) => {
-    const found = await relation.list(tx, 'account', { prefix: [account], limit })
+    const found = await relation.collection.list(tx, 'account', { prefix: [account], limit })
     for await (const { repository: id } of paced(found)) {
       const repository = await repositories.get(tx, [id])
       if (repository !== undefined) await unrelate(tx, relation, account, repository)
-      else await relation.remove(tx, [account, id])
+      else await relation.collection.remove(tx, [account, id])
     }
     return found.length
   }

@@ -12,13 +12,18 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentServices, removeAttachments } from './attachments.ts'
+import { removeAttachments } from './attachment-records.ts'
+import type { ContentServices } from './services.ts'
 
 /*
- * The removers that the removal jobs (removal.ts) call for each kind of record, and those of issues and releases.
+ * The removers that the removal jobs (removal.ts) call for each kind of record, and those of issues and
+ * releases.
  */
 
-/** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
+/**
+ * Removes records that belong to a deleted record, `limit` at most.
+ * @returns how many were removed
+ */
 export type Remover = (
   tx: WriteContext,
   id: number,
@@ -58,7 +63,10 @@ export const removeListed =
     return found.length
   }
 
-/** Removes records one after another. @param remove removes one, and returns how many records that were */
+/**
+ * Removes records one after another.
+ * @param remove removes one, and returns how many records that were
+ */
 export const removeEach = async <R>(
   records: readonly R[],
   limit: number,
@@ -100,7 +108,10 @@ export const removeIssueSequence: Remover = async (tx, repository) => {
   return 0
 }
 
-/** Collections with attachments, and how many records a removal counts as: an issue counts twice, for the words of its title in the index. */
+/**
+ * Collections with attachments, and how many records a removal counts as: an issue counts twice, for the
+ * words of its title in the index.
+ */
 const TARGETS = {
   issue: { collection: issues, cost: 2 },
   comment: { collection: comments, cost: 1 },
@@ -108,7 +119,8 @@ const TARGETS = {
 }
 
 /**
- * Removes an issue, a comment or a release that somebody deletes, with its attachments. A job removes what else belongs to an issue.
+ * Removes an issue, a comment or a release that somebody deletes, with its attachments. A job removes what
+ * else belongs to an issue.
  * @returns false when it does not exist
  */
 export const removeContent = async (

@@ -1,11 +1,12 @@
-import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
+import type { SignedIn, Viewer } from '../accounts/access.ts'
+import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import { pageOfAll, type Slice, type WithPage } from '../records/pages.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -42,8 +43,8 @@ export interface CombinedStatus extends WithPage<CommitStatus> {
 }
 
 /**
- * Results that CI systems report about commits. The caller has found the commit in the repository. Methods return undefined
- * when the viewer cannot see the repository.
+ * Results that CI systems report about commits. The caller has found the commit in the repository. Methods
+ * return undefined when the viewer cannot see the repository.
  */
 export class CommitStatuses {
   readonly #store: Store
@@ -85,7 +86,7 @@ export class CommitStatuses {
       }
       const before = await currentIn(tx, status)
       requireAbove(before?.id, ids)
-      await refuseTooMany(tx, status, before)
+      await refuseTooManyStatuses(tx, status, before)
       if (before !== undefined) await commitStatuses.save(tx, { ...before, superseded: true })
       await commitStatuses.save(tx, status)
       return { repository, status }
@@ -137,9 +138,9 @@ export const checkStatusTexts = (
 ): void => {
   for (const [member, limit] of Object.entries(STATUS_LIMITS))
     if (texts[member as keyof typeof STATUS_LIMITS].length > limit)
-      throw invalid(`${member}: must have at most ${limit} characters`)
-  if (texts.context === '') throw invalid('context: must not be empty')
-  if (!TARGET_URL.test(texts.targetUrl)) throw invalid('targetUrl: expected a URL of http or https')
+      throw invalidMember(member, `must have at most ${limit} characters`)
+  if (texts.context === '') throw invalidMember('context', 'must not be empty')
+  if (!TARGET_URL.test(texts.targetUrl)) throw invalidMember('targetUrl', 'expected a URL of http or https')
 }
 
 const currentIn = (
@@ -147,16 +148,20 @@ const currentIn = (
   { repository, sha, context }: CommitStatus,
 ): Promise<CommitStatus | undefined> => commitStatuses.findBy(tx, 'current', [repository, sha, context])
 
-const refuseTooMany = async (
+const refuseTooManyStatuses = async (
   tx: ReadTransaction,
   { repository, sha, context }: CommitStatus,
   before: CommitStatus | undefined,
 ): Promise<void> => {
   if (before === undefined && (await commitStatuses.count(tx, 'current', [repository, sha])) >= MAX_CONTEXTS)
-    throw invalid(`context: the commit already has statuses of ${MAX_CONTEXTS} contexts: use one of those`)
+    throw invalidMember(
+      'context',
+      `the commit already has statuses of ${MAX_CONTEXTS} contexts: use one of those`,
+    )
   if ((await commitStatuses.count(tx, 'context', [repository, sha, context])) >= MAX_IN_CONTEXT)
-    throw invalid(
-      `context: the commit already has ${MAX_IN_CONTEXT} statuses with this context: use another context`,
+    throw invalidMember(
+      'context',
+      `the commit already has ${MAX_IN_CONTEXT} statuses with this context: use another context`,
     )
 }
 

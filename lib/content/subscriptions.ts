@@ -1,4 +1,5 @@
-import { canRead, type SignedIn, type Viewer, visibleAccount, visibleAmong } from '../accounts/access.ts'
+import { canRead, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { pendingIds } from '../records/jobs.ts'
@@ -6,7 +7,7 @@ import { except, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, type Issue, issueSubscriptions, watches } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryName } from '../repositories/names.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type FoundIssue, readableIssue } from './issues.ts'
 
@@ -15,8 +16,8 @@ interface WithSubscription {
 }
 
 /**
- * The subscribers of an issue: its author, its commentators and the watchers of the repository, until they unsubscribe.
- * Methods return undefined when the issue does not exist or the viewer cannot see it.
+ * The subscribers of an issue: its author, its commentators and the watchers of the repository, until they
+ * unsubscribe. Methods return undefined when the issue does not exist or the viewer cannot see it.
  */
 export class IssueSubscriptions {
   readonly #store: Store
@@ -55,7 +56,7 @@ export class IssueSubscriptions {
       if (found === undefined || user?.kind !== 'user') return undefined
       if (user.id !== viewer.id && !viewer.admin)
         throw new AllotError('forbidden', 'only administrators may change the subscription of another user')
-      if (!(await canRead(tx, { id: user.id, admin: user.admin }, found.repository, 'issue')))
+      if (!(await canRead(tx, { id: user.id, admin: user.admin }, found.repository, 'issues')))
         return undefined
       const { id: issue } = found.issue
       const before = await isSubscribed(tx, found.issue, user.id)
@@ -65,8 +66,8 @@ export class IssueSubscriptions {
   }
 
   /**
-   * Users who subscribed, and authors of the issue and its comments, by id. Users whom the viewer cannot see are left out of
-   * their page.
+   * Users who subscribed, and authors of the issue and its comments, by id. Users whom the viewer cannot see
+   * are left out of their page.
    */
   list(
     viewer: Viewer,

@@ -4,7 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
 import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import type { ExportedStorage } from './export.ts'
+import type { InstanceStorage } from './export.ts'
 import type { ContentLine } from './format.ts'
 
 /** Git data or a file that is being received. */
@@ -35,11 +35,11 @@ const recordsIn = (driver: StorageDriver): ContentRecords => ({
 
 /** Imports git data and files, one after another, whose records are saved before, or known to the caller. */
 export class ContentImport {
-  readonly #storage: ExportedStorage
+  readonly #storage: InstanceStorage
   readonly #records: ContentRecords
   #current: Incoming | undefined
 
-  constructor(storage: ExportedStorage, records = recordsIn(storage.driver)) {
+  constructor(storage: InstanceStorage, records = recordsIn(storage.driver)) {
     this.#storage = storage
     this.#records = records
   }
@@ -74,7 +74,7 @@ const nameOf = (content: { repository: number } | { file: FilePlace }): string =
     : `file ${content.file.area} ${content.file.ownerId} ${content.file.name}`
 
 const receiveRepository = async (
-  { gitStorage }: ExportedStorage,
+  { gitStorage }: InstanceStorage,
   records: ContentRecords,
   id: number,
 ): Promise<Incoming> => {
@@ -105,7 +105,7 @@ const damaged = (id: number, cause: unknown): unknown => {
 }
 
 const receiveFile = async (
-  { fileStorage }: ExportedStorage,
+  { fileStorage }: InstanceStorage,
   records: ContentRecords,
   place: FilePlace,
 ): Promise<Incoming> => {

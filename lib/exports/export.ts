@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { ifMissing } from '../disk.ts'
 import { checkArgument } from '../errors.ts'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
@@ -25,27 +26,29 @@ import {
   type Write,
 } from './format.ts'
 import { selectRecords } from './owner-records.ts'
-import { selectOwners } from './owner-selection.ts'
+import { ofAccounts, selectOwners } from './owner-selection.ts'
 
-/** The sources of an export. The storages are undefined where the host stores them itself. */
-export interface ExportedStorage {
+/** The storages that exports read and imports write. Undefined are those that the host has itself. */
+export interface InstanceStorage {
   driver: StorageDriver
   gitStorage: GitStorage | undefined
   fileStorage: FileStorage | undefined
 }
 
 /**
- * Exports the records as of one moment, while others write. Deletions of repositories and files are deferred until the
- * export is done. Each repository is read in its turn, so pushes before that are included.
- * @throws AllotError not_found when there is no account with one of the names; invalid without a function that writes
+ * Exports the records as of one moment, while others write. Deletions of repositories and files by this
+ * process are deferred until the export is done; what another process deletes is left out, or ends the export
+ * while git reads the repository. Each repository is read in its turn, so pushes before that are included.
+ * @throws AllotError not_found when there is no account with one of the names; invalid without a function
+ * that writes
  */
 export const exportStore = async (
-  { driver, gitStorage, fileStorage }: ExportedStorage,
+  { driver, gitStorage, fileStorage }: InstanceStorage,
   write: Write,
   { onProgress, owners }: ExportOptions = {},
 ): Promise<LastLine> => {
   checkArgument(typeof write === 'function', 'write', 'a function', write)
-  const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
+  const resumeDeletions = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
       const content = owners === undefined ? everything(tx) : await ownedBy(tx, owners)
@@ -57,7 +60,7 @@ export const exportStore = async (
       return writer.end(content.leftOut)
     })
   } finally {
-    for (const release of releases) await release?.()
+    for (const resume of resumeDeletions) await resume?.()
   }
 }
 
@@ -93,7 +96,8 @@ const ownedBy = async (tx: ReadTransaction, owners: readonly string[]): Promise<
   return {
     first: { owners: [...owners], ...(shard === undefined ? {} : { shard: formatShard(shard) }) },
     records: ({ options }) => asJson(records(options.name)),
-    repositories: () => records('repository') as AsyncIterable<{ id: number }>,
+    // Not as records, which would count twice what is left out.
+    repositories: () => ofAccounts(repositories, 'id')(selection),
     files: () => records('file') as AsyncIterable<StoredFile>,
     leftOut: selection.leftOut,
   }
@@ -136,9 +140,10 @@ const writeFiles = async (
 ): Promise<void> => {
   for await (const { area, ownerId, name, state } of records) {
     const place = { area, ownerId, name }
-    if (state !== 'kept' || (await fileStorage.size(place)) === undefined) continue
+    const content = state === 'kept' ? await fileStorage.read(place).catch(ifMissing(undefined)) : undefined
+    if (content === undefined) continue
     const file = [area, ownerId, name]
-    for await (const part of inParts(await fileStorage.read(place)))
+    for await (const part of inParts(content))
       await writer.line(JSON.stringify({ file, part: part.toString('base64') }))
     await writer.line(JSON.stringify({ file, whole: true }))
   }
@@ -187,7 +192,7 @@ export class LineWriter {
 
   async end(leftOut?: ReadonlyMap<string, number>): Promise<LastLine> {
     await this.#flush()
-    const last: LastLine = { end: true, records: this.#lines - 1, sha256: this.#hash.digest('hex') }
+    const last: LastLine = { end: true, lines: this.#lines - 1, sha256: this.#hash.digest('hex') }
     if (leftOut !== undefined) last.leftOut = Object.fromEntries(leftOut)
     await this.#write(Buffer.from(`${JSON.stringify(last)}\n`))
     return last
@@ -200,6 +205,6 @@ export class LineWriter {
     this.#bytes += chunk.length
     this.#hash.update(chunk)
     await this.#write(chunk)
-    this.#onProgress({ records: Math.max(0, this.#lines - 1), bytes: this.#bytes })
+    this.#onProgress({ lines: Math.max(0, this.#lines - 1), bytes: this.#bytes })
   }
 }

@@ -6,14 +6,18 @@ import { count, id } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 
 /**
- * An export is NDJSON. The first line identifies the format. The last line has the number of lines between them and the
- * SHA-256 of all bytes before it, so that a truncated or changed file is detected. The lines between, in this order: the next
- * number of each sequence; the records of each collection, without indexes; the git data of each repository, as the parts
- * of a bundle in base64 (none for an empty repository), then its HEAD; the content of each file, as parts in base64 (none
- * for an empty file), then a line that completes it.
+ * An export is NDJSON. The first line identifies the format. The last line has the number of lines between
+ * them and the SHA-256 of all bytes before it, so that a truncated or changed file is detected. The lines
+ * between, in this order: the next number of each sequence; the records of each collection, without indexes;
+ * the git data of each repository, as the parts of a bundle in base64 (none for an empty repository), then
+ * its HEAD; the content of each file, as parts in base64 (none for an empty file), then a line that completes
+ * it.
  */
 export const FORMAT = 'allot-export'
-/** Raised when files can have lines that an older Allot cannot read. Files of every version up to this one can be read. */
+/**
+ * Raised when files can have lines that an older Allot cannot read. Files of every version up to this one can
+ * be read.
+ */
 export const FORMAT_VERSION = 1
 
 export const FirstLine = v.object({
@@ -24,7 +28,9 @@ export const FirstLine = v.object({
   time: v.string(),
   /** Names of the exported accounts; absent when everything was exported. */
   owners: v.optional(v.array(v.string())),
-  /** Number of the shard, such as `3/16`; absent when the store is not a shard, or everything was exported. */
+  /**
+   * Number of the shard, such as `3/16`; absent when the store is not a shard, or everything was exported.
+   */
   shard: v.optional(v.string()),
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>
@@ -33,10 +39,13 @@ export const LastLine = v.strictObject({
   /** Marks the line. */
   end: v.literal(true),
   /** Number of lines between the first and this one. */
-  records: count,
+  lines: count,
   /** SHA-256 of all bytes before this line, in hex. */
   sha256: v.string(),
-  /** In an export of owners, the numbers of relations to accounts and repositories that were not exported, by kind. */
+  /**
+   * In an export of owners, the numbers of relations to accounts and repositories that were not exported, by
+   * kind.
+   */
   leftOut: v.optional(v.record(v.string(), count)),
 })
 /** Last line of an export. */
@@ -85,7 +94,10 @@ const schemaOf = (line: object) => {
   return 'head' in line ? RepositoryEnd : RepositoryPart
 }
 
-/** Parses a line between the first and the last. @throws AllotError invalid */
+/**
+ * Parses a line between the first and the last.
+ * @throws AllotError invalid
+ */
 export const parseLine = (text: Buffer): RecordLine | SequenceLine | ContentLine => {
   const value = parseExactJson(text)
   if (typeof value !== 'object' || value === null) throw invalid('expected a JSON object')
@@ -113,8 +125,8 @@ export type Write = (bytes: Uint8Array) => Promise<void>
 
 /** Called while an export, an import or a check goes on, with what is done so far. */
 export type OnProgress = (progress: {
-  /** Number of records so far. */
-  records: number
+  /** Number of lines so far. */
+  lines: number
   /** Bytes that were written or read so far. */
   bytes: number
 }) => void
@@ -132,7 +144,10 @@ export interface Line {
   text: Buffer
 }
 
-/** Reads an export as a stream: with `read`, or with `push` and `end`. Its content is verified only at the end. */
+/**
+ * Reads an export as a stream: with `read`, or with `push` and `end`. Its content is verified only at the
+ * end.
+ */
 export class ExportReader {
   readonly #checkFirst: (first: FirstLine) => void
   readonly #hash = createHash('sha256')
@@ -157,18 +172,21 @@ export class ExportReader {
     add: (lines: Line[]) => Promise<void>,
     onProgress: OnProgress = () => undefined,
   ): Promise<LastLine> {
-    const progress = { records: 0, bytes: 0 }
+    const progress = { lines: 0, bytes: 0 }
     for await (const chunk of source) {
       const lines = this.push(chunk)
       await add(lines)
-      progress.records += lines.length
+      progress.lines += lines.length
       progress.bytes += chunk.length
       onProgress(progress)
     }
     return this.end()
   }
 
-  /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
+  /**
+   * @returns the lines that are known not to be the last one.
+   * @throws AllotError invalid, with the number of the line
+   */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = []
     let start = 0
@@ -190,11 +208,12 @@ export class ExportReader {
     if (this.#pending === undefined) throw notAnExport()
     const { number, text } = this.#pending
     const last = v.safeParse(LastLine, parseJson(text))
-    if (this.#restLength > 0 || number === 1 || !last.success)
+    if (!last.success)
       throw invalid(
         `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
       )
-    if (last.output.records !== number - 2 || last.output.sha256 !== this.#hash.digest('hex'))
+    if (this.#restLength > 0) throw textAfterEnd(number)
+    if (last.output.lines !== number - 2 || last.output.sha256 !== this.#hash.digest('hex'))
       throw invalid('the file was changed since it was written: its checksum is wrong')
     return last.output
   }
@@ -204,7 +223,11 @@ export class ExportReader {
     return this.#pending?.number ?? 0
   }
 
-  /** @returns the line before, which is now known not to be the last one; nothing for the first line of the file */
+  /**
+   * @returns the line before, which is now known not to be the last one; nothing for the first line of the
+   * file
+   * @throws AllotError invalid when the line before is the last one of the export
+   */
   #advance(text: Buffer): Line[] {
     const previous = this.#pending
     this.#pending = { number: this.#count + 1, text }
@@ -212,6 +235,8 @@ export class ExportReader {
       this.#checkFirst(parseFirst(text))
       return []
     }
+    if (previous.text.subarray(0, LAST_LINE_START.length).equals(LAST_LINE_START))
+      throw textAfterEnd(previous.number)
     this.#hash.update(previous.text).update('\n')
     return previous.number === 1 ? [] : [previous]
   }
@@ -227,6 +252,13 @@ const parseFirst = (text: Buffer): FirstLine => {
   return first.output
 }
 
+/** Only the last line of an export begins so. */
+const LAST_LINE_START = Buffer.from('{"end":')
+
+/** @param last number of the last line of the export */
+const textAfterEnd = (last: number) =>
+  invalid(`line ${last + 1}: there is text after the last line of the export: remove it`)
+
 const notAnExport = () =>
   invalid(`the file is not an export of Allot: its first line must be {"format":"${FORMAT}",…}`)
 
@@ -239,6 +271,9 @@ const parseJson = (text: Buffer): unknown => {
   }
 }
 
-/** Verifies a whole export without keeping its content. @throws AllotError invalid */
+/**
+ * Verifies a whole export without keeping its content.
+ * @throws AllotError invalid
+ */
 export const checkExport = (source: AsyncIterable<Uint8Array>): Promise<LastLine> =>
   new ExportReader().read(source, async () => undefined)

@@ -4,96 +4,56 @@ import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { ExportedStorage } from './export.ts'
-import {
-  type ContentLine,
-  currentTime,
-  ExportReader,
-  type FirstLine,
-  type LastLine,
-  type Line,
-  type OnProgress,
-  parseLine,
-} from './format.ts'
+import type { InstanceStorage } from './export.ts'
+import { currentTime, type LastLine, type OnProgress } from './format.ts'
+import { BATCH_SIZE, importLines, type SavedLine } from './import-lines.ts'
 import { saverOf } from './record-import.ts'
 
-/** Lines that are saved, and entries that are removed, in one transaction. */
-const BATCH_SIZE = 500
-
 /**
- * Imports an export into an empty store. During the import the store is marked, so that a server does not open an
- * incomplete store, and a new import starts over after a crash. A refused file leaves the store empty.
- * @throws AllotError conflict when the store is not empty; invalid, with the number of the line, when the file is refused
+ * Imports an export into an empty store. During the import the store is marked, so that a server does not
+ * open an incomplete store, and a new import starts over after a crash. A refused file leaves the store
+ * empty.
+ * @throws AllotError conflict when the store is not empty; invalid, with the number of the line, when the
+ * file is refused
  */
 export const importStore = async (
-  storage: ExportedStorage,
+  storage: InstanceStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
   await beginImport(storage)
   const content = new ContentImport(storage)
   try {
-    const reader = new ExportReader(checkLayout)
-    const last = await reader.read(source, (lines) => importLines(storage, content, lines), onProgress)
-    content.end()
+    const last = await importLines(
+      source,
+      { content, save: (lines) => saveLines(storage, lines) },
+      onProgress,
+    )
     await storage.driver.write(async (tx) => {
       importing.clear(tx)
       storedLayout.set(tx, CURRENT_LAYOUT)
     })
     return last
   } catch (error) {
-    await content.abandon()
     if (error instanceof AllotError && error.code === 'invalid') await resetStore(storage)
     throw error
   }
 }
 
-const importLines = async (
-  storage: ExportedStorage,
-  content: ContentImport,
-  lines: readonly Line[],
-): Promise<void> => {
-  for (let index = 0; index < lines.length; index += BATCH_SIZE)
-    await importBatch(storage, content, lines.slice(index, index + BATCH_SIZE))
-}
-
-/** Saves the records in one transaction, then imports the content lines, which follow all records in an export. */
-const importBatch = async (
-  { driver }: ExportedStorage,
-  content: ContentImport,
-  lines: readonly Line[],
-): Promise<void> => {
+const saveLines = async ({ driver }: InstanceStorage, lines: readonly SavedLine[]): Promise<void> => {
   const saves: { number: number; save: ReturnType<typeof saverOf> }[] = []
-  const contentLines: { number: number; line: ContentLine }[] = []
-  for (const { number, text } of lines)
-    await withLineNumber(number, () => {
-      const line = parseLine(text)
-      if ('repository' in line || 'file' in line) contentLines.push({ number, line })
-      else saves.push({ number, save: saverOf(line) })
-    })
-  if (saves.length > 0)
-    await driver.write(async (tx) => {
-      for (const { number, save } of saves) await withLineNumber(number, () => save(tx))
-    })
-  for (const { number, line } of contentLines) await withLineNumber(number, () => content.add(line))
+  for (const { number, line } of lines)
+    saves.push({ number, save: await withLineNumber(number, () => saverOf(line)) })
+  await driver.write(async (tx) => {
+    for (const { number, save } of saves) await withLineNumber(number, () => save(tx))
+  })
 }
 
-/** The records of other layouts differ. Upgrades work on a store, not on an export. */
-export const checkLayout = ({ layout }: FirstLine): void => {
-  if (layout > CURRENT_LAYOUT)
-    throw new AllotError(
-      'invalid',
-      `the file is from a newer Allot (layout ${layout}, this one supports ${CURRENT_LAYOUT}): import it with the newer one`,
-    )
-  if (layout < CURRENT_LAYOUT)
-    throw new AllotError(
-      'invalid',
-      `the file is from an older Allot (layout ${layout}, this one needs ${CURRENT_LAYOUT}): import it with the older one, then open that store with this one`,
-    )
-}
-
-/** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
-const beginImport = async (storage: ExportedStorage): Promise<void> => {
+/**
+ * Marks the store, after removing what an interrupted import left.
+ * @throws AllotError conflict when it is not empty
+ */
+const beginImport = async (storage: InstanceStorage): Promise<void> => {
   const isPartial = await storage.driver.write(markStore)
   // Only now: the uploads of servers that use the store are not leftovers.
   await storage.gitStorage?.recover()
@@ -113,12 +73,12 @@ const markStore = async (tx: WriteTransaction): Promise<boolean> => {
 }
 
 /** Makes the store as empty as it was. */
-const resetStore = async (storage: ExportedStorage): Promise<void> => {
+const resetStore = async (storage: InstanceStorage): Promise<void> => {
   await clearStore(storage)
   await storage.driver.write(async (tx) => importing.clear(tx))
 }
 
-const clearStore = async ({ driver, gitStorage, fileStorage }: ExportedStorage): Promise<void> => {
+const clearStore = async ({ driver, gitStorage, fileStorage }: InstanceStorage): Promise<void> => {
   await driver.read(async (tx) => {
     if (fileStorage !== undefined)
       for await (const { area, ownerId, name } of files.all(tx))

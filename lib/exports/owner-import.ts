@@ -1,4 +1,4 @@
-import { takeAccountName } from '../accounts/former-names.ts'
+import { takeAccountName } from '../accounts/account-records.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
@@ -23,27 +23,22 @@ import { firstUnclaimed, setSequence } from '../records/store.ts'
 import { endPending } from '../repositories/git-data.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { ExportedStorage } from './export.ts'
-import {
-  type ContentLine,
-  ExportReader,
-  type FirstLine,
-  type LastLine,
-  type Line,
-  type OnProgress,
-  parseLine,
-  type SequenceLine,
-} from './format.ts'
-import { checkLayout, importStore } from './import.ts'
+import type { InstanceStorage } from './export.ts'
+import type { FirstLine, LastLine, OnProgress, SequenceLine } from './format.ts'
+import { importStore } from './import.ts'
+import { importLines, type LineImport, type SavedLine } from './import-lines.ts'
 import { finishGroupRemovals, mergeGroup, mergeRule } from './quota-merge.ts'
 import { checkedRecord, labelOf } from './record-import.ts'
 
 /** Records that are saved in one transaction, so that owners appear whole or not at all. */
 const MAX_RECORDS = 50_000
 
-/** Imports a whole export into an empty store, and one of owners into any store that shares no ids with theirs. */
+/**
+ * Imports a whole export into an empty store, and one of owners into any store that shares no ids with
+ * theirs.
+ */
 export const importInto = async (
-  storage: ExportedStorage,
+  storage: InstanceStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
@@ -92,67 +87,57 @@ interface Received {
 }
 
 /**
- * Imports owners into a store that others use, also while servers serve it. The last step saves the records in a
- * single transaction: before it the owners are not visible, and a refused file changes nothing. Git data and files
- * come before it, and are recorded as on their way (lib/repositories/git-data.ts, stored-files.ts), so that a
- * later start of a server removes what a killed import leaves.
+ * Imports owners into a store that others use, also while servers serve it. The last step saves the records
+ * in a single transaction: before it the owners are not visible, and a refused file changes nothing. Git data
+ * and files come before it, and are recorded as on their way (lib/repositories/git-data.ts, stored-files.ts),
+ * so that a later start of a server removes what a killed import leaves.
  */
-class OwnerImport {
-  readonly #storage: ExportedStorage
+class OwnerImport implements LineImport {
+  readonly content: ContentImport
+  readonly #storage: InstanceStorage
   readonly #received: Received[] = []
   readonly #sequences: SequenceLine[] = []
   readonly #accounts: Account[] = []
   /** Ids, and files by their place: content may only arrive for these. */
   readonly #repositories = new Set<number>()
   readonly #files = new Map<string, StoredFile>()
-  readonly #content: ContentImport
   #first: FirstLine | undefined
   #isPrepared = false
 
-  constructor(storage: ExportedStorage) {
+  constructor(storage: InstanceStorage) {
     this.#storage = storage
-    this.#content = new ContentImport(storage, {
+    this.content = new ContentImport(storage, {
       hasRepository: async (id) => this.#repositories.has(id),
       file: async (place) => this.#files.get(placeOf(place)),
     })
   }
 
-  /** @throws AllotError invalid, with the number of the line, or conflict when the store has one of the records already */
+  /**
+   * @throws AllotError invalid, with the number of the line, or conflict when the store has one of the
+   * records already
+   */
   async run(source: AsyncIterable<Uint8Array>, onProgress?: OnProgress): Promise<LastLine> {
-    const reader = new ExportReader((first) => {
-      checkLayout(first)
-      this.#first = first
-    })
     try {
-      const last = await reader.read(source, (lines) => this.#receive(lines), onProgress)
-      this.#content.end()
-      await this.#prepare()
+      const last = await importLines(source, this, onProgress)
       await finishGroupRemovals(this.#storage.driver, this.#received)
-      await this.#storage.driver.write((tx) => this.#save(tx))
+      await this.#storage.driver.write((tx) => this.#saveRecords(tx))
       return last
     } catch (error) {
-      await this.#content.abandon()
       // After a storage error the records may be durable anyway.
       if (this.#isPrepared && !(error instanceof StorageError)) await this.#removeContent()
       throw error
     }
   }
 
-  async #receive(lines: readonly Line[]): Promise<void> {
-    for (const { number, text } of lines) {
-      const content = await withLineNumber(number, () => this.#receiveLine(number, parseLine(text)))
-      if (content === undefined) continue
-      await this.#prepare()
-      await withLineNumber(number, () => this.#content.add(content))
-    }
+  begin(first: FirstLine): void {
+    this.#first = first
   }
 
-  /** @returns the line if it is one of content, which comes after all records */
-  #receiveLine(number: number, line: ReturnType<typeof parseLine>): ContentLine | undefined {
-    if ('sequence' in line) this.#sequences.push(line)
-    else if ('collection' in line) this.#receiveRecord({ number, ...checkedRecord(line) })
-    else return line
-    return undefined
+  /** Checks and keeps the records: they are saved at the end. */
+  async save(lines: readonly SavedLine[]): Promise<void> {
+    for (const { number, line } of lines)
+      if ('sequence' in line) this.#sequences.push(line)
+      else await withLineNumber(number, () => this.#receiveRecord({ number, ...checkedRecord(line) }))
   }
 
   #receiveRecord(received: Received): void {
@@ -167,9 +152,11 @@ class OwnerImport {
       this.#files.set(placeOf(record as StoredFile), record as StoredFile)
   }
 
-  /** Records the git data and files as on their way, once nothing here has their ids or the names of the accounts. */
-  async #prepare(): Promise<void> {
-    if (this.#isPrepared) return
+  /**
+   * Records the git data and files as on their way, once nothing here has their ids or the names of the
+   * accounts.
+   */
+  async prepare(): Promise<void> {
     await this.#storage.driver.write(async (tx) => {
       await requireCompatible(tx, this.#first!)
       for (const account of this.#accounts) await requireNew(tx, account)
@@ -189,7 +176,7 @@ class OwnerImport {
   }
 
   /** May run again. */
-  async #save(tx: WriteTransaction): Promise<void> {
+  async #saveRecords(tx: WriteTransaction): Promise<void> {
     await requireCompatible(tx, this.#first!)
     for (const received of this.#received)
       await withLineNumber(received.number, () => saveRecord(tx, received), ['conflict'])

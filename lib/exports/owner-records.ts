@@ -1,21 +1,12 @@
 import { assignedTo } from '../quota/group-assignments.ts'
 import {
-  attachments,
   avatars,
   type CollectionName,
   collaborators,
-  comments,
   commitStatuses,
   dailyUsages,
-  deliveries,
   emailAddresses,
-  files,
-  follows,
   gpgKeys,
-  groups,
-  type Hook,
-  hookQueues,
-  hooks,
   invitations,
   issueEvents,
   issueSequences,
@@ -23,157 +14,56 @@ import {
   issues,
   type Job,
   jobs,
-  ledgerEntries,
   lfsCopies,
   memberships,
   ownerUsages,
-  packageFiles,
   packageVersions,
   pushJournal,
-  REPOSITORY_AREAS,
-  type RelationCollection,
-  type Repository,
   redirects,
   releases,
-  repositories,
   repositoryUsages,
-  rules,
+  STARS,
   sessions,
   sshKeys,
-  stars,
   teamMembers,
   teamRepositories,
   teams,
   tokens,
   transfers,
-  watches,
+  WATCHES,
 } from '../records/schema/index.ts'
 import {
   accountIds,
   below,
   byId,
-  type Indexed,
-  leaveOut,
-  listed,
+  type OwnerSelection,
   ofAccounts,
   ofRepositories,
   repositoryIds,
   type Select,
-  type Selection,
   within,
 } from './owner-selection.ts'
+import {
+  groupsOf,
+  ofIssues,
+  relation,
+  selectAttachments,
+  selectComments,
+  selectDeliveries,
+  selectEntries,
+  selectFiles,
+  selectFollows,
+  selectHookQueues,
+  selectHooks,
+  selectPackageFiles,
+  selectRepositories,
+  selectRules,
+} from './owner-selectors.ts'
 
-const relation = (name: string, relations: RelationCollection): Select =>
-  within(name, ofAccounts(relations, 'account'), ({ repository }) => ({ repositories: [repository] }))
-
-/** How many selected accounts have starred or watch each repository. */
-const countRelations = async ({ tx, accounts }: Selection, relations: RelationCollection) => {
-  const counts = new Map<number, number>()
-  for (const id of accounts.keys())
-    for await (const { repository } of listed(tx, relations, 'account', [id]))
-      counts.set(repository, (counts.get(repository) ?? 0) + 1)
-  return counts
-}
-
-/** The repositories with the numbers of stars, watchers and forks that they have among the selected accounts. */
-async function* selectRepositories(selection: Selection): AsyncGenerator<Repository> {
-  const [starred, watched] = [
-    await countRelations(selection, stars),
-    await countRelations(selection, watches),
-  ]
-  const records = ofAccounts(repositories, 'id')
-  const forks = new Map<number, number>()
-  for await (const { parent } of records(selection))
-    if (parent !== null) forks.set(parent, (forks.get(parent) ?? 0) + 1)
-  for await (const repository of records(selection)) {
-    const { id, parent } = repository
-    leaveOut(selection, 'stars', repository.stars - (starred.get(id) ?? 0))
-    leaveOut(selection, 'watches', repository.watchers - (watched.get(id) ?? 0))
-    yield {
-      ...repository,
-      parent: parent !== null && selection.repositories.has(parent) ? parent : null,
-      stars: starred.get(id) ?? 0,
-      watchers: watched.get(id) ?? 0,
-      forks: forks.get(id) ?? 0,
-    }
-  }
-}
-
-async function* selectFiles({ tx, accounts, repositories }: Selection): AsyncGenerator<unknown> {
-  for (const area of REPOSITORY_AREAS)
-    for (const id of repositories) yield* listed(tx, files, 'owner', [area, id])
-  for (const id of accounts.keys()) yield* listed(tx, files, 'owner', ['packages', id])
-}
-
-/** The records that an index has at each issue. */
-const ofIssues = <R, O extends string>(collection: Indexed<R, O>, index: O) =>
-  async function* (selection: Selection): AsyncGenerator<R> {
-    for await (const { id } of ofRepositories(issues, 'state')(selection))
-      yield* listed(selection.tx, collection, index, [id])
-  }
-const selectComments = ofIssues(comments, 'issue')
-
-async function* selectAttachments(selection: Selection): AsyncGenerator<unknown> {
-  const targets = {
-    issue: ofRepositories(issues, 'state'),
-    comment: selectComments,
-    release: ofRepositories(releases, 'time'),
-  }
-  for (const [on, records] of Object.entries(targets))
-    for await (const { id } of records(selection))
-      yield* listed(selection.tx, attachments, 'target', [on, id])
-}
-
-async function* selectFollows(selection: Selection): AsyncGenerator<unknown> {
-  yield* within('follows', ofAccounts(follows, 'following'), ({ followed }) => ({ accounts: [followed] }))(
-    selection,
-  )
-  for await (const { follower } of ofAccounts(follows, 'followers')(selection))
-    if (!selection.accounts.has(follower)) leaveOut(selection, 'follows', 1)
-}
-
-async function* selectPackageFiles(selection: Selection): AsyncGenerator<unknown> {
-  for await (const { id } of ofAccounts(packageVersions, 'created')(selection))
-    yield* listed(selection.tx, packageFiles, 'version', [id])
-}
-
-async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
-  // Entries of a repository that was deleted are removed by a job.
-  const ofOwners = within('', ofAccounts(ledgerEntries, 'main'), (entry) => ({
-    repositories: [entry.repository],
-  }))
-  yield* ofOwners({ ...selection, leftOut: new Map() })
-  yield* ofRepositories(ledgerEntries, 'overflow')(selection)
-}
-
-const groupsOf = async ({ tx, accounts }: Selection) => {
-  const names = new Set<string>()
-  for (const id of accounts.keys()) for (const name of await assignedTo(tx, id)) names.add(name)
-  return groups.byNames(tx, names)
-}
-
-async function* selectRules(selection: Selection): AsyncGenerator<unknown> {
-  const names = new Set((await groupsOf(selection)).flatMap((group) => group.rules))
-  yield* await rules.byNames(selection.tx, names)
-}
-
-async function* selectHooks({ tx, accounts, repositories }: Selection): AsyncGenerator<Hook> {
-  for (const id of repositories) yield* listed(tx, hooks, 'target', ['repository', id])
-  for (const id of accounts.keys()) yield* listed(tx, hooks, 'target', ['account', id])
-}
-
-async function* selectDeliveries(selection: Selection): AsyncGenerator<unknown> {
-  for await (const { id } of selectHooks(selection)) yield* listed(selection.tx, deliveries, 'hook', [id])
-}
-
-async function* selectHookQueues(selection: Selection): AsyncGenerator<unknown> {
-  for await (const { id } of selectHooks(selection)) {
-    const queue = await hookQueues.get(selection.tx, [id])
-    if (queue !== undefined) yield queue
-  }
-}
-
-/** The kind of selected records that a job moves with. A job that removes the data of a deleted record does not move. */
+/**
+ * The kind of selected records that a job moves with. A job that removes the data of a deleted record does
+ * not move.
+ */
 const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> = {
   updateRelations: 'repositories',
   copyLfsObjects: 'repositories',
@@ -188,14 +78,17 @@ const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> =
   removeDeliveries: undefined,
 }
 
-async function* selectJobs(selection: Selection): AsyncGenerator<unknown> {
+async function* selectJobs(selection: OwnerSelection): AsyncGenerator<unknown> {
   for await (const job of jobs.all(selection.tx)) {
     const selected = MOVES_WITH[job.kind]
     if (selected !== undefined && selection[selected].has(job.id)) yield job
   }
 }
 
-/** Selects the records of each collection, by its name. Records that belong to no owner or have no effect in another store are left out. */
+/**
+ * Selects the records of each collection, by its name. Records that belong to no owner or have no effect in
+ * another store are left out.
+ */
 const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
   account: async function* ({ accounts }) {
     yield* accounts.values()
@@ -210,7 +103,7 @@ const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
   token: ofAccounts(tokens, 'account'),
   session: ofAccounts(sessions, 'account'),
   repository: selectRepositories,
-  redirect: within('former names', below(redirects), ({ repository }) => ({
+  redirect: within('redirects of repositories', below(redirects), ({ repository }) => ({
     repositories: [repository],
   })),
   pendingFolder: 'left out',
@@ -221,8 +114,8 @@ const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
   lfsCopy: within('LFS objects on their way into forks', byId(repositoryIds, lfsCopies), ({ source }) => ({
     repositories: [source],
   })),
-  star: relation('stars', stars),
-  watch: relation('watches', watches),
+  star: relation(STARS),
+  watch: relation(WATCHES),
   follow: selectFollows,
   collaborator: within('collaborators', ofRepositories(collaborators, 'repository'), ({ account }) => ({
     accounts: [account],
@@ -285,7 +178,10 @@ const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
 }
 
 /** The selected records of a collection. */
-export const selectRecords = (selection: Selection, collection: CollectionName): AsyncIterable<unknown> => {
+export const selectRecords = (
+  selection: OwnerSelection,
+  collection: CollectionName,
+): AsyncIterable<unknown> => {
   const select = SELECT[collection]
   return select === 'left out' ? nothing() : select(selection)
 }

@@ -1,11 +1,20 @@
 import { AllotError } from '../errors.ts'
 import type { IndexEntry, Listing } from '../records/indexes.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import { type Account, accounts, memberships, repositories } from '../records/schema/index.ts'
+import {
+  type Account,
+  accounts,
+  memberships,
+  type RelationCollection,
+  repositories,
+} from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** The selection for an export of owners: accounts, the repositories that they own, and all that belongs to these alone. */
-export interface Selection {
+/**
+ * The selection for an export of owners: accounts, the repositories that they own, and all that belongs to
+ * these alone.
+ */
+export interface OwnerSelection {
   readonly tx: ReadTransaction
   readonly accounts: ReadonlyMap<number, Account>
   readonly repositories: ReadonlySet<number>
@@ -17,7 +26,10 @@ export interface Selection {
  * The accounts with these names, and of organizations the members, since an organization needs its owners.
  * @throws AllotError not_found
  */
-export const selectOwners = async (tx: ReadTransaction, names: readonly string[]): Promise<Selection> => {
+export const selectOwners = async (
+  tx: ReadTransaction,
+  names: readonly string[],
+): Promise<OwnerSelection> => {
   const selected = new Map<number, Account>()
   for (const name of names) {
     const account = await accounts.findBy(tx, 'name', [name.toLowerCase()])
@@ -59,19 +71,19 @@ export async function* listed<R, O extends string>(
   yield* await collection.load(tx, entries)
 }
 
-export type Select = (selection: Selection) => AsyncIterable<unknown>
+export type Select = (selection: OwnerSelection) => AsyncIterable<unknown>
 
 /** The records that an index has at each of the ids. */
 const ofEach = <R, O extends string>(
-  ids: (selection: Selection) => Iterable<number>,
+  ids: (selection: OwnerSelection) => Iterable<number>,
   collection: Indexed<R, O>,
   index: O,
 ) =>
-  async function* (selection: Selection): AsyncGenerator<R> {
+  async function* (selection: OwnerSelection): AsyncGenerator<R> {
     for (const id of ids(selection)) yield* listed(selection.tx, collection, index, [id])
   }
-export const accountIds = ({ accounts }: Selection) => accounts.keys()
-export const repositoryIds = ({ repositories }: Selection) => repositories
+export const accountIds = ({ accounts }: OwnerSelection) => accounts.keys()
+export const repositoryIds = ({ repositories }: OwnerSelection) => repositories
 export const ofAccounts = <R, O extends string>(collection: Indexed<R, O>, index: O) =>
   ofEach(accountIds, collection, index)
 export const ofRepositories = <R, O extends string>(collection: Indexed<R, O>, index: O) =>
@@ -79,10 +91,10 @@ export const ofRepositories = <R, O extends string>(collection: Indexed<R, O>, i
 
 /** The record that has the id itself. */
 export const byId = <R>(
-  ids: (selection: Selection) => Iterable<number>,
+  ids: (selection: OwnerSelection) => Iterable<number>,
   collection: { get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined> },
 ) =>
-  async function* (selection: Selection): AsyncGenerator<R> {
+  async function* (selection: OwnerSelection): AsyncGenerator<R> {
     for (const id of ids(selection)) {
       const record = await collection.get(selection.tx, [id])
       if (record !== undefined) yield record
@@ -91,14 +103,14 @@ export const byId = <R>(
 
 /** The records whose id begins with that of an account. */
 export const below = <R>(collection: { all(tx: ReadTransaction, prefix: KeyTuple): AsyncIterable<R> }) =>
-  async function* ({ tx, accounts }: Selection): AsyncGenerator<R> {
+  async function* ({ tx, accounts }: OwnerSelection): AsyncGenerator<R> {
     for (const id of accounts.keys()) yield* collection.all(tx, [id])
   }
 
 /** Leaves out records that name an account or a repository that is not selected. */
 export const within = <R>(
   name: string,
-  records: (selection: Selection) => AsyncIterable<R>,
+  records: (selection: OwnerSelection) => AsyncIterable<R>,
   namesOf: (record: R) => { accounts?: readonly number[]; repositories?: readonly (number | null)[] },
 ): Select =>
   async function* (selection) {
@@ -113,6 +125,15 @@ export const within = <R>(
   }
 
 /** Counts what an export leaves out. */
-export const leaveOut = ({ leftOut }: Selection, name: string, count: number): void => {
+export const leaveOut = ({ leftOut }: OwnerSelection, name: string, count: number): void => {
   if (count > 0) leftOut.set(name, (leftOut.get(name) ?? 0) + count)
+}
+
+/** How many selected accounts have starred or watch each repository. */
+export const countRelations = async ({ tx, accounts }: OwnerSelection, relations: RelationCollection) => {
+  const counts = new Map<number, number>()
+  for (const id of accounts.keys())
+    for await (const { repository } of listed(tx, relations, 'account', [id]))
+      counts.set(repository, (counts.get(repository) ?? 0) + 1)
+  return counts
 }

@@ -23,14 +23,20 @@ export const finishGroupRemovals = (
   return finishRemovals(new Store(driver), jobs, names, async () => undefined)
 }
 
-/** Saves a rule that the store lacks. @throws AllotError conflict when the store has another one of the name */
+/**
+ * Saves a rule that the store lacks.
+ * @throws AllotError conflict when the store has another one of the name
+ */
 export const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
   const own = await rules.get(tx, [rule.name])
   if (own === undefined) await rules.save(tx, { ...rule, ...(await creationOf(tx, 'rule')) })
   else if (!isDeepStrictEqual(membersOf(own), membersOf(rule))) throw differs('rule', rule.name)
 }
 
-/** Saves a group that the store lacks. @throws AllotError conflict when the store has another one of the name */
+/**
+ * Saves a group that the store lacks.
+ * @throws AllotError conflict when the store has another one of the name
+ */
 export const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<void> => {
   const own = await groups.get(tx, [group.name])
   if (own === undefined) {

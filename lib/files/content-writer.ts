@@ -29,14 +29,22 @@ export interface ContentInfo {
 
 /** Bytes that wait in memory while others are being written; more stop the stream. */
 const MAX_WAITING = 512 * 1024
-/** Chunks that wait at most, and that are kept of a small content before they are merged: each takes memory besides its bytes. */
+/**
+ * Chunks that wait at most, and that are kept of a small content before they are merged: each takes memory
+ * besides its bytes.
+ */
 const MAX_CHUNKS = 256
-/** Contents up to this size are hashed where they arrive: that takes less time than passing them to a thread. */
+/**
+ * Contents up to this size are hashed where they arrive: that takes less time than passing them to a thread.
+ */
 const MAX_HASHED_HERE = 128 * 1024
 /** Bytes that may be written and not hashed. */
 const MAX_UNHASHED = 16 * 1024 * 1024
 
-/** Writes a stream to a file that is open for reading and writing. What arrives during a write is written at once afterwards. */
+/**
+ * Writes a stream to a file that is open for reading and writing. What arrives during a write is written at
+ * once afterwards.
+ */
 export class ContentWriter {
   readonly #file: FileHandle
   readonly #expected: ExpectedContent
@@ -61,7 +69,8 @@ export class ContentWriter {
 
   /**
    * Resolves when the whole content is in the file.
-   * @throws AllotError too_large, invalid for a content with more or fewer bytes than expected; any error of the stream or the file
+   * @throws AllotError too_large, invalid for a content with more or fewer bytes than expected; any error of
+   * the stream or the file
    */
   async write(content: Readable): Promise<void> {
     for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -76,7 +85,10 @@ export class ContentWriter {
       throw invalid(`the content must have ${size} bytes, got ${this.#size}`)
   }
 
-  /** Size and hashes, after `write`. @throws AllotError invalid when the SHA-256 differs from the expected one */
+  /**
+   * Size and hashes, after `write`.
+   * @throws AllotError invalid when the SHA-256 differs from the expected one
+   */
   async info(): Promise<ContentInfo> {
     const [sha256, ...others] = (await this.#digests()) as [string, ...string[]]
     const { sha256: expectedSha256, digests = [] } = this.#expected

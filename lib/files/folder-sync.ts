@@ -7,9 +7,9 @@ const MAX_FOLDERS = 10_000
 const LASTING_FOLDERS = 3
 
 /**
- * Makes new files in folders durable. The entry of a file is in its folder, and that of the folder in the one above; so a
- * folder that this process has not seen durable before is synced with all above it. Syncing one that has not changed costs
- * a flush of the disk, too.
+ * Makes new files in folders durable. The entry of a file is in its folder, and that of the folder in the one
+ * above; so a folder that this process has not seen durable before is synced with all above it. Syncing one
+ * that has not changed costs a flush of the disk, too.
  */
 export class FolderSync {
   /** Folders whose own entry is durable. */
@@ -17,7 +17,10 @@ export class FolderSync {
   readonly #remembered: number
   readonly #sync: (folder: string) => Promise<void>
 
-  /** @param isAlone whether no other process removes folders, and may create them again without having synced them */
+  /**
+   * @param isAlone whether no other process removes folders, and may create them again without having synced
+   * them
+   */
   constructor(isAlone: boolean, sync = syncToDisk) {
     this.#remembered = isAlone ? Number.POSITIVE_INFINITY : LASTING_FOLDERS
     this.#sync = sync

@@ -35,10 +35,11 @@ const IDLE_MS = 10_000
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './files-worker.js' : './worker.ts', import.meta.url)
 
 /**
- * Threads that hash files while they are written. The four digests of a package take as long as all other work of an upload
- * together, and would hold up other requests meanwhile. A thread reads what was written back from the file, so no bytes are
- * passed between threads. Threads are started on demand, and end when they were idle for some seconds. When none starts, for
- * example since the program was replaced by a newer one while it runs, a file is hashed here once it is written.
+ * Threads that hash files while they are written. The four digests of a package take as long as all other
+ * work of an upload together, and would hold up other requests meanwhile. A thread reads what was written
+ * back from the file, so no bytes are passed between threads. Threads are started on demand, and end when
+ * they were idle for some seconds. When none starts, for example since the program was replaced by a newer
+ * one while it runs, a file is hashed here once it is written.
  */
 export class HashThreads {
   readonly #worker: URL
@@ -91,7 +92,10 @@ export class FileHash {
     thread.hold()
   }
 
-  /** Call it after each write. @param written bytes of the file that have been written */
+  /**
+   * Call it after each write.
+   * @param written bytes of the file that have been written
+   */
   advance(written: number): void {
     this.#written = written
     // The thread has forgotten the file, and would begin anew with the next part.
@@ -147,7 +151,10 @@ export class FileHash {
 
 const readAt = promisify(read)
 
-/** @returns the digests of the first `size` bytes of a file, without a thread. @throws any error of reading it */
+/**
+ * @returns the digests of the first `size` bytes of a file, without a thread.
+ * @throws any error of reading it
+ */
 const hashHere = async (
   { descriptor, algorithms }: Pick<HashTask, 'descriptor' | 'algorithms'>,
   size: number,
@@ -229,7 +236,10 @@ class HashThread {
       )
   }
 
-  /** Resolves when the thread has ended. Tasks are rejected only then: until then, the thread may read their files. */
+  /**
+   * Resolves when the thread has ended. Tasks are rejected only then: until then, the thread may read their
+   * files.
+   */
   end(cause?: unknown): Promise<void> {
     this.#ending ??= this.#terminate(cause)
     return this.#ending

@@ -11,6 +11,8 @@ interface ImageFormat {
 type Size = Pick<ImageFormat, 'width' | 'height'>
 
 interface Reader {
+  /** Name of the format, for people. */
+  readonly name: string
   readonly signature: RegExp
   /** @throws RangeError when the content is too short */
   read(content: Buffer): Size | undefined
@@ -77,8 +79,13 @@ const readJpeg = (content: Buffer): Size | undefined => {
 }
 
 const READERS: Readonly<Record<AvatarType, Reader>> = {
-  'image/png': { signature: /^\x89PNG\r\n/, read: readPng },
-  'image/jpeg': { signature: /^\xff\xd8\xff/, read: readJpeg },
-  'image/gif': { signature: /^GIF8[79]a/, read: readGif },
-  'image/webp': { signature: /^RIFF.{4}WEBPVP8/s, read: readWebp },
+  'image/png': { name: 'PNG', signature: /^\x89PNG\r\n/, read: readPng },
+  'image/jpeg': { name: 'JPEG', signature: /^\xff\xd8\xff/, read: readJpeg },
+  'image/gif': { name: 'GIF', signature: /^GIF8[79]a/, read: readGif },
+  'image/webp': { name: 'WebP', signature: /^RIFF.{4}WEBPVP8/s, read: readWebp },
 }
+
+/** The formats in words, such as `PNG or JPEG`. */
+export const IMAGE_FORMATS = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+  AvatarType.options.map((type) => READERS[type].name),
+)

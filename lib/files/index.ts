@@ -45,9 +45,10 @@ const STAGING_FOLDER = 'arriving'
 const READ_BYTES = 256 * 1024
 
 /**
- * LFS objects, package files and attachments on disk, in `<area>/<bucket>/<ownerId>/<first two characters of the name>/<name>`.
- * Contents are read and written as streams; a whole file is never held in memory. Knows no records:
- * lib/repositories/stored-files.ts keeps files and records consistent.
+ * LFS objects, package files and attachments on disk, in
+ * `<area>/<bucket>/<ownerId>/<first two characters of the name>/<name>`. Contents are read and written as
+ * streams; a whole file is never held in memory. Knows no records: lib/repositories/stored-files.ts keeps
+ * files and records consistent.
  */
 export class FileStorage {
   readonly #directory: string
@@ -64,10 +65,11 @@ export class FileStorage {
   }
 
   /**
-   * Writes a content to a temporary file; `put` or `discard` must follow. The content becomes durable meanwhile. When it
-   * fails, the file is removed and the stream is not destroyed: the response may use the same connection.
-   * @throws AllotError too_large, storage_full, or invalid when size or hash differ from the expected ones; and any error
-   * of the stream
+   * Writes a content to a temporary file; `put` or `discard` must follow. The content becomes durable
+   * meanwhile. When it fails, the file is removed and the stream is not destroyed: the response may use the
+   * same connection.
+   * @throws AllotError too_large, storage_full, or invalid when size or hash differ from the expected ones;
+   * and any error of the stream
    */
   async stage(content: Readable, expected: ExpectedContent = {}): Promise<StagedFile> {
     if (expected.size !== undefined) checkSize(expected.size, expected)
@@ -92,8 +94,8 @@ export class FileStorage {
   }
 
   /**
-   * Moves a staged file to its place. The file and its folders are durable when it resolves. When it replaces a file there, wait for
-   * `synced` before: a crash would leave neither content.
+   * Moves a staged file to its place. The file and its folders are durable when it resolves. When it replaces
+   * a file there, wait for `synced` before: a crash would leave neither content.
    */
   async put({ path, synced }: StagedFile, place: FilePlace): Promise<void> {
     const paths = foldersOf(place).map((_, index, all) => join(this.#directory, ...all.slice(0, index + 1)))
@@ -123,7 +125,8 @@ export class FileStorage {
   }
 
   /**
-   * Removes the file if it exists, and the folders that it leaves empty, after the last hold on deletions has ended.
+   * Removes the file if it exists, and the folders that it leaves empty, after the last hold on deletions has
+   * ended.
    * @param onRemoved called afterwards
    */
   async remove(place: FilePlace, onRemoved?: () => Promise<void>): Promise<void> {
@@ -155,8 +158,8 @@ export class FileStorage {
   }
 
   /**
-   * Removes staged files that have not changed for `age` seconds: a killed process left them. What cannot be removed is reported, and
-   * stays until the next start.
+   * Removes staged files that have not changed for `age` seconds: a killed process left them. What cannot be
+   * removed is reported, and stays until the next start.
    */
   async recover(age = 0): Promise<void> {
     const path = join(this.#directory, STAGING_FOLDER)
@@ -193,7 +196,10 @@ const foldersOf = (place: FilePlace): Folders => {
 const pathOf = (directory: string, place: FilePlace): string =>
   join(directory, ...foldersOf(place), place.name)
 
-/** Inverse of {@link pathOf}, without the directory. @returns undefined when no place has this path */
+/**
+ * Inverse of {@link pathOf}, without the directory.
+ * @returns undefined when no place has this path
+ */
 const placeOf = (path: readonly string[]): FilePlace | undefined => {
   const [area, , ownerId, , name] = path as [FileArea, string, string, string, string]
   if (!FileArea.options.includes(area) || !isStoredName(name)) return undefined
@@ -211,7 +217,9 @@ const createFile = async (path: string): Promise<FileHandle> => {
   })
 }
 
-/** Ignores the two codes with which creating a folder fails when another request removes it at the same time. */
+/**
+ * Ignores the two codes with which creating a folder fails when another request removes it at the same time.
+ */
 const ifRemovedMeanwhile = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
 }

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ifMissing, MAX_WORK_MS } from '../disk.ts'
 import { placeFolder, removeFolder, UNFINISHED } from './folders.ts'
@@ -15,25 +15,34 @@ export interface Bundle {
   parts: AsyncIterable<Uint8Array> | undefined
 }
 
-/** Undefined when the folder has no repository. */
-export const createBundle = async (git: string, folder: string): Promise<Bundle | undefined> => {
+/**
+ * @param id of the repository, for messages
+ * @returns undefined when the folder has no repository
+ */
+export const createBundle = async (git: string, folder: string, id: number): Promise<Bundle | undefined> => {
   const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(ifMissing(undefined))
   if (head === undefined) return undefined
   // A process for each of a million empty repositories would take an hour.
   const { loose, packed, isComplete } = await readReferences(folder)
   const isEmpty = isComplete && loose.size + packed.size === 0
-  return { head: head.trim().replace(/^ref: /, ''), parts: isEmpty ? undefined : bundleParts(git, folder) }
+  const parts = isEmpty ? undefined : bundleParts(git, folder, id)
+  return { head: head.trim().replace(/^ref: /, ''), parts }
 }
 
 /** The bytes of a bundle. There is no deadline, since the reader sets the pace. */
-async function* bundleParts(git: string, folder: string): AsyncGenerator<Uint8Array> {
+async function* bundleParts(git: string, folder: string, id: number): AsyncGenerator<Uint8Array> {
   const args = [...configuration(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
   const child = await startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
   child.stdin.end()
   try {
     yield* child.stdout as AsyncIterable<Buffer>
     const { code, stderr } = await child.ended
-    if (code !== 0) throw new Error(`git bundle of ${folder} failed with ${code}: ${stderr}`)
+    if (code === 0) return
+    const isRemoved = (await stat(folder).catch(ifMissing(undefined))) === undefined
+    const reason = isRemoved
+      ? 'another process deleted it meanwhile; start the export again'
+      : `git bundle of ${folder} failed with ${code}: ${stderr}`
+    throw new Error(`repository ${id} cannot be exported: ${reason}`)
   } finally {
     // Stops git when the caller stops reading.
     child.stop()
@@ -43,7 +52,10 @@ async function* bundleParts(git: string, folder: string): AsyncGenerator<Uint8Ar
 /** Receives a repository: the parts of its bundle, if it has one, then its HEAD. */
 export interface BundleImport {
   write(part: Uint8Array): Promise<void>
-  /** Creates the repository. @throws Error when the bundle is damaged or incomplete */
+  /**
+   * Creates the repository.
+   * @throws Error when the bundle is damaged or incomplete
+   */
   finish(head: string): Promise<void>
   /** Removes everything that was received. */
   abandon(): Promise<void>

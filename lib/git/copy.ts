@@ -14,7 +14,10 @@ export interface CopyOptions {
   readonly first?: { readonly author: { readonly name: string; readonly email: string }; readonly when: Date }
 }
 
-/** Copies the branches and tags of a repository into a new folder, which shares no file with it. Ends after {@link MAX_WORK_MS}. */
+/**
+ * Copies the branches and tags of a repository into a new folder, which shares no file with it. Ends after
+ * {@link MAX_WORK_MS}.
+ */
 export const copyRepository = async (
   git: string,
   source: string,

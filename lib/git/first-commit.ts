@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import { writeBranch } from './objects/loose.ts'
 import { newCommit, newObject, newTree } from './objects/pack.ts'
 import { MODES } from './objects/parse.ts'
@@ -25,7 +25,10 @@ export interface FirstCommit extends TemplateNames {
   when: Date
 }
 
-/** Writes the commit and its branch into an empty repository that nothing else uses yet. Git would take ten times as long. */
+/**
+ * Writes the commit and its branch into an empty repository that nothing else uses yet. Git would take ten
+ * times as long.
+ */
 export const writeFirstCommit = (folder: string, branch: string, commit: FirstCommit): Promise<void> => {
   const files = filesOf(commit).map(([name, text]) => ({ name, blob: newObject('blob', Buffer.from(text)) }))
   const tree = newTree(files.map(({ name, blob: { id } }) => ({ mode: MODES.file, name, id })))
@@ -57,7 +60,7 @@ const require = createRequire(import.meta.url)
 /** @throws AllotError invalid with the name of the first template that does not exist */
 export const checkTemplates = (names: TemplateNames): void => {
   if (names.readme && names.readme !== 'Default')
-    throw invalid(`readme: unknown template ${JSON.stringify(names.readme)}; only Default exists`)
+    throw invalidMember('readme', `unknown template ${JSON.stringify(names.readme)}; only Default exists`)
   for (const name of gitignoreNames(names)) gitignoreFile(name)
   if (names.license) licenseTemplate(names.license)
 }
@@ -87,7 +90,10 @@ const gitignoreNames = ({ gitignores = '' }: TemplateNames): string[] => {
   const names = gitignores.split(',').map((name) => name.trim())
   const distinct = new Map(names.filter((name) => name !== '').map((name) => [name.toLowerCase(), name]))
   if (distinct.size > MAX_GITIGNORES)
-    throw invalid(`gitignores: at most ${MAX_GITIGNORES} templates can be combined, got ${distinct.size}`)
+    throw invalidMember(
+      'gitignores',
+      `at most ${MAX_GITIGNORES} templates can be combined, got ${distinct.size}`,
+    )
   return [...distinct.values()]
 }
 
@@ -97,7 +103,7 @@ let gitignoreFiles: Map<string, string> | undefined
 const gitignoreFile = (name: string): string => {
   gitignoreFiles ??= listGitignores()
   const file = gitignoreFiles.get(name.toLowerCase())
-  if (file === undefined) throw invalid(`gitignores: unknown template ${JSON.stringify(name)}`)
+  if (file === undefined) throw invalidMember('gitignores', `unknown template ${JSON.stringify(name)}`)
   return file
 }
 
@@ -113,13 +119,16 @@ const licenseTemplate = (name: string): string => {
   licenseTexts ??= new Map(readLicenses().map(([license, text]) => [license.toLowerCase(), text]))
   const text = licenseTexts.get(name.toLowerCase())
   if (text === undefined)
-    throw invalid(
-      `license: unknown template ${JSON.stringify(name)}; expected an SPDX identifier such as MIT`,
+    throw invalidMember(
+      'license',
+      `unknown template ${JSON.stringify(name)}; expected an SPDX identifier such as MIT`,
     )
   return text
 }
 
-/** The package has the texts as one compressed file; in a checkout they come from a development dependency. */
+/**
+ * The package has the texts as one compressed file; in a checkout they come from a development dependency.
+ */
 const readLicenses = (): [name: string, text: string][] => {
   if (import.meta.url.endsWith('.js')) {
     const file = readFileSync(new URL('./licenses.json.br', import.meta.url))

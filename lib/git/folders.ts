@@ -11,14 +11,17 @@ import { ifMissing, isUnchangedFor, type OnDeletionError, removeUnchanged, syncT
 export const folderOf = (directory: string, id: number): string =>
   join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
-/** Suffixes of a repository that is being created, of one that is being deleted, and of a file that marks it for deletion. */
+/**
+ * Suffixes of a repository that is being created, of one that is being deleted, and of a file that marks it
+ * for deletion.
+ */
 export const UNFINISHED = '.unfinished'
 const DISCARDED = '.discarded'
 const DUE = '.due'
 
 /**
- * Bytes of all files in a folder, without those that git removes or renames before it ends. Calls back instead of awaiting: each
- * push measures hundreds of files, and a promise for each takes twice as long.
+ * Bytes of all files in a folder, without those that git removes or renames before it ends. Calls back
+ * instead of awaiting: each push measures hundreds of files, and a promise for each takes twice as long.
  */
 export const sizeOf = (folder: string): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -50,8 +53,9 @@ export const sizeOf = (folder: string): Promise<number> =>
   })
 
 /**
- * Whether a path is something that git removes or renames before it ends: the folder in which it keeps the objects of a push until it has
- * checked them (git-receive-pack, "Quarantine"), a temporary object, or a lock file.
+ * Whether a path is something that git removes or renames before it ends: the folder in which it keeps the
+ * objects of a push until it has checked them (git-receive-pack, "Quarantine"), a temporary object, or a lock
+ * file.
  */
 const isLeftover = (folder: string, path: string): boolean => LEFTOVER.test(path.slice(folder.length + 1))
 
@@ -66,8 +70,8 @@ export const placeFolder = async (unfinished: string, folder: string): Promise<v
 }
 
 /**
- * Renames a repository, then deletes it: a process that is killed meanwhile leaves nothing that looks like a repository, and
- * one that is creating it cannot place what is left of it.
+ * Renames a repository, then deletes it: a process that is killed meanwhile leaves nothing that looks like a
+ * repository, and one that is creating it cannot place what is left of it.
  */
 export const removeFolder = async (folder: string): Promise<void> => {
   const discarded = `${folder}${DISCARDED}`
@@ -86,13 +90,17 @@ export const removeRepository = async (folder: string): Promise<void> => {
   await rm(`${folder}${DUE}`, { force: true })
 }
 
-/** Marks a repository for deletion; the caller deletes it later. When the server stops before that, {@link recoverFolders} deletes it. */
+/**
+ * Marks a repository for deletion; the caller deletes it later. When the server stops before that,
+ * {@link recoverFolders} deletes it.
+ */
 export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
 
 /**
  * Deletes what a killed process left, unless it changed within the last `age` seconds.
- * @param onError called for what cannot be listed or deleted, which stays until the next start; the rest is deleted anyway
+ * @param onError called for what cannot be listed or deleted, which stays until the next start; the rest is
+ * deleted anyway
  */
 export const recoverFolders = async (
   directory: string,

@@ -50,7 +50,8 @@ export class GitStorage {
   }
 
   /**
-   * Creates a repository, empty or with one commit. A failure leaves nothing that is mistaken for a repository.
+   * Creates a repository, empty or with one commit. A failure leaves nothing that is mistaken for a
+   * repository.
    * @returns bytes on disk
    * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full
    */
@@ -112,7 +113,8 @@ export class GitStorage {
       const command = ['for-each-ref', '--count=1', '--format=%(refname)', pattern]
       return (await runGit(this.#git, [`--git-dir=${this.#folderOf(id)}`, ...command])).trimEnd()
     }
-    // The pattern also matches branches below the name, such as `main/x`, which exist only when `main` does not.
+    // The pattern also matches branches below the name, such as `main/x`, which exist only when `main` does
+    // not.
     if ((await first(BRANCHES + wanted)) === BRANCHES + wanted) return wanted
     const ref = await first(BRANCHES)
     return ref === '' ? undefined : ref.slice(BRANCHES.length)
@@ -159,7 +161,7 @@ export class GitStorage {
 
   /** Everything that references reach; undefined when the repository does not exist. */
   bundle(id: number): Promise<Bundle | undefined> {
-    return createBundle(this.#git, this.#folderOf(id))
+    return createBundle(this.#git, this.#folderOf(id), id)
   }
 
   /** Creates a repository from a bundle, and replaces the present one. */
@@ -167,7 +169,10 @@ export class GitStorage {
     return startBundleImport(this.#git, this.#folderOf(id))
   }
 
-  /** Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age` seconds. */
+  /**
+   * Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age`
+   * seconds.
+   */
   recover(age = 0): Promise<void> {
     return recoverFolders(this.#directory, age, this.#onDeletionError)
   }

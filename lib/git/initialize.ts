@@ -3,7 +3,10 @@ import { dirname, join, relative } from 'node:path'
 import { diskFault } from '../disk.ts'
 import { runGit } from './run.ts'
 
-/** What git creates as an empty repository. Folders precede what is in them; paths are relative to the repository. */
+/**
+ * What git creates as an empty repository. Folders precede what is in them; paths are relative to the
+ * repository.
+ */
 interface Skeleton {
   readonly folders: readonly { path: string; mode: number }[]
   readonly files: readonly { path: string; mode: number; content: Buffer }[]
@@ -13,8 +16,8 @@ interface Skeleton {
 const skeletons = new Map<string, Skeleton>()
 
 /**
- * Creates an empty repository, without the user's templates and hooks. Git creates the first one of this process; the others get the
- * same files without it, in a tenth of the time that a process takes.
+ * Creates an empty repository, without the user's templates and hooks. Git creates the first one of this
+ * process; the others get the same files without it, in a tenth of the time that a process takes.
  * @param branch a valid name, which HEAD refers to
  * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full
  */

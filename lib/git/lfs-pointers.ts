@@ -19,12 +19,15 @@ interface PointerOptions {
   readonly git: string
 }
 
-/** All references with their targets: as long as this text is the same, so are the pointers of the repository. */
+/**
+ * All references with their targets: as long as this text is the same, so are the pointers of the repository.
+ */
 export const listReferences = (id: number, { directory, git }: PointerOptions): Promise<string> =>
   runGit(git, [`--git-dir=${folderOf(directory, id)}`, 'for-each-ref', '--format=%(objectname) %(refname)'])
 
 /**
- * Finds the LFS objects of every commit of a repository, each once. Reads the small blobs only, since a pointer is one.
+ * Finds the LFS objects of every commit of a repository, each once. Reads the small blobs only, since a
+ * pointer is one.
  * @throws AllotError invalid after the last, when git could not read all; unavailable when it was killed
  */
 export async function* lfsPointers(
@@ -67,7 +70,10 @@ export async function* lfsPointers(
 const POINTER =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})(?:\n|$)/
 
-/** Bytes. A pointer file is smaller than 1024 bytes (specification of git-lfs), and the shortest has more than 100. */
+/**
+ * Bytes. A pointer file is smaller than 1024 bytes (specification of git-lfs), and the shortest has more than
+ * 100.
+ */
 const [MIN_SIZE, MAX_SIZE] = [100, 1024]
 
 /** The LFS object that a file with this content stands for. */

@@ -17,20 +17,26 @@ interface MaintenanceOptions {
   readonly closing: AbortSignal
 }
 
-/** What a maintenance may do: `graph` writes the commit-graph alone, for a search, which shall not begin a long `git gc`. */
+/**
+ * What a maintenance may do: `graph` writes the commit-graph alone, for a search, which shall not begin a
+ * long `git gc`.
+ */
 export type MaintenanceScope = 'all' | 'graph'
 
 /** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
 
 /**
- * Background work on repositories, one at a time: `git gc`, and the commit-graph with the changed paths of each
- * commit, which let a search of the last commit of a file skip the commits that did not change it (git-commit-graph,
- * "--changed-paths").
+ * Background work on repositories, one at a time: `git gc`, and the commit-graph with the changed paths of
+ * each commit, which let a search of the last commit of a file skip the commits that did not change it
+ * (git-commit-graph, "--changed-paths").
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions
-  /** Bytes of each repository when its commit-graph was written last, or else when this process first looked at it. */
+  /**
+   * Bytes of each repository when its commit-graph was written last, or else when this process first looked
+   * at it.
+   */
   readonly #graphSizes = new LRUCache<number, number>({ max: 10_000 })
   #isRunning = false
 
@@ -91,6 +97,7 @@ export class Maintenance {
     // git writes no output while it works, so only the deadline applies.
     const child = await processes.start(id, program, all, client, { ...limits, idleTimeout: limits.timeout })
     await announce(child, listener)
+    child.stdin.end('\n')
     child.stdout.resume()
     const { code } = await child.ended
     await processes.finish(id, child, listener)
@@ -100,10 +107,16 @@ export class Maintenance {
 
 const MIB = 1024 * 1024
 
-/** Bytes of a repository whose searches are worth a commit-graph, and growth in bytes and in parts after which it is written again. */
+/**
+ * Bytes of a repository whose searches are worth a commit-graph, and growth in bytes and in parts after which
+ * it is written again.
+ */
 const [MIN_SIZE, MIN_GROWTH, MIN_SHARE] = [4 * MIB, MIB, 1 / 64]
 
-/** Whether a repository is worth a new commit-graph. @param before its bytes when the graph was written; 0 without one */
+/**
+ * Whether a repository is worth a new commit-graph.
+ * @param before its bytes when the graph was written; 0 without one
+ */
 const hasGrown = (size: number, before: number): boolean =>
   size >= MIN_SIZE && size - before >= Math.max(MIN_GROWTH, size * MIN_SHARE)
 
@@ -117,7 +130,9 @@ const hasChangedPaths = async (folder: string): Promise<boolean> => {
   return (await exists('commit-graphs/commit-graph-chain')) && !(await exists('commit-graph'))
 }
 
-/** The limits of `git gc --auto`. Like git, estimates the number of loose objects by one of their 256 folders. */
+/**
+ * The limits of `git gc --auto`. Like git, estimates the number of loose objects by one of their 256 folders.
+ */
 const [MAX_PACKS, MAX_LOOSE_IN_FOLDER] = [50, 6700 / 256]
 
 const needsGc = async (folder: string): Promise<boolean> => {

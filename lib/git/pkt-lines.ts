@@ -1,8 +1,8 @@
 import { AllotError } from '../errors.ts'
 
 /**
- * A packet of git's protocol (gitprotocol-common, "pkt-line Format"): four hexadecimal digits with the length of the whole
- * packet, then its payload. `0000` is a flush packet, which ends a section.
+ * A packet of git's protocol (gitprotocol-common, "pkt-line Format"): four hexadecimal digits with the length
+ * of the whole packet, then its payload. `0000` is a flush packet, which ends a section.
  */
 export interface PktLine {
   /** The whole packet, with its length. */
@@ -45,7 +45,10 @@ export const createPktLineParser = ({ hasDelimiters = false } = {}) => {
   return {
     /** The bytes of an incomplete packet. */
     rest: () => rest,
-    /** The packets that a chunk completes. @throws AllotError bad_request */
+    /**
+     * The packets that a chunk completes.
+     * @throws AllotError bad_request
+     */
     *add(chunk: Buffer): Generator<PktLine> {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
       for (let line = firstLine(); line !== undefined; line = firstLine()) {

@@ -7,7 +7,10 @@ import type { Readable, Writable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { lowerPriorityOf } from '../workers.ts'
 
-/** Environment of git, without the configuration of the user and the machine: what git does depends only on its arguments. */
+/**
+ * Environment of git, without the configuration of the user and the machine: what git does depends only on
+ * its arguments.
+ */
 export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   PATH: process.env.PATH,
   LC_ALL: 'C',
@@ -15,7 +18,8 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
-  // A push of refs/replace/… must not change what an id stands for: caches rely on it, and clones have the object itself.
+  // A push of refs/replace/… must not change what an id stands for: caches rely on it, and clones have the
+  // object itself.
   GIT_NO_REPLACE_OBJECTS: '1',
   // Allot writes references and objects of new repositories itself.
   GIT_DEFAULT_HASH: 'sha1',
@@ -23,8 +27,9 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
 }
 
 /**
- * Environment in which git keeps the memory of a large folder for the next one, where it uses glibc: a search of a history, or
- * a long chain of deltas, needs many of them, and git would return the memory to the kernel each time.
+ * Environment in which git keeps the memory of a large folder for the next one, where it uses glibc: a search
+ * of a history, or a long chain of deltas, needs many of them, and git would return the memory to the kernel
+ * each time.
  */
 export const REUSE_OF_MEMORY = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
@@ -105,26 +110,36 @@ interface ProcessOptions extends ProcessLimits {
   readonly git: string
   readonly env: Record<string, string | undefined>
   /**
-   * Runs git in a process group of its own, which is stopped as a whole and gets no Ctrl-C meant for the server. Not for
-   * fetches: Linux schedules groups against each other, and on a busy machine a clone then takes twice as long.
+   * Runs git in a process group of its own, which is stopped as a whole and gets no Ctrl-C meant for the
+   * server. Not for fetches: Linux schedules groups against each other, and on a busy machine a clone then
+   * takes twice as long.
    */
   readonly isDetached: boolean
+  /**
+   * Begins git when a line comes on standard input, and never when standard input ends before, as it does
+   * when the server is killed. For a git that would not wait for input by itself.
+   */
+  readonly isHeld?: boolean
 }
 
 /** Node's pipes are sockets, which count their bytes. */
 type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
 
 const GRACE_MS = 5000
-/** How long standard error is read after git has ended: a process that git has started can keep the pipe open. */
+/**
+ * How long standard error is read after git has ended: a process that git has started can keep the pipe open.
+ */
 const CLOSE_MS = 1000
 const MAX_STDERR = 4096
 
 /** @throws AllotError unavailable when git is not installed */
 export const startProcess = async (
   args: readonly string[],
-  { git, env, isDetached, ...limits }: ProcessOptions,
+  { git, env, isDetached, isHeld = false, ...limits }: ProcessOptions,
 ): Promise<GitProcess> => {
-  const [command, commandArgs] = await withMemoryLimit(git, args, limits.maxMemory)
+  if (isHeld) await checkInstalled(git)
+  const limited = await withMemoryLimit(git, args, limits.maxMemory)
+  const [command, commandArgs] = isHeld ? held(...limited) : limited
   const child = spawn(command, commandArgs, { env, detached: isDetached, stdio: 'pipe' }) as PipedProcess
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
@@ -183,7 +198,10 @@ const watchTimeouts = (
   }
 }
 
-/** Polls a count of bytes, which costs nothing per byte, until it stays the same for a while. @returns ends the watch */
+/**
+ * Polls a count of bytes, which costs nothing per byte, until it stays the same for a while.
+ * @returns ends the watch
+ */
 export const watchIdle = (transferred: () => number, timeoutMs: number, onIdle: () => void): (() => void) => {
   let [last, since] = [transferred(), performance.now()]
   const poll = setInterval(() => {
@@ -203,7 +221,10 @@ const collectText = (stream: Readable): (() => string) => {
 }
 
 export interface WriteListener {
-  /** Called before git may change anything; an error stops git, and nothing has changed. @param pid of the git that will */
+  /**
+   * Called before git may change anything; an error stops git, and nothing has changed.
+   * @param pid of the git that will
+   */
   started(pid: number): Promise<void>
 }
 
@@ -216,7 +237,8 @@ export const announce = (child: GitProcess, listener: WriteListener): Promise<vo
   })
 
 /**
- * Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client gets the response.
+ * Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client
+ * gets the response.
  */
 export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
   body.pipe(stdin)
@@ -229,8 +251,8 @@ export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
 }
 
 /**
- * A command that runs git with a limit on its memory, which all processes that git starts inherit. The limit is on data
- * (`ulimit -d`) and not on the address space, because git maps whole packs into memory.
+ * A command that runs git with a limit on its memory, which all processes that git starts inherit. The limit
+ * is on data (`ulimit -d`) and not on the address space, because git maps whole packs into memory.
  * @param bytes for each process; undefined: no limit
  * @throws AllotError unavailable when git is not installed: the shell would only print that
  */
@@ -246,6 +268,11 @@ export const withMemoryLimit = async (
 
 /** The arguments are not part of the script's text. A lower limit of the system stays in force. */
 const LIMIT_SCRIPT = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
+
+const held = (command: string, args: readonly string[]): [command: string, args: readonly string[]] =>
+  process.platform === 'win32' ? [command, args] : ['/bin/sh', ['-c', HOLD_SCRIPT, command, ...args]]
+
+const HOLD_SCRIPT = 'read -r line && exec "$0" "$@"'
 
 const checkInstalled = async (git: string): Promise<void> => {
   const folders = git.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)

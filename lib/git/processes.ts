@@ -13,6 +13,9 @@ import { type Recoveries, RepositoryProcesses } from './repository-processes.ts'
 /** The git programs that change a repository. What they leave when they are stopped is removed. */
 const WRITERS = ['receive-pack', 'gc', 'commit-graph'] as const
 
+/** Those that would begin before their journal entry is saved: they read no input. */
+const HELD: readonly Program[] = ['gc', 'commit-graph']
+
 /** The long-running git programs. */
 export type Program = (typeof WRITERS)[number] | 'upload-pack' | ReadCommand
 
@@ -59,7 +62,9 @@ export interface ProcessesOptions extends ProcessLimits {
 
 /** Notified about the end of a writer, so that its journal entry is settled. */
 export interface EndListener {
-  /** @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay */
+  /**
+   * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
+   */
   finished(isCleaned: boolean): Promise<void>
   /** Called after `finished(false)`, when what git left is removed after all. */
   cleaned(): Promise<void>
@@ -90,7 +95,7 @@ export class GitProcesses {
   }
 
   /**
-   * Starts a program on a repository.
+   * Starts a program on a repository. One that maintains it begins when a line is written to its input.
    * @throws AllotError unavailable when too many run; Error when the repository is not on the disk
    */
   async start(
@@ -105,7 +110,8 @@ export class GitProcesses {
     const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }
-    const options = { git, env, idleTimeout, traffic, timeout, maxMemory, isDetached: isWriter(program) }
+    const kind = { isDetached: isWriter(program), isHeld: HELD.includes(program) }
+    const options = { git, env, idleTimeout, traffic, timeout, maxMemory, ...kind }
     const child = await repository
       .start(isWriter(program), () => startProcess(args, options))
       .catch((error) => {
@@ -124,8 +130,8 @@ export class GitProcesses {
   }
 
   /**
-   * Reports the end of a writer, when what it left is removed. While other writers run, nothing is removed: then reports the end
-   * at once, because they may run for as long as clients like, and the removal later.
+   * Reports the end of a writer, when what it left is removed. While other writers run, nothing is removed:
+   * then reports the end at once, because they may run for as long as clients like, and the removal later.
    */
   async finish(id: number, writer: GitProcess, listener: EndListener): Promise<void> {
     const recovery = this.#recoveries.get(writer)
@@ -187,8 +193,9 @@ const reportFailure = (
 }
 
 /**
- * Resolves when git has written all of its output, and rejects when it was stopped or has failed: a client must not take a part
- * for the whole. May be left without a reader, since a client may leave, and the reply to a HEAD has no body.
+ * Resolves when git has written all of its output, and rejects when it was stopped or has failed: a client
+ * must not take a part for the whole. May be left without a reader, since a client may leave, and the reply
+ * to a HEAD has no body.
  */
 export const completionOf = (
   { ended }: GitProcess,

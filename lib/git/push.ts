@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { GitProcess } from './process.ts'
-import { readSmallBody } from './small-body.ts'
+import { chunksOf, readSmallBody } from './small-body.ts'
 import { MAX_SMALL_PACK } from './small-pack.ts'
 
 /** One reference that a push changes: `before` is null when it is created, `after` when it is deleted. */
@@ -33,22 +33,21 @@ const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n
 const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
- * Reads the commands of a push, and a small pack. The report of the response is later compared with the commands.
+ * Reads the commands of a push, and a small pack. The report of the response is later compared with the
+ * commands.
  * @param size bytes of the body; undefined when it is not known
- * @param timeoutMs within which the commands, and then a small pack must arrive
- * @throws AllotError bad_request when the commands are malformed, or ask for no report; too_large
+ * @param idleTimeout milliseconds that may pass without a byte of them
+ * @throws AllotError bad_request when the commands are malformed, ask for no report, or stop arriving;
+ * too_large
  */
 export const readPush = async (
   body: Readable,
-  { size, timeoutMs }: { readonly size: number | undefined; readonly timeoutMs: number },
+  { size, idleTimeout }: { readonly size: number | undefined; readonly idleTimeout: number },
 ): Promise<ParsedPush> => {
-  const within = <T>(read: Promise<T>): Promise<T> => {
-    const timeout = setTimeout(() => body.destroy(), timeoutMs)
-    return read.finally(() => clearTimeout(timeout))
-  }
-  const commands = parseCommands(await within(readSection(body)))
+  const commands = parseCommands(await readSection(body, idleTimeout))
   const hasSmallPack = size !== undefined && size - commands.bytes.length <= MAX_SMALL_PACK
-  return { ...commands, pack: hasSmallPack ? await within(readSmallBody(body, MAX_SMALL_PACK)) : undefined }
+  const pack = hasSmallPack ? await readSmallBody(body, MAX_SMALL_PACK, idleTimeout) : undefined
+  return { ...commands, pack }
 }
 
 const parseCommands = (lines: readonly PktLine[]): Omit<ParsedPush, 'pack'> => {
@@ -65,13 +64,13 @@ const parseCommands = (lines: readonly PktLine[]): Omit<ParsedPush, 'pack'> => {
 }
 
 /** The packets up to the first flush packet; what follows is put back into the stream. */
-const readSection = async (body: Readable): Promise<PktLine[]> => {
+const readSection = async (body: Readable, idleTimeout: number): Promise<PktLine[]> => {
   const parser = createPktLineParser()
   const lines: PktLine[] = []
   let size = 0
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    size += (chunk as Buffer).length
-    for (const line of parser.add(chunk as Buffer)) {
+  for await (const chunk of chunksOf(body, idleTimeout)) {
+    size += chunk.length
+    for (const line of parser.add(chunk)) {
       lines.push(line)
       if (line.payload !== undefined) continue
       if (parser.rest().length > 0) body.unshift(parser.rest())
@@ -94,12 +93,16 @@ const parseCommand = (text: string): { update: RefUpdate; capabilities: string[]
 
 const objectId = (hex: string): string | null => (/^0+$/.test(hex) ? null : hex)
 
-/** The channels of a side-band response (gitprotocol-pack): the report, messages for the user, an error that ends it. */
+/**
+ * The channels of a side-band response (gitprotocol-pack): the report, messages for the user, an error that
+ * ends it.
+ */
 const [REPORT, PROGRESS, FATAL] = [1, 2, 3]
 
 /**
- * The response to a push. Progress is sent at once; the report is held until `onFinished` resolves, so that a client never
- * learns of a push that is not counted. Reads git's output to the end, even when the client has disconnected.
+ * The response to a push. Progress is sent at once; the report is held until `onFinished` resolves, so that a
+ * client never learns of a push that is not counted. Reads git's output to the end, even when the client has
+ * disconnected.
  * @param onFinished called after git has ended, with the updates that succeeded
  * @returns `finished` resolves after `onFinished` has settled
  */
@@ -166,24 +169,47 @@ const createReport = (isSideband: boolean, onProgress: (packet: Buffer) => void)
 }
 
 /** The lines of a report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference. */
-export const linesOfReport = (report: Buffer): string[] =>
+const linesOfReport = (report: Buffer): string[] =>
   [...createPktLineParser().add(report)].map(({ payload }) =>
     (payload?.toString('utf8') ?? '').replace(/\n$/, ''),
   )
 
+/** Reads the report and the messages of a whole side-band response. */
+export const readReport = (response: Buffer) => {
+  const [report, messages]: [Buffer[], Buffer[]] = [[], []]
+  for (const { payload } of createPktLineParser().add(response)) {
+    if (payload === undefined || payload.length === 0) continue
+    if (payload[0] === REPORT) report.push(payload.subarray(1))
+    else messages.push(payload.subarray(1))
+  }
+  const lines = linesOfReport(Buffer.concat(report))
+  const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))
+  // git sends its messages in parts of any length.
+  return {
+    unpacked: find('unpack '),
+    refused: find('ng '),
+    output: Buffer.concat(messages).toString('utf8').trim(),
+  }
+}
+
 const succeededIn = (report: Buffer): Set<string> =>
   new Set(linesOfReport(report).flatMap((line) => (line.startsWith('ok ') ? [line.slice('ok '.length)] : [])))
 
-/** Git's words for a push beyond `receive.maxInputSize`, which the hook uses, too: the API answers 413 to them. */
+/**
+ * Git's words for a push beyond `receive.maxInputSize`, which the hook uses, too: the API answers 413 to
+ * them.
+ */
 export const EXCEEDS_SIZE = 'exceeds maximum allowed size'
 
-/** Bytes of a commit, a tree or a tag: git holds each of them in memory as a whole, also when it serves them. */
-const MAX_NODE_BYTES = 16 * 1024 * 1024
+/**
+ * Bytes of a commit, a tree or a tag: git holds each of them in memory as a whole, also when it serves them.
+ */
+const MAX_NON_BLOB_BYTES = 16 * 1024 * 1024
 
 /**
- * A pre-receive hook: runs when all objects of a push are in git's quarantine and no reference has changed. Invariant: the
- * unpacked size of a push is bounded, however well it is compressed. A delta counts with its own size, and the object that
- * it makes must not exceed the limit either.
+ * A pre-receive hook: runs when all objects of a push are in git's quarantine and no reference has changed.
+ * Invariant: the unpacked size of a push is bounded, however well it is compressed. A delta counts with its
+ * own size, and the object that it makes must not exceed the limit either.
  */
 const HOOK = `#!/bin/sh
 # Written by Allot. It refuses a push whose objects are too large when they are unpacked.
@@ -195,7 +221,7 @@ export GIT_NO_REPLACE_OBJECTS=1
     --batch-check='%(objecttype) %(objectsize) %(objectsize:disk) %(deltabase)' || echo failed
 } | awk '
   function refuse(why) { print why; isRefused = 1; exit 1 }
-  BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; node = ENVIRON["ALLOT_MAX_NODE_SIZE"] + 0 }
+  BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; node = ENVIRON["ALLOT_MAX_NON_BLOB_SIZE"] + 0 }
   $1 == "failed" { refuse("the objects of this push could not be checked: try again") }
   $1 != "blob" && $2 > node { refuse("a " $1 " of this push is larger than " sprintf("%.0f", node) " bytes") }
   { sum += ($4 ~ /^0+$/) ? $2 : $3 }
@@ -204,7 +230,10 @@ export GIT_NO_REPLACE_OBJECTS=1
 ' >&2
 `
 
-/** Limits the unpacked size of pushes, except those that small-pack.ts has checked, with bounds that are never above these limits. */
+/**
+ * Limits the unpacked size of pushes, except those that small-pack.ts has checked, with bounds that are never
+ * above these limits.
+ */
 export class PushCheck {
   readonly #folder: string
   #written: Promise<void> | undefined
@@ -217,7 +246,10 @@ export class PushCheck {
    */
   constructor(directory: string, maxPushSize: number | undefined) {
     this.#folder = join(directory, 'hooks')
-    this.env = { ALLOT_MAX_NODE_SIZE: String(MAX_NODE_BYTES), ALLOT_MAX_PUSH_SIZE: String(maxPushSize ?? 0) }
+    this.env = {
+      ALLOT_MAX_NON_BLOB_SIZE: String(MAX_NON_BLOB_BYTES),
+      ALLOT_MAX_PUSH_SIZE: String(maxPushSize ?? 0),
+    }
   }
 
   /** Settings that make git run the hook; writes the hook at the first call. */
@@ -231,7 +263,10 @@ export class PushCheck {
   }
 }
 
-/** Writes the hook by a rename: several servers may write it at the same time, while git runs the previous one. */
+/**
+ * Writes the hook by a rename: several servers may write it at the same time, while git runs the previous
+ * one.
+ */
 const writeHook = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const unfinished = join(folder, `pre-receive.${randomUUID()}`)

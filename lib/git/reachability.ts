@@ -15,9 +15,9 @@ interface ReachabilityOptions {
 }
 
 /**
- * Checks wants as cheaply as possible. A clone wants tips: no process. Another commit: one walk of commits. Trees, blobs
- * and tags, which partial clones want one by one: a walk of objects that ends with the last of them, first over the tips,
- * then over everything. The bitmap that `git gc` writes makes that walk short.
+ * Checks wants as cheaply as possible. A clone wants tips: no process. Another commit: one walk of commits.
+ * Trees, blobs and tags, which partial clones want one by one: a walk of objects that ends with the last of
+ * them, first over the tips, then over everything. The bitmap that `git gc` writes makes that walk short.
  */
 export const createReachability =
   (options: ReachabilityOptions): FindUnreachable =>

@@ -1,11 +1,11 @@
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 
 /** Components of ref names that git refuses: empty, with a leading dot, or with the ending `.lock`. */
 const BAD_COMPONENT = /(?:^|\/)(?:\.|$|\/)|\.lock(?:\/|$)/
 
 /**
- * Whether `git check-ref-format --branch` accepts the name: a leading hyphen is refused, because a command could read the name
- * as an option.
+ * Whether `git check-ref-format --branch` accepts the name: a leading hyphen is refused, because a command
+ * could read the name as an option.
  */
 export const isRefName = (name: string): boolean =>
   name !== 'HEAD' && !name.startsWith('-') && canBePushed(name)
@@ -18,5 +18,6 @@ export const canBePushed = (name: string): boolean =>
   !/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\.$/.test(name)
 
 export const checkBranchName = (name: string): void => {
-  if (!isRefName(name)) throw invalid(`default_branch: ${JSON.stringify(name)} is not a valid branch name`)
+  if (!isRefName(name))
+    throw invalidMember('default_branch', `${JSON.stringify(name)} is not a valid branch name`)
 }

@@ -1,4 +1,7 @@
-/** References, read from their files: a process takes some milliseconds, and most repositories have few references. */
+/**
+ * References, read from their files: a process takes some milliseconds, and most repositories have few
+ * references.
+ */
 import type { Dirent } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
@@ -13,16 +16,19 @@ const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
 interface References {
   /** The ids of references with files of their own. */
   readonly loose: ReadonlyMap<string, string>
-  /** The ids of other references, each followed by the id of the object that its tag points to, if it is one. */
+  /**
+   * The ids of other references, each followed by the id of the object that its tag points to, if it is one.
+   */
   readonly packed: ReadonlyMap<string, readonly string[]>
   /** Whether these are all references: false when there are too many, or when one is symbolic or damaged. */
   readonly isComplete: boolean
 }
 
 /**
- * Invariant: only the current value of a reference counts. A line of packed-refs is out of date while the reference has a file
- * of its own, and git leaves the line there until it packs the references again. The files are listed before packed-refs is read:
- * git writes packed-refs before it deletes a file, so a line without a file is not older than the list.
+ * Invariant: only the current value of a reference counts. A line of packed-refs is out of date while the
+ * reference has a file of its own, and git leaves the line there until it packs the references again. The
+ * files are listed before packed-refs is read: git writes packed-refs before it deletes a file, so a line
+ * without a file is not older than the list.
  */
 export const readReferences = async (folder: string): Promise<References> => {
   const entries = await readdir(join(folder, 'refs'), { withFileTypes: true, recursive: true }).catch(
@@ -50,7 +56,10 @@ export const readReferences = async (folder: string): Promise<References> => {
   return { loose, packed, isComplete }
 }
 
-/** The objects of each packed reference; a line with `^` names the object that the tag of the line before it points to. */
+/**
+ * The objects of each packed reference; a line with `^` names the object that the tag of the line before it
+ * points to.
+ */
 const parsePackedRefs = (text: string): Map<string, string[]> => {
   const packed = new Map<string, string[]>()
   let last: string[] = []
@@ -66,7 +75,10 @@ const parsePackedRefs = (text: string): Map<string, string[]> => {
   return packed
 }
 
-/** What git answers with the settings `RECEIVE` of transport.ts, since 2.4: another capability belongs to both. */
+/**
+ * What git answers with the settings `RECEIVE` of transport.ts, since 2.4: another capability belongs to
+ * both.
+ */
 const CAPABILITIES = 'report-status delete-refs side-band-64k quiet atomic ofs-delta'
 
 const NONE = '0'.repeat(40)

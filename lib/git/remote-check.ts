@@ -4,8 +4,9 @@ import { configuration, ENVIRONMENT, startProcess } from './process.ts'
 import { type RemoteOrigin, remoteEnvironment } from './remote-fetch.ts'
 
 /**
- * Shows that a repository has all that another one has, without a second copy of it: when the references are equal, their ids
- * name the same objects, and a check of these objects finds those that are missing or damaged.
+ * Shows that a repository has all that another one has, without a second copy of it: when the references are
+ * equal, their ids name the same objects, and a check of these objects finds those that are missing or
+ * damaged.
  */
 
 /** Refs of pull requests are left out, as in a fetch. */
@@ -43,7 +44,10 @@ const listRemote = async (
 /** Complaints about the content of an object, which a sound copy of it has, too. */
 const OF_CONTENT = /^((error|warning) in \w+ [0-9a-f]{40,64}|notice): /
 
-/** Reads every object. @returns a line of git for each one that is missing or damaged */
+/**
+ * Reads every object.
+ * @returns a line of git for each one that is missing or damaged
+ */
 export const damagedObjects = async (git: string, directory: string, id: number): Promise<string[]> => {
   const args = [`--git-dir=${folderOf(directory, id)}`, 'fsck', '--full', '--no-dangling', '--no-progress']
   const { code, output, stderr } = await run(git, args, ENVIRONMENT)

@@ -12,7 +12,10 @@ import {
 /** A repository on another server. */
 export interface RemoteOrigin {
   url: string
-  /** An `Authorization` header. Passed in the environment, because every user of the machine can read command lines. */
+  /**
+   * An `Authorization` header. Passed in the environment, because every user of the machine can read command
+   * lines.
+   */
   authorization: string
 }
 
@@ -40,8 +43,8 @@ const CONFIGURATION = [
 const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
 
 /**
- * Fetches every branch, tag and note into a repository: atomically into an empty one, else what is new or fast-forwards.
- * References that have diverged stay as they are, and git then ends with code 1.
+ * Fetches every branch, tag and note into a repository: atomically into an empty one, else what is new or
+ * fast-forwards. References that have diverged stay as they are, and git then ends with code 1.
  */
 export const fetchFrom = async (
   id: number,
@@ -63,7 +66,10 @@ export const fetchFrom = async (
   return child.ended
 }
 
-/** Environment of a git that reads from another server. Arguments would show the credentials to other users of the machine. */
+/**
+ * Environment of a git that reads from another server. Arguments would show the credentials to other users of
+ * the machine.
+ */
 export const remoteEnvironment = (authorization: string): Record<string, string | undefined> => ({
   ...ENVIRONMENT,
   GIT_ALLOW_PROTOCOL: 'http:https',

@@ -30,8 +30,8 @@ interface RepositoryProcessesOptions {
 }
 
 /**
- * The processes of one repository. When a writer was stopped, what it left is removed as soon as no writer runs. Invariant: no
- * writer runs or starts during a recovery.
+ * The processes of one repository. When a writer was stopped, what it left is removed as soon as no writer
+ * runs. Invariant: no writer runs or starts during a recovery.
  */
 export class RepositoryProcesses {
   readonly #options: RepositoryProcessesOptions

@@ -5,7 +5,10 @@ import { configuration, ENVIRONMENT, startError } from './process.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** How many commands run at once, so that many requests do not start as many processes; the others wait in a queue. */
+/**
+ * How many commands run at once, so that many requests do not start as many processes; the others wait in a
+ * queue.
+ */
 class CommandQueue {
   #running = 0
   readonly #waiting: (() => void)[] = []
@@ -25,20 +28,27 @@ class CommandQueue {
 
 const CONCURRENCY = 4
 
-/** Copies of large repositories have a queue of their own: the short commands of other clients' pushes never wait for them. */
+/**
+ * Copies of large repositories have a queue of their own: the short commands of other clients' pushes never
+ * wait for them.
+ */
 const queues = { short: new CommandQueue(), long: new CommandQueue() }
 
 interface RunOptions {
   /** Standard input. */
   input?: string
-  /** Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large, and waits with its like. */
+  /**
+   * Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large,
+   * and waits with its like.
+   */
   timeoutMs?: number
 }
 
 /**
  * Runs a git command to its end, without a shell.
  * @returns its standard output
- * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full; Error with git's own message when the command fails
+ * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full; Error
+ * with git's own message when the command fails
  */
 export const runGit = (git: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
   const queue = options.timeoutMs === undefined ? queues.short : queues.long

@@ -1,13 +1,16 @@
 import { inflateSync } from 'node:zlib'
 
 /**
- * Checks small packs, as most pushes have, in this process: the pre-receive hook of push.ts, which checks all others, is four
- * processes. Invariant: the objects of a pack that passes here have at most 1 MiB together, and at most `git.maxPushSize`.
+ * Checks small packs, as most pushes have, in this process: the pre-receive hook of push.ts, which checks all
+ * others, is four processes. Invariant: the objects of a pack that passes here have at most 1 MiB together,
+ * and at most `git.maxPushSize`.
  */
 
-/** Bytes of a pack, its objects, and their bytes when they are unpacked: the check takes some milliseconds at most. */
+// With these limits, the check takes some milliseconds at most.
+/** Bytes of a pack. */
 export const MAX_SMALL_PACK = 64 * 1024
 const MAX_OBJECTS = 256
+/** Bytes of the objects of a pack, when they are unpacked. */
 const MAX_UNPACKED = 1024 * 1024
 
 /**
@@ -30,7 +33,10 @@ export const isSmallPush = (pack: Buffer | undefined, maxPushSize = MAX_UNPACKED
 const [HEADER_BYTES, HASH_BYTES] = [12, 20]
 const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
 
-/** Bytes of all objects, of deltas and of their results. @throws Error when the pack is damaged, or larger than the limits */
+/**
+ * Bytes of all objects, of deltas and of their results.
+ * @throws Error when the pack is damaged, or larger than the limits
+ */
 const sizesIn = (pack: Buffer): number => {
   const count = pack.readUInt32BE(8)
   if (count > MAX_OBJECTS) return Number.POSITIVE_INFINITY

@@ -30,7 +30,10 @@ export interface PushRequest extends GitRequest {
 
 /** Notified about each write to a repository, so that its size is counted. */
 export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'> {
-  /** Called before git changes anything: an error refuses the push. @param updates that a push asks for */
+  /**
+   * Called before git changes anything: an error refuses the push.
+   * @param updates that a push asks for
+   */
   started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
   /**
    * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
@@ -67,7 +70,10 @@ const RECEIVE = [
 /** Bytes that a client may send for a fetch: the wants and haves of a fetch of a million objects. */
 export const FETCH_LIMIT = 64 * 1024 * 1024
 
-/** The server side of git's protocol, over HTTP (gitprotocol-http) and SSH. Every returned stream is what the client gets. */
+/**
+ * The server side of git's protocol, over HTTP (gitprotocol-http) and SSH. Every returned stream is what the
+ * client gets.
+ */
 export class Transport {
   readonly #options: TransportOptions
   readonly #processes: GitProcesses
@@ -111,7 +117,7 @@ export class Transport {
   /** Answers a fetch. `completed` rejects when git was stopped before the end of its output. */
   async upload(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }> {
     const folder = this.#folderOf(id)
-    const body = await bufferStart(request.body)
+    const body = await bufferStart(request.body, this.#options.idleTimeout)
     const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', folder]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
     const refusal = await feedChecked(body, child, this.#findUnreachable(folder, request))
@@ -120,8 +126,8 @@ export class Transport {
   }
 
   /**
-   * Serves a fetch on a connection that stays open, as over SSH: lists the references, and answers each request. `completed`
-   * rejects when git was stopped before the end of its output.
+   * Serves a fetch on a connection that stays open, as over SSH: lists the references, and answers each
+   * request. `completed` rejects when git was stopped before the end of its output.
    */
   async serve(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }> {
     const folder = this.#folderOf(id)
@@ -137,7 +143,7 @@ export class Transport {
   /** Takes a push. */
   async receive(id: number, request: PushRequest, listener: PushListener): Promise<Readable> {
     const { idleTimeout, maxPushSize } = this.#options
-    const push = await readPush(request.body, { size: request.size, timeoutMs: idleTimeout })
+    const push = await readPush(request.body, { size: request.size, idleTimeout })
     // Before a large push git sends an empty one, to learn whether it is authorized.
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
@@ -159,7 +165,10 @@ export class Transport {
     return output
   }
 
-  /** Maintains a repository in the background. @param size bytes of the repository */
+  /**
+   * Maintains a repository in the background.
+   * @param size bytes of the repository
+   */
   async maintain(
     id: number,
     size: number,
@@ -171,7 +180,10 @@ export class Transport {
     await work
   }
 
-  /** Whether searches of a history may be faster after {@link maintain}. @param size bytes of the repository */
+  /**
+   * Whether searches of a history may be faster after {@link maintain}.
+   * @param size bytes of the repository
+   */
   mayLackGraph(id: number, size: number): boolean {
     return this.#maintenance.mayLackGraph(id, size)
   }

@@ -1,8 +1,8 @@
 /**
- * A fetch may only ask for objects that a reference reaches. git's own configuration cannot enforce that: in version 2 of
- * the protocol git-upload-pack sends every object that it has (gitprotocol-v2, "wants can be anything"). So each `want` of a
- * request is checked before git reads the packet that makes it act. The API does read unreachable objects by id: see "Git"
- * in SECURITY.md.
+ * A fetch may only ask for objects that a reference reaches. git's own configuration cannot enforce that: in
+ * version 2 of the protocol git-upload-pack sends every object that it has (gitprotocol-v2, "wants can be
+ * anything"). So each `want` of a request is checked before git reads the packet that makes it act. The API
+ * does read unreachable objects by id: see "Git" in SECURITY.md.
  */
 import { Readable } from 'node:stream'
 import { deferred } from '../deferred.ts'
@@ -16,12 +16,12 @@ import { readSmallBody } from './small-body.ts'
 const MAX_BUFFERED = 64 * 1024
 
 /**
- * Reads a body to its end, or until the buffer is full. Invariant: a client that sends headers and no body occupies no
- * process that others wait for.
+ * Reads a body to its end, or until the buffer is full. Invariant: a client that sends headers and no body
+ * occupies no process that others wait for.
  * @returns a stream of the whole body
  */
-export const bufferStart = async (body: Readable): Promise<Readable> => {
-  const whole = await readSmallBody(body, MAX_BUFFERED)
+export const bufferStart = async (body: Readable, idleTimeout: number): Promise<Readable> => {
+  const whole = await readSmallBody(body, MAX_BUFFERED, idleTimeout)
   return whole === undefined ? body : Readable.from([whole])
 }
 
@@ -51,7 +51,8 @@ export const feedChecked = async (
 }
 
 /**
- * Feeds the requests of a connection that stays open, as over SSH, to git, each checked as by {@link feedChecked}.
+ * Feeds the requests of a connection that stays open, as over SSH, to git, each checked as by
+ * {@link feedChecked}.
  * @returns settles when git has ended, with what the client gets after git's output, if anything
  * @throws AllotError bad_request, too_large, unavailable
  */
@@ -79,9 +80,10 @@ export const feedConnection = async (
 const notOurRef = (id: string): Buffer => pktLine(`ERR upload-pack: not our ref ${id}`)
 
 /**
- * The part of a request that git may read. Holds back each packet that ends a section until the wants so far are checked.
- * Invariant: in every version of the protocol git acts on a want only after such a packet.
- * @param settle called with the unreachable object that a section asks for; with undefined before git may respond to a section
+ * The part of a request that git may read. Holds back each packet that ends a section until the wants so far
+ * are checked. Invariant: in every version of the protocol git acts on a want only after such a packet.
+ * @param settle called with the unreachable object that a section asks for; with undefined before git may
+ * respond to a section
  * @param fail called with the error that the body ends with
  */
 const checkedBody = (

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 
 /**
- * The brand of the host on the web pages: options of the section `pages`. Invariant: no value can bring in markup, CSS rules
- * or directives of the Content-Security-Policy.
+ * The brand of the host on the web pages: options of the section `pages`. Invariant: no value can bring in
+ * markup, CSS rules or directives of the Content-Security-Policy.
  */
 
 const COLOR_PART = '(?:[+-]?(?:\\d+|\\d*\\.\\d+)(?:%|deg|rad|grad|turn)?|none)'

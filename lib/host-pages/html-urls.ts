@@ -1,108 +1,18 @@
 import * as v from 'valibot'
 import { CacheConstant } from '../caches.ts'
+import type { HtmlPage } from './html-pages.ts'
 import { SshUrls } from './ssh-urls.ts'
 
 /**
- * URLs of web pages, which responses have as `html_url` and the pages link to. A template or a function of the host makes
- * them point to the host's own pages.
+ * URLs of web pages, which responses have as `html_url` and the pages link to. A template or a function of
+ * the host makes them point to the host's own pages.
  */
-
-interface OfKind<K extends string> {
-  /** Kind of the resource that the page shows. */
-  readonly kind: K
-}
-
-interface HtmlPageInRepository {
-  /** Name of the user or the organization. */
-  readonly owner: string
-  /** Name of the repository. */
-  readonly repo: string
-}
-
-interface HtmlUserPage extends OfKind<'user'> {
-  /** Name of the user. */
-  readonly username: string
-}
-
-interface HtmlOrganizationPage extends OfKind<'organization'> {
-  /** Name of the organization. */
-  readonly org: string
-}
-
-interface HtmlIssuePage extends HtmlPageInRepository, OfKind<'issue'> {
-  /** Number of the issue. */
-  readonly index: number
-}
-
-interface HtmlCommentPage extends HtmlPageInRepository, OfKind<'comment'> {
-  /** Number of the issue. */
-  readonly index: number
-  /** Id of the comment. */
-  readonly id: number
-}
-
-interface HtmlReleasePage extends HtmlPageInRepository, OfKind<'release'> {
-  /** Tag of the release. */
-  readonly tag: string
-}
-
-/** A release that an attachment in the ledger belongs to. */
-interface HtmlLedgerReleasePage extends HtmlPageInRepository, OfKind<'ledgerRelease'> {
-  /** The number that the host has given to the release. */
-  readonly index: number
-}
-
-interface HtmlPackagePage extends OfKind<'package'> {
-  /** Name of the user or the organization. */
-  readonly owner: string
-  /** Type of the package. */
-  readonly type: string
-  /** Name of the package. */
-  readonly name: string
-  /** Version of the package. */
-  readonly version: string
-}
-
-interface HtmlArtifactPage extends OfKind<'artifact'> {
-  /** Name of the user or the organization. */
-  readonly owner: string
-  /** Undefined when the artifact belongs to an owner without a repository. */
-  readonly repo: string | undefined
-  /** Number of the CI run; 0 when the entry has none. */
-  readonly run: number
-  /** Name of the artifact. */
-  readonly name: string
-  /** Key of the entry in the ledger. */
-  readonly key: string
-}
-
-/** A page that an `html_url` points to. The parameters have the names that templates use. */
-export type HtmlPage =
-  | HtmlUserPage
-  | HtmlOrganizationPage
-  | (HtmlPageInRepository & OfKind<'repository'>)
-  | HtmlIssuePage
-  | HtmlCommentPage
-  | HtmlReleasePage
-  | HtmlLedgerReleasePage
-  | HtmlPackagePage
-  | HtmlArtifactPage
-
-/** The page of a user or an organization. */
-export const accountPage = ({
-  kind,
-  name,
-}: {
-  readonly kind: 'user' | 'organization'
-  readonly name: string
-}): HtmlUserPage | HtmlOrganizationPage =>
-  kind === 'organization' ? { kind, org: name } : { kind, username: name }
 
 type Kind = HtmlPage['kind']
 
 /**
- * Paths of Allot's own pages of people and repositories, which are those of Forgejo. The other pages of Allot have no `html_url`, and
- * are not among them.
+ * Paths of Allot's own pages of people and repositories, which are those of Forgejo. The other pages of Allot
+ * have no `html_url`, and are not among them.
  */
 const ALLOT_PATHS = {
   user: '/{username}',
@@ -170,31 +80,55 @@ const describedTemplate = <S extends v.GenericSchema>(kind: Kind, schema: S, pag
   return v.pipe(schema, v.description(`URL of the page of ${page}; placeholders: ${placeholders}.${more}`))
 }
 
-/** @param fallback path of Allot's own page, or of Forgejo's for a page that Allot does not have */
+/**
+ * For a page that Allot does not have.
+ * @param fallback path of the page of Forgejo
+ */
 const template = (kind: Kind, page: string, fallback: string) =>
   describedTemplate(kind, v.optional(templateOf(kind), fallback), page)
 
+/** For a page that Allot has: a template says that the host has such pages itself. */
+const ofServed = (kind: ServedPage, page: string) =>
+  describedTemplate(
+    kind,
+    v.optional(templateOf(kind)),
+    page,
+    ` Allot's own, \`${ALLOT_PATHS[kind]}\` below \`htmlUrls.pages\`, when absent.`,
+  )
+
 /** The option `htmlUrls`. A template that begins with `/` is relative to the URL of the service. */
 export const HtmlUrlOptions = v.strictObject({
-  user: template('user', 'a user', ALLOT_PATHS.user),
-  organization: template('organization', 'an organization', ALLOT_PATHS.organization),
-  repository: template('repository', 'a repository', ALLOT_PATHS.repository),
-  issue: template('issue', 'an issue', ALLOT_PATHS.issue),
+  pages: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(/^(?:\/[\w.~-]+)*$/, 'expected a path such as /storage, without a slash at the end'),
+      ),
+      '',
+    ),
+    v.description(
+      "Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for each kind of page that Allot serves.",
+    ),
+  ),
+  user: ofServed('user', 'a user'),
+  organization: ofServed('organization', 'an organization'),
+  repository: ofServed('repository', 'a repository'),
+  issue: ofServed('issue', 'an issue'),
   comment: describedTemplate(
     'comment',
     v.optional(templateOf('comment')),
     'a comment',
     ' That of the issue with `#issuecomment-{id}` when absent.',
   ),
-  release: template('release', 'a release', ALLOT_PATHS.release),
+  release: ofServed('release', 'a release'),
   ledgerRelease: template(
     'ledgerRelease',
     'a release that is known only from an attachment in the ledger',
     '/{owner}/{repo}/releases/{index}',
   ),
-  package: template('package', 'a version of a package', ALLOT_PATHS.package),
+  package: ofServed('package', 'a version of a package'),
   artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
-} satisfies Record<Kind, v.GenericSchema>)
+} satisfies Record<Kind | 'pages', v.GenericSchema>)
 type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
 
 /** The texts of a template, with the name of a parameter between each two. */
@@ -208,24 +142,29 @@ export class HtmlUrls extends CacheConstant {
   /** The URLs for git over SSH, which are made in the same place. */
   readonly ssh: SshUrls
 
-  /** The kinds of pages that Allot serves itself: the host has neither a function nor another path for them. */
+  /**
+   * The kinds of pages that Allot serves itself: the host has neither a function nor a template for them.
+   */
   readonly servedPages: ReadonlySet<ServedPage>
 
-  constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
+  constructor({ pages, ...given }: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
     super()
     this.ssh = ssh
-    const { comment = `${options.issue}#issuecomment-{id}` } = options
+    const kinds = Object.keys(ALLOT_PATHS) as ServedPage[]
+    const templates = { ...given }
+    for (const kind of kinds) templates[kind] ??= pages + ALLOT_PATHS[kind]
+    const { comment = `${templates.issue}#issuecomment-{id}` } = templates
     this.#templates = new Map(
-      Object.entries({ ...options, comment }).map(([kind, text]) => [kind, text.split(/[{}]/)]),
+      Object.entries({ ...templates, comment }).map(([kind, text]) => [kind, text!.split(/[{}]/)]),
     )
     this.#custom = custom
-    const kinds = Object.keys(ALLOT_PATHS) as ServedPage[]
-    this.servedPages = new Set(
-      custom === undefined ? kinds.filter((kind) => isAllotPath(options[kind], kind)) : [],
-    )
+    this.servedPages = new Set(custom === undefined ? kinds.filter((kind) => given[kind] === undefined) : [])
   }
 
-  /** @returns the path of Allot's own page below the place where the pages are mounted; undefined when the host has it */
+  /**
+   * @returns the path of Allot's own page below the place where the pages are mounted; undefined when the
+   * host has it
+   */
   allotPath(page: HtmlPage): string | undefined {
     const path = this.servedPages.has(page.kind as ServedPage)
       ? ALLOT_PATHS[page.kind as ServedPage]
@@ -253,10 +192,6 @@ export class HtmlUrls extends CacheConstant {
   }
 }
 
-/** Whether a template leads to a page of Allot, wherever the pages are mounted. */
-const isAllotPath = (template: string, kind: ServedPage): boolean =>
-  template.startsWith('/') && template.endsWith(ALLOT_PATHS[kind])
-
 /** Refuses `javascript:` and other URLs that must not be links, and the promise of an async function. */
 const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {
   if (typeof url === 'string' && /^https?:\/\/[^\s\p{Cc}]+$/u.test(url)) return url
@@ -265,7 +200,10 @@ const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {
   )
 }
 
-/** Tags keep their slashes, as in the URLs of Forgejo. `encodeURIComponent` throws for text that is not well formed. */
+/**
+ * Tags keep their slashes, as in the URLs of Forgejo. `encodeURIComponent` throws for text that is not well
+ * formed.
+ */
 const encoded = (page: HtmlPage, name: string): string | undefined => {
   const value = (page as unknown as Readonly<Record<string, string | number | undefined>>)[name]
   if (value === undefined) return undefined

@@ -3,16 +3,21 @@
  * handler runs; pages read a form first, for its CSRF token.
  */
 import { AllotError } from '../errors.ts'
-import { hasScope, type Scope } from '../scopes.ts'
+import { requireScopes, type Scope } from '../scopes.ts'
 
-/** Who sent a request, as far as access to routes depends on it. The scope `all` grants everything, and `write:x` implies `read:x`. */
+/**
+ * Who sent a request, as far as access to routes depends on it. The scope `all` grants everything, and
+ * `write:x` implies `read:x`.
+ */
 export interface Caller {
   readonly username: string
   readonly admin: boolean
   readonly scopes: ReadonlySet<string>
 }
 
-/** `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators. */
+/**
+ * `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators.
+ */
 export type Auth = 'optional' | 'required' | 'admin'
 
 /** Declares who may call a route. */
@@ -47,17 +52,4 @@ export const checkAccess = (
   if (rule.auth === 'optional') return
   if (caller === null) throw new AllotError('unauthenticated', messages.unauthenticated)
   if (rule.auth === 'admin' && !caller.admin) throw new AllotError('forbidden', messages.notAdmin)
-}
-
-/** @throws AllotError forbidden that names the missing scopes */
-export const requireScopes = ({ scopes }: Caller, { scope }: Pick<AccessRule, 'scope'>): void => {
-  if (scope === undefined) return
-  const needed = typeof scope === 'string' ? [scope] : scope
-  const missing = needed.filter((name) => !hasScope(scopes, name))
-  if (missing.length > 0)
-    // The wording is Forgejo's, whose clients compare it.
-    throw new AllotError(
-      'forbidden',
-      `token does not have at least one of required scope(s): [${missing.join(', ')}]`,
-    )
 }

@@ -4,8 +4,9 @@ import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
+import { type FindMovedPath, movedStatus } from './former-names.ts'
 import type { Log } from './log.ts'
-import { type FindMovedPath, movedStatus } from './moved-paths.ts'
+import { EXPOSED_HEADERS } from './paging.ts'
 import { inRequestOrder, trackInFlight } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
@@ -13,11 +14,11 @@ import { sendEmpty } from './send.ts'
 import { smugglingFault } from './smuggling.ts'
 
 /**
- * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match a route, authenticate,
- * check access, read the input and call the handler, send the reply. Routes of streams declare no scope: their handlers check it
- * with `requireScopes`, since it can depend on the request. Pages read a form first, and check its CSRF token when they
- * have authenticated the request. The differences between JSON, streams and pages are in three implementations of
- * {@link Endpoints}.
+ * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match
+ * a route, authenticate, check access, read the input and call the handler, send the reply. Routes of streams
+ * declare no scope: their handlers check it with `requireScopes`, since it can depend on the request. Pages
+ * read a form first, and check its CSRF token when they have authenticated the request. The differences
+ * between JSON, streams and pages are in three implementations of {@link Endpoints}.
  */
 
 /** A request on its way through the pipeline. */
@@ -30,8 +31,8 @@ export interface RequestContext<I = unknown, R = unknown> {
   /** URL of the service as this client reaches it, without a slash at the end. */
   baseUrl: string
   /**
-   * Null for a client without credentials; undefined until the request is authenticated, and for routes that need no
-   * authentication.
+   * Null for a client without credentials; undefined until the request is authenticated, and for routes that
+   * need no authentication.
    */
   user: I | null | undefined
   /** Passes the request on to the host, or to what else is mounted; absent when there is nothing. */
@@ -52,19 +53,30 @@ export interface Endpoints<
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
   readonly getsOnlyRead: boolean
   /**
-   * Authenticates a request by credentials that only these routes take; undefined when the dispatcher authenticates it.
+   * Authenticates a request by credentials that only these routes take; undefined when the dispatcher
+   * authenticates it.
    * @throws AllotError unauthenticated for wrong credentials
    */
   authenticate?(context: RequestContext<I, R>): Promise<I | null> | undefined
-  /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
+  /**
+   * Cache key of the reply to a GET; undefined when the reply depends on more than the request and records.
+   */
   cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */
   handle(context: RequestContext<I, R>): Promise<Reply>
-  /** @throws ClientDisconnected when the client leaves before the end, which is not logged, unlike other failures */
+  /**
+   * @throws ClientDisconnected when the client leaves before the end, which is not logged, unlike other
+   * failures
+   */
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
-  /** Whether a request whose resource does not exist is passed on by `next`, since something else may have its path. */
+  /**
+   * Whether a request whose resource does not exist is passed on by `next`, since something else may have its
+   * path.
+   */
   passesOn?(context: RequestContext<I, R>): boolean
-  /** URL below which a client reaches these routes, without their base path; that of the service when absent. */
+  /**
+   * URL below which a client reaches these routes, without their base path; that of the service when absent.
+   */
   urlOf?(context: RequestContext<I, R>): string
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
@@ -84,11 +96,13 @@ interface DispatcherOptions<I extends Caller> {
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
   /**
-   * Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. Undefined
-   * where separate reads cost nothing.
+   * Runs a function that only reads in one snapshot; may run it again, or return a result cached under the
+   * key. Undefined where separate reads cost nothing.
    */
   readTogether?: ReadTogether | undefined
-  /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
+  /**
+   * Whether requests are authenticated outside of the snapshot: the host's own login may create an account.
+   */
   authenticateFirst: boolean
   /** Finds what a path with a former name names now. */
   movedPath?: FindMovedPath<I>
@@ -169,7 +183,8 @@ export class Dispatcher<I extends Caller> {
   ): Promise<object> {
     if (this.#options.authenticateFirst)
       return this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
-    // A result from the cache was made by another request, so the result carries everything that is used after it.
+    // A result from the cache was made by another request, so the result carries everything that is used
+    // after it.
     const admitAndHandle = async () => ({
       reply: await this.#admitAndHandle(endpoints, context),
       user: context.user,
@@ -187,7 +202,10 @@ export class Dispatcher<I extends Caller> {
     await this.#fail(endpoints, context, fault)
   }
 
-  /** Sends the client to the path with the present names. @returns whether the path has a former name */
+  /**
+   * Sends the client to the path with the present names.
+   * @returns whether the path has a former name
+   */
   async #redirect(endpoints: Endpoints<I>, context: Context<I>): Promise<boolean> {
     const { movedPath } = this.#options
     const { req, res, route, params, url, user } = context
@@ -201,7 +219,8 @@ export class Dispatcher<I extends Caller> {
   }
 
   /**
-   * Responds to a request that failed. A response that has begun is cut off, which tells the client that it is incomplete.
+   * Responds to a request that failed. A response that has begun is cut off, which tells the client that it
+   * is incomplete.
    */
   async #fail(endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> {
     const { req, res, url } = context
@@ -234,8 +253,8 @@ const isNotFound = (error: unknown): boolean => error instanceof AllotError && e
 const MAX_AGE = '600'
 
 /**
- * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are never allowed:
- * a page must send its credentials in the Authorization header.
+ * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are
+ * never allowed: a page must send its credentials in the Authorization header.
  * @returns whether the request was a preflight, which has been answered
  */
 const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonly string[]): boolean => {
@@ -247,6 +266,7 @@ const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonl
   if (!any) res.appendHeader('Vary', 'Origin')
   if (origin === undefined || !(any || origins.includes(origin))) return false
   res.setHeader('Access-Control-Allow-Origin', any ? '*' : origin)
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS)
   const method = req.headers['access-control-request-method']
   if (req.method !== 'OPTIONS' || method === undefined) return false
   const headers = req.headers['access-control-request-headers']

@@ -1,4 +1,6 @@
-/** Request bodies that are not read completely: whether one is still arriving, and how a response ends then. */
+/**
+ * Request bodies that are not read completely: whether one is still arriving, and how a response ends then.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
@@ -6,9 +8,9 @@ import { Socket } from 'node:net'
 const DRAIN_TIMEOUT_MS = 3000
 
 /**
- * Ends a response that may be sent before the request body was read completely. Reads and discards the rest of the body, for a
- * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
- * response only after they have sent everything.
+ * Ends a response that may be sent before the request body was read completely. Reads and discards the rest
+ * of the body, for a limited time. Closing the connection at once would reset it while the client still
+ * sends, and many clients read the response only after they have sent everything.
  * @param size bytes of the body
  */
 export const endAfterDrain = (res: ServerResponse, body: Buffer | string, size: number): void => {
@@ -28,8 +30,8 @@ export const endAfterDrain = (res: ServerResponse, body: Buffer | string, size: 
 }
 
 /**
- * Ends a response with one write to the socket. `end(text)` makes node:http pass the headers with the text and an empty end as two
- * pieces, which takes a tenth more processor time for a small response.
+ * Ends a response with one write to the socket. `end(text)` makes node:http pass the headers with the text
+ * and an empty end as two pieces, which takes a tenth more processor time for a small response.
  */
 const endInOneWrite = (res: ServerResponse, content: Buffer | string): void => {
   const { socket, req } = res
@@ -43,7 +45,8 @@ const endInOneWrite = (res: ServerResponse, content: Buffer | string): void => {
 }
 
 /**
- * Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked.
+ * Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the
+ * headers are checked.
  */
 export const isStillSending = (req: IncomingMessage): boolean => !req.complete && hasBody(req)
 

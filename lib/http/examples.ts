@@ -11,8 +11,9 @@ interface SchemaMembers {
 }
 
 /**
- * Composes the example of a schema, which the OpenAPI document shows, from the examples (`v.examples`) of its members. Without
- * an example of their own, optional members appear when they are objects or lists, and nullable members are null.
+ * Composes the example of a schema, which the OpenAPI document shows, from the examples (`v.examples`) of its
+ * members. Without an example of their own, optional members appear when they are objects or lists, and
+ * nullable members are null.
  * @returns undefined for text or a number without an example; a spec finds it
  */
 export const exampleOf = (schema: v.GenericSchema): unknown => {

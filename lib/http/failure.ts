@@ -1,3 +1,4 @@
+/** Turns a thrown error into the failure that a client receives: status, message, and when to try again. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { diskFault } from '../disk.ts'
@@ -84,7 +85,8 @@ export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: s
 }
 
 /**
- * Translates an error into a response. An unexpected error becomes a 500 that reveals only the id of its line in the log.
+ * Translates an error into a response. An unexpected error becomes a 500 that reveals only the id of its line
+ * in the log.
  */
 export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Failure => {
   const error = (isSystemError(cause) && diskFault(cause)) || cause

@@ -2,12 +2,16 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { checkArgument, isObject } from '../errors.ts'
-import { bodyWasRead } from './body.ts'
+import { bodyWasRead } from './body/bytes.ts'
 import type { Listener, MountOptions } from './mount.ts'
 
 /** Facts that a `Request` does not have: where the host serves Allot, and where the request comes from. */
 export interface FetchOptions extends MountOptions {
-  /** IP address of the client, for the limits on failed logins. */
+  /**
+   * IP address of the client. Failed logins are limited by it; hashing, git, large bodies and other scarce
+   * resources are shared by it among clients without an account; sessions of the pages show it. When absent,
+   * all clients have one address.
+   */
   remoteAddress?: string | undefined
 }
 
@@ -15,8 +19,8 @@ export interface FetchOptions extends MountOptions {
 const NULL_BODY_STATUSES = [204, 205, 304]
 
 /**
- * Turns node:http listeners into a `fetch` handler, for hosts without node:http. No socket is involved; bodies are streams in
- * both directions.
+ * Turns node:http listeners into a `fetch` handler, for hosts without node:http. No socket is involved;
+ * bodies are streams in both directions.
  */
 export const fetchOf =
   (listenerFor: (mount: MountOptions) => Listener) =>

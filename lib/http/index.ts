@@ -1,5 +1,6 @@
-export { type Caller, requireScopes } from './access.ts'
-export { BodyTurns } from './body-turns.ts'
+export { requireScopes } from '../scopes.ts'
+export type { Caller } from './access.ts'
+export { BodyTurns } from './body/body-turns.ts'
 export { Dispatcher, type Next } from './dispatcher.ts'
 export { type Failure, toFailure } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'

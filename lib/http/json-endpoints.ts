@@ -3,12 +3,13 @@ import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
 import type { Caller } from './access.ts'
-import { readBody } from './body.ts'
-import type { BodyTurns } from './body-turns.ts'
+import type { BodyTurns } from './body/body-turns.ts'
+import { readBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
+import { isPageView } from './request-url.ts'
 import {
   type JsonKind,
   matchesETag,
@@ -176,9 +177,14 @@ const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): P
 
 const NO_MEMBERS = new URLSearchParams()
 
-/** Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. */
-const replyUnmatched = ({ req, params, baseUrl }: RequestContext): JsonReply => {
+/**
+ * Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. A browser that opens the
+ * base path, which `allot serve` prints, is sent to the page that describes the API.
+ */
+const replyUnmatched = ({ req, params, url, baseUrl }: RequestContext): JsonReply => {
   if (params.allow === undefined) throw new AllotError('bad_request', 'the path is not well encoded')
+  if (url.path === '/' && isPageView(req))
+    return { status: 303, body: undefined, headers: ['Location', baseUrl + REFERENCE_PATH] }
   if (params.allow === '') throw notFound()
   const allowed = `${params.allow}, OPTIONS`
   const headers = ['Allow', allowed]
@@ -188,7 +194,8 @@ const replyUnmatched = ({ req, params, baseUrl }: RequestContext): JsonReply => 
 }
 
 /**
- * Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere.
+ * The route of a request that no declared route matches: it answers 404. It authenticates the request first,
+ * since wrong credentials get 401 on every path.
  */
 const unmatchedRoute = <I extends Caller, S>(): Route<I, S> => ({
   method: 'GET',
@@ -234,8 +241,8 @@ const queryOf = (
 const notFound = () => new AllotError('not_found', 'there is nothing at this path')
 
 /**
- * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted during the request:
- * then the response is 401.
+ * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted
+ * during the request: then the response is 401.
  */
 const accountIsDeleted = (
   { route, user }: RequestContext<Caller, Pick<Route, 'auth' | 'responses'>>,

@@ -4,25 +4,37 @@ import type { Next } from './dispatcher.ts'
 import { isBelow, isPathBelow, setMountPath } from './request-url.ts'
 import { sendEmpty } from './send.ts'
 
-/** A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its own. */
+/**
+ * A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its
+ * own.
+ */
 export type Listener = (req: IncomingMessage, res: ServerResponse, next?: Next) => void
 
 /** Paths of a host at which Allot serves. */
 export interface MountOptions {
-  /** Path below which everything is served, such as `/code`: the API is at `/code/api/v1` then. The root when absent. */
+  /**
+   * Path below which everything is served, such as `/code`: the API is at `/code/api/v1` then. The root when
+   * absent.
+   */
   prefix?: string | undefined
-  /** Path of the pages below `prefix`, such as `/storage`; `/` for the root. No pages are served when absent. */
+  /**
+   * Path of the pages below `prefix`, such as `/storage`; `/` for the root. No pages are served when absent.
+   */
   pages?: string | undefined
 }
 
-/** A listener below a prefix, for hosts that do not strip mount paths. @throws AllotError invalid for a path that is not plain */
+/**
+ * A listener below a prefix, for hosts that do not strip mount paths.
+ * @throws AllotError invalid for a path that is not plain
+ */
 export const mountAtPrefix = (listener: Listener, prefix: string | undefined): Listener =>
   mountAt(checkedPath('prefix', prefix || '/'), listener)
 
 /**
- * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` uses it, too.
- * Everything below the base path is the API's. Outside it the pages come first: the API also has a plain page of a package,
- * at the path that it has among the pages, for servers without them.
+ * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
+ * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first:
+ * the API also has a plain page of a package, at the path that it has among the pages, for servers without
+ * them.
  * @throws AllotError invalid for a path that is not a plain path
  */
 export const mountListener = (
@@ -44,12 +56,16 @@ export const mountListener = (
   return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }
 
-/** Segments without the characters that frameworks use for parameters and wildcards, and without `.` and `..`. */
-const PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+\/?$/
+/**
+ * Segments that are not empty, without the characters that frameworks use for parameters and wildcards, and
+ * without `.` and `..`.
+ */
+export const PLAIN_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+$/
 
 /** @returns the path without a slash at its end */
 const checkedPath = (name: string, path: unknown): string => {
-  if (typeof path === 'string' && PATH.test(path)) return path.replace(/\/$/, '')
+  const trimmed = typeof path === 'string' ? path.replace(/\/$/, '') : ''
+  if (path === '/' || PLAIN_PATH.test(trimmed)) return trimmed
   throw invalid(
     `${name}: expected a path such as "/storage", without parameters, got ${JSON.stringify(path)}`,
   )

@@ -16,7 +16,10 @@ export interface Pagination {
   readonly offset: number
 }
 
-/** Pages count from 1. An absent limit and `limit=0` are the default; a larger one than the maximum is the maximum. */
+/**
+ * Pages count from 1. An absent limit and `limit=0` are the default; a larger one than the maximum is the
+ * maximum.
+ */
 export const paginationOf = (query: URLSearchParams, paging: Paging, limits: PageLimits): Pagination => {
   const read = paging === 'strict' ? strictNumber : lenientNumber
   const limit = Math.min(read(query, 'limit') || limits.default, limits.max)
@@ -40,8 +43,16 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
 }
 
 /**
- * The headers of a page: `X-Total-Count`, and `Link` to the neighboring pages. Invariant: links hold only members that the
- * route reads, so that a client cannot make the headers longer than the route's declaration allows.
+ * Headers that pages of other origins may read, besides the few that browsers always show them. A list names
+ * them always, as peers do; with CORS on, every response does.
+ */
+export const EXPOSED_HEADERS =
+  'Allow, Content-Disposition, Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, X-Total-Count'
+
+/**
+ * The headers of a page: `X-Total-Count`, and `Link` to the neighboring pages. Invariant: links hold only
+ * members that the route reads, so that a client cannot make the headers longer than the route's declaration
+ * allows.
  * @param total items of the whole list; undefined when they are not counted yet
  * @param isFull whether the page has as many items as it may have, so that there can be a next one
  * @param url URL of the list without its query string
@@ -57,7 +68,7 @@ export const pageHeaders = (
 ): string[] => {
   const last = lastPage(page, total, isFull)
   const counted = total === undefined ? [] : ['X-Total-Count', String(total)]
-  const headers = [...counted, 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
+  const headers = [...counted, 'Access-Control-Expose-Headers', EXPOSED_HEADERS]
   if (page.number === 1 && last === 1) return headers
   const links: string[] = []
   const link = (rel: string, number: number) => {

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The requests of a connection: one at a time is handled (pipelining), and responses in flight are tracked. */
+/**
+ * The requests of a connection: one at a time is handled (pipelining), and responses in flight are tracked.
+ */
 
 /** Requests of one connection, handled one at a time. */
 interface RequestQueue {
@@ -22,9 +24,9 @@ const MAX_WAITING = 256
 const queues = new WeakMap<Socket, RequestQueue>()
 
 /**
- * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
- * client that never reads could fill the memory with responses by a few kilobytes of requests. A request that one listener has
- * passed on to another is already the current one, and begins at once.
+ * Handles pipelined requests of a connection one after another, each after the response before it has ended.
+ * Otherwise a client that never reads could fill the memory with responses by a few kilobytes of requests. A
+ * request that one listener has passed on to another is already the current one, and begins at once.
  * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
 export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {
@@ -51,7 +53,8 @@ const startNext = ({ req, shouldKeepAlive }: ServerResponse): void => {
   // A request that was passed on ends for each listener that tracks it, and only the first end counts.
   if (queue?.current !== req) return
   queue.current = undefined
-  // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
+  // No further response can be sent on a connection that closes, so its waiting requests must not change
+  // anything.
   if (!shouldKeepAlive || socket.destroyed) queue.waiting.length = 0
   const next = queue.waiting.shift()
   if (next !== undefined) start(queue, next)

@@ -1,4 +1,7 @@
-/** The page that describes the API at {@link REFERENCE_PATH}. Listeners offer it the requests that no route takes (`lib/listeners.ts`). */
+/**
+ * The page that describes the API at {@link REFERENCE_PATH}. Listeners offer it the requests that no route
+ * takes (`lib/listeners.ts`).
+ */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
@@ -39,7 +42,10 @@ const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html
 
 let script: Buffer | undefined
 
-/** Responds to a request for the page or its script. @returns false for any other path */
+/**
+ * Responds to a request for the page or its script.
+ * @returns false for any other path
+ */
 export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
   const url = parseRequestUrl(req, '')
   if (url === undefined || (url.path !== SCRIPT && url.path !== REFERENCE_PATH)) return false

@@ -17,7 +17,9 @@ const mountPaths = new WeakMap<IncomingMessage, string>()
 
 export const setMountPath = (req: IncomingMessage, path: string): void => void mountPaths.set(req, path)
 
-/** URL of a request below the path of `mountListener`, with its query string; undefined when it is elsewhere. */
+/**
+ * URL of a request below the path of `mountListener`, with its query string; undefined when it is elsewhere.
+ */
 export const relativeUrl = (req: IncomingMessage): string | undefined => {
   const mountPath = mountPaths.get(req) ?? ''
   const url = originForm(req.url ?? '/')
@@ -39,16 +41,26 @@ export const parseRequestUrl = (req: IncomingMessage, basePath: string): Request
   }
 }
 
-/** Whether the URL of a request is a path or below it. @param path without a slash at its end */
+/**
+ * Whether the URL of a request is a path or below it.
+ * @param path without a slash at its end
+ */
 export const isBelow = (req: IncomingMessage, path: string): boolean =>
   isPathBelow(originForm(req.url ?? '/'), path)
 
-/** Whether a URL is a path or below it. @param path without a slash at its end */
+/**
+ * Whether a URL is a path or below it.
+ * @param path without a slash at its end
+ */
 export const isPathBelow = (url: string, path: string): boolean => {
   if (!url.startsWith(path)) return false
   const after = url.charCodeAt(path.length)
   return Number.isNaN(after) || after === SLASH || after === QUESTION_MARK
 }
+
+/** Whether a person sees the response: a browser opens the URL. */
+export const isPageView = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 
 /** Proxies send the absolute form, which servers must accept (RFC 9112 §3.2.2). */
 const originForm = (target: string): string =>
@@ -75,7 +87,7 @@ const mountOf = (req: IncomingMessage, url: string): string => {
  */
 export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
-  const host = req.headers.host ?? hostOf(req.socket)
+  const host = req.headers.host ?? authorityOf(req.socket)
   if (host !== lastHost) lastHost = checkedHost(host)
   return `${scheme}://${host}${mount}`
 }
@@ -89,7 +101,7 @@ const checkedHost = (host: string): string => {
 }
 
 /** HTTP/1.0 clients may leave out the Host header. */
-const hostOf = ({ localAddress = 'localhost', localPort }: Socket): string => {
+const authorityOf = ({ localAddress = 'localhost', localPort }: Socket): string => {
   const name = localAddress.includes(':') ? `[${localAddress}]` : localAddress
   return localPort === undefined ? name : `${name}:${localPort}`
 }

@@ -28,7 +28,10 @@ export type OpenDownload = (request: {
   readonly signal: AbortSignal
 }) => Promise<StreamReply>
 
-/** Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after a disconnect. */
+/**
+ * Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after
+ * a disconnect.
+ */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
 
 /** The body of every error response but those of searches. */
@@ -101,7 +104,9 @@ type BodyOf<K> = K extends v.GenericSchema
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S
   readonly body: B
-  /** Number of items in the whole list, in a reply with one page of it; undefined while they are not counted. */
+  /**
+   * Number of items in the whole list, in a reply with one page of it; undefined while they are not counted.
+   */
   readonly total?: number | undefined
 }
 
@@ -117,14 +122,18 @@ export interface StreamReply {
   readonly body: string | OpenBody
 }
 
-/** Opens the body of a reply. Not called for HEAD: no file is opened and no process is started for a response without a body. */
+/**
+ * Opens the body of a reply. Not called for HEAD: no file is opened and no process is started for a response
+ * without a body.
+ */
 export type OpenBody = () => Promise<StreamBody>
 
 export interface StreamBody {
   readonly stream: Readable
   /**
-   * Rejects when the stream ended before it was complete; then the connection is cut, so that the client notices. Its rejection is
-   * handled where it is made, too, since the reply to a client that has left does not await it.
+   * Rejects when the stream ended before it was complete; then the connection is cut, so that the client
+   * notices. Its rejection is handled where it is made, too, since the reply to a client that has left does
+   * not await it.
    */
   readonly completed?: Promise<unknown>
 }
@@ -144,8 +153,8 @@ interface FileContent {
 }
 
 /**
- * Replies with a file: 200, 206 with the requested range, 416, or 304 when the client already has the content. The headers
- * keep browsers from rendering it as a page of this origin.
+ * Replies with a file: 200, 206 with the requested range, 416, or 304 when the client already has the
+ * content. The headers keep browsers from rendering it as a page of this origin.
  */
 export const fileReply = (headers: IncomingHttpHeaders, file: FileContent): StreamReply => {
   const { size } = file

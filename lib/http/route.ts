@@ -3,13 +3,14 @@ import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
-import type { NamingRoute } from './moved-paths.ts'
+import type { NamingRoute } from './former-names.ts'
 import type { Pagination, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
 
 /**
- * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the service. The router,
- * the checks, the OpenAPI document and the specs are all made from them. Routes of pages are in `lib/web/parts/route.ts`.
+ * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the
+ * service. The router, the checks, the OpenAPI document and the specs are all made from them. Routes of pages
+ * are in `lib/web/parts/route.ts`.
  */
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -31,11 +32,16 @@ export const fileField = (field: string): FileField => ({ kind: 'file', field })
 export const isFileField = (body: unknown): body is FileField =>
   (body as FileField | undefined)?.kind === 'file'
 
-/** A form with a file as a handler gets it. Invariant: nothing of the body is read before `file` is called. */
+/**
+ * A form with a file as a handler gets it. Invariant: nothing of the body is read before `file` is called.
+ */
 export interface Upload {
   /** Bytes of the whole body; undefined when the client does not declare them. */
   readonly size: number | undefined
-  /** Starts to read the body; call it once. @throws AllotError invalid when the form has no such file */
+  /**
+   * Starts to read the body; call it once.
+   * @throws AllotError invalid when the form has no such file
+   */
   file(): Promise<UploadedFile>
 }
 
@@ -43,8 +49,8 @@ export interface UploadedFile {
   /** File name from the client, without folders; empty when absent. */
   readonly name: string
   /**
-   * Bytes of the file. The stream ends only when the whole body has arrived, is well formed and has no second file; otherwise
-   * it fails, so that an incomplete file is never stored.
+   * Bytes of the file. The stream ends only when the whole body has arrived, is well formed and has no second
+   * file; otherwise it fails, so that an incomplete file is never stored.
    */
   readonly content: Readable
 }
@@ -69,13 +75,16 @@ interface RouteDeclaration extends AccessRule {
     | 'application/x-ndjson'
     | 'application/x-www-form-urlencoded'
     | 'multipart/form-data'
-  /** Bytes of a body that is read into memory, the server's `bodyLimit` when absent; the handler limits a form with a file. */
+  /**
+   * Bytes of a body that is read into memory, the server's `bodyLimit` when absent; the handler limits a form
+   * with a file.
+   */
   bodyLimit?: number
   /** Values of a JSON body, for a route that takes more of them than others. */
   maxValues?: number
   /**
-   * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a shared store,
-   * it may be sent again while the records that it was made of are unchanged.
+   * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a
+   * shared store, it may be sent again while the records that it was made of are unchanged.
    */
   cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */
@@ -89,8 +98,8 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
   body?: v.GenericSchema | FileField
   responses: Responses
   /**
-   * Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415 and 422; only for
-   * resources that everyone who may call the route can see.
+   * Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415
+   * and 422; only for resources that everyone who may call the route can see.
    */
   exists?: (params: unknown, services: S) => Promise<boolean>
   /** Whether its path may have a former name: then it answers 301 or 308 instead of 404. */
@@ -107,7 +116,10 @@ interface RouteRequest<I extends Caller = Caller, S = unknown> {
   readonly query: unknown
   readonly body: unknown
   readonly page: Pagination | undefined
-  /** Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the address. */
+  /**
+   * Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the
+   * address.
+   */
   readonly client: () => string
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
@@ -160,7 +172,9 @@ function reply(status: number, body?: unknown): Reply {
  * @param mayHaveMoved whether the path of a route may have a former name
  */
 export const routesFor = <I extends Caller, S>(mayHaveMoved: (route: NamingRoute) => boolean) => ({
-  /** A reply with an undeclared status, or with a body that its schema does not describe, does not compile. */
+  /**
+   * A reply with an undeclared status, or with a body that its schema does not describe, does not compile.
+   */
   route: <
     const Path extends string,
     const A extends Auth,
@@ -173,7 +187,10 @@ export const routesFor = <I extends Caller, S>(mayHaveMoved: (route: NamingRoute
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
   ): Route<I, S> => ({ ...declaration, mayHaveMoved: mayHaveMoved(declaration) }) as unknown as Route<I, S>,
   reply,
-  /** A page of a list. @param total items of the whole list; undefined when they are not counted yet */
+  /**
+   * A page of a list.
+   * @param total items of the whole list; undefined when they are not counted yet
+   */
   pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(
     items: B,
     total: number | undefined,
@@ -204,8 +221,8 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
 }
 
 /**
- * A route at the root of the service whose bodies are streams in both directions, so that they may have any size. Its
- * handler authorizes the request itself.
+ * A route at the root of the service whose bodies are streams in both directions, so that they may have any
+ * size. Its handler authorizes the request itself.
  */
 export interface StreamRoute<I extends Caller = Caller, S = unknown> {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'

@@ -24,13 +24,22 @@ interface Stored<R> {
 interface RouterOptions<R> {
   /** Whether `/a//b/` is the same path as `/a/b`. */
   readonly ignoreExtraSlashes?: boolean
-  /** Characters; a path with a longer parameter is unknown. By default, the longest key of the store fits into one. */
+  /**
+   * Characters; a path with a longer parameter is unknown. By default, the longest key of the store fits into
+   * one.
+   */
   readonly maxParamLength?: number
   /** Whether the route of GET answers HEAD too. */
   readonly headIsGet?: boolean
-  /** Stands for the route of a path that does not take the method. Its parameter `allow` names the methods it takes. */
+  /**
+   * Stands for the route of a path that does not take the method. Its parameter `allow` names the methods it
+   * takes.
+   */
   readonly wrongMethod?: R
-  /** Stands for the route of an unknown path. Its parameter `allow` is empty, or absent when the path cannot be decoded. */
+  /**
+   * Stands for the route of an unknown path. Its parameter `allow` is empty, or absent when the path cannot
+   * be decoded.
+   */
   readonly unknownPath?: R
 }
 
@@ -58,7 +67,9 @@ export class Router<R extends Routed> {
     }
   }
 
-  /** @returns undefined when no route takes the request, unless the options name a route that stands for those */
+  /**
+   * @returns undefined when no route takes the request, unless the options name a route that stands for those
+   */
   match(method: string, path: string): Match<R> | undefined {
     const found = this.#find(method as HTTPMethod, path)
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
@@ -87,7 +98,9 @@ export class Router<R extends Routed> {
   }
 }
 
-/** `{x}` is `:x` to find-my-way, or `*` when it takes the rest of the path, and a literal colon is doubled. */
+/**
+ * `{x}` is `:x` to find-my-way, or `*` when it takes the rest of the path, and a literal colon is doubled.
+ */
 const routerPath = ({ path, takesRest }: Routed): string => {
   const pattern = path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
   return takesRest ? pattern.replace(LAST_PARAMETER, '*') : pattern

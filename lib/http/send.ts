@@ -12,8 +12,8 @@ export const HTML_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'tex
 export const TEXT_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'text/plain;charset=utf-8']
 
 /**
- * Sends a response with these headers, `X-Content-Type-Options` and its length. Calls `writeHead` once with a flat array, and
- * passes text as text: the fastest way through node:http.
+ * Sends a response with these headers, `X-Content-Type-Options` and its length. Calls `writeHead` once with a
+ * flat array, and passes text as text: the fastest way through node:http.
  * @param size bytes of the body, where they are known
  */
 export const send = (
@@ -44,8 +44,8 @@ const STREAM_HEADERS = [
 ]
 
 /**
- * Sends lines as they are produced, no faster than the client reads them. The status is sent with the first bytes, so an
- * error before that still gets an error response.
+ * Sends lines as they are produced, no faster than the client reads them. The status is sent with the first
+ * bytes, so an error before that still gets an error response.
  */
 export const sendLines = async (
   req: IncomingMessage,
@@ -72,7 +72,10 @@ export const sendLines = async (
   res.end()
 }
 
-/** Idle timeout of the connection: it must cut off clients that do not read, and not a producer that takes long. */
+/**
+ * Idle timeout of the connection: it must cut off clients that do not read, and not a producer that takes
+ * long.
+ */
 const idleTimeoutOf = ({ socket }: ServerResponse) => {
   const limit = socket instanceof Socket ? (socket.timeout ?? 0) : 0
   const set = (milliseconds: number) => {
@@ -116,8 +119,8 @@ export const sendHead = (res: ServerResponse, { status, headers }: StreamReply):
 
 /**
  * Sends the status with the first byte of the body: until then a failure can still get an error response.
- * @throws ClientDisconnected when the client leaves before the end; Error when the body fails or is shorter than its
- * Content-Length
+ * @throws ClientDisconnected when the client leaves before the end; Error when the body fails or is shorter
+ * than its Content-Length
  */
 export const sendStreamReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
   const { status, headers, body } = reply
@@ -156,7 +159,8 @@ const begun = async (open: OpenBody, brokenBody: Promise<never> | undefined): Pr
 
 /**
  * Resolves at the first byte or at the end of a body.
- * @throws Error when the body is destroyed before, which emits only `close` when it is destroyed without an error
+ * @throws Error when the body is destroyed before, which emits only `close` when it is destroyed without an
+ * error
  */
 const firstByte = async (body: Readable): Promise<void> => {
   if (body.readableLength > 0 || body.readableEnded) return
@@ -164,6 +168,7 @@ const firstByte = async (body: Readable): Promise<void> => {
     const onClose = () => reject(body.errored ?? new Error('the body was destroyed before its first byte'))
     if (body.closed) return onClose()
     body.once('readable', resolve)
+    body.once('end', resolve)
     body.once('error', reject)
     body.once('close', onClose)
   })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { AccessRule, Caller } from './access.ts'
-import { decompressedBody } from './body.ts'
-import type { BodyTurns } from './body-turns.ts'
+import type { BodyTurns } from './body/body-turns.ts'
+import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { StreamRoute } from './route.ts'
@@ -107,10 +107,15 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   }
 }
 
-/** Finds the routes of streams. @param wrongMethod stands for the route of a path that does not take the method */
+/**
+ * Finds the routes of streams.
+ * @param wrongMethod stands for the route of a path that does not take the method
+ */
 export const streamRouter = <R extends Routed>(routes: readonly R[], wrongMethod?: R): Router<R> =>
   new Router(routes, {
-    ...{ ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false },
+    ignoreExtraSlashes: false,
+    maxParamLength: 255,
+    headIsGet: false,
     ...(wrongMethod && { wrongMethod }),
   })
 

@@ -12,7 +12,10 @@ export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): 
   throw invalid(describeIssue(mostSpecific(result.issues[0])))
 }
 
-/** The issue to report. For a union, it is that of the first option with a fault inside of the value, which names the wrong member. */
+/**
+ * The issue to report. For a union, it is that of the first option with a fault inside of the value, which
+ * names the wrong member.
+ */
 const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
   const deeper = issue.type === 'union' ? issue.issues?.find(({ path }) => path !== undefined) : undefined
   if (deeper === undefined) return issue
@@ -43,7 +46,10 @@ export const coercionOf = (schema: v.GenericSchema & { entries: unknown }): Coer
 /** Refuses text that is not of the type of an optional member, which counts as absent otherwise. */
 export const strict = <T>() => v.metadata<T, { strict: true }>({ strict: true })
 
-/** Marks an optional id in a query. A number that is not an integer is then an id that no record has, and not absent. */
+/**
+ * Marks an optional id in a query. A number that is not an integer is then an id that no record has, and not
+ * absent.
+ */
 export const markId = <T>() => v.metadata<T, { isId: true }>({ isId: true })
 
 const metadataOf = (member: v.GenericSchema) =>
@@ -69,8 +75,8 @@ const kindOf = (schema: v.GenericSchema): Kind => {
 }
 
 /**
- * Reads members from text and validates them. Text that is not an integer or a boolean counts as absent when the member is
- * optional and not {@link strict}.
+ * Reads members from text and validates them. Text that is not an integer or a boolean counts as absent when
+ * the member is optional and not {@link strict}.
  * @throws AllotError invalid
  */
 export const coerce = (
@@ -98,7 +104,9 @@ const parseAs = (kind: Kind, text: string): unknown => {
   return /^-?\d+$/.test(text) ? parseInteger(text) : undefined
 }
 
-/** Integers beyond ±(2^53-1) are rounded to other unsafe integers, which are never an id, an index or a count. */
+/**
+ * Integers beyond ±(2^53-1) are rounded to other unsafe integers, which are never an id, an index or a count.
+ */
 const parseInteger = (text: string): number => Math.min(Math.max(Number(text), -INT64), INT64)
 const INT64 = 2 ** 63
 
@@ -125,8 +133,9 @@ export const pathParams = (coercion: Coercion, params: Record<string, string | u
 }
 
 /**
- * Schema of an object whose member names come from outside. Invariant: every own member is kept, whatever its name, in an
- * object without a prototype; `v.record` drops `constructor`, `prototype` and `__proto__` in silence.
+ * Schema of an object whose member names come from outside. Invariant: every own member is kept, whatever its
+ * name, in an object without a prototype; `v.record` drops `constructor`, `prototype` and `__proto__` in
+ * silence.
  */
 export const recordOf = <S extends v.GenericSchema>(
   value: S,
@@ -153,8 +162,10 @@ export const recordOf = <S extends v.GenericSchema>(
 }
 
 /**
- * Parses JSON. A number that is an integer only after rounding becomes Infinity, which no schema of an integer accepts.
- * @throws AllotError invalid for text that is not JSON or contains a lone surrogate; the message begins with a verb
+ * Parses JSON. A number that is an integer only after rounding becomes Infinity, which no schema of an
+ * integer accepts.
+ * @throws AllotError invalid for text that is not JSON or contains a lone surrogate; the message begins with
+ * a verb
  */
 export const parseJson = (text: string): unknown => {
   const value = parseNumbersExactly(text)
@@ -163,7 +174,10 @@ export const parseJson = (text: string): unknown => {
   return value
 }
 
-/** Values of a JSON text that is parsed: while that takes some hundredths of a second, all other requests wait. */
+/**
+ * Values of a JSON text that is parsed: while that takes some hundredths of a second, all other requests
+ * wait.
+ */
 const MAX_VALUES = 50_000
 const [QUOTE, COMMA, BRACKET, BRACE] = [0x22, 0x2c, 0x5b, 0x7b]
 
@@ -188,7 +202,10 @@ export const parseBody = (text: string, maxValues?: number): unknown => {
   }
 }
 
-/** An empty body counts as `{}`. @param body text, or a value that the host has parsed */
+/**
+ * An empty body counts as `{}`.
+ * @param body text, or a value that the host has parsed
+ */
 export const parseObject = (body: unknown, maxValues: number | undefined): unknown => {
   const value = typeof body === 'string' ? parseBody(body.trim() === '' ? '{}' : body, maxValues) : body
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -215,8 +232,8 @@ const parseNumbersExactly = (text: string): unknown => {
 const MAY_ROUND = /[\d.]{16}|\d[eE][-+]?\d/
 
 /**
- * JSON.parse rounds 9007199254740990.6 and 1e-400 to integers. As Infinity, they fail validation with a message that names the
- * member.
+ * JSON.parse rounds 9007199254740990.6 and 1e-400 to integers. As Infinity, they fail validation with a
+ * message that names the member.
  */
 const withoutRounding = (number: string): string =>
   isFraction(number) && Number.isInteger(Number(number)) ? '1e999' : number
@@ -231,7 +248,8 @@ const isFraction = (number: string): boolean => {
 }
 
 /**
- * Refuses text that UTF-8 cannot encode. It is not recursive, since parsed values may be nested deeper than the call stack.
+ * Refuses text that UTF-8 cannot encode. It is not recursive, since parsed values may be nested deeper than
+ * the call stack.
  * @throws AllotError invalid
  */
 const refuseLoneSurrogates = (root: unknown): void => {

@@ -5,13 +5,18 @@ import { type Job, jobs } from '../records/schema/index.ts'
 import { BLOCK_SIZE } from '../records/shards.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
-/** The checks of a domain for values that it derives from its records, beyond declared indexes and counters. */
+/**
+ * The checks of a domain for values that it derives from its records, beyond declared indexes and counters.
+ */
 export interface IntegrityChecks {
   /** Each lookup that the checks and the recounts use. */
   readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
   readonly recounts: readonly Recount[]
-  /** Names of the collections whose records follow from others altogether: a broken one is deleted and made again. */
+  /**
+   * Names of the collections whose records follow from others altogether: a broken one is deleted and made
+   * again.
+   */
   readonly derivedCollections?: readonly string[]
 }
 
@@ -76,7 +81,10 @@ export interface Lookup {
   value(record: unknown): number
 }
 
-/** The number that was remembered for the key; undefined when there is no such record. @throws Error unless a domain lists the lookup */
+/**
+ * The number that was remembered for the key; undefined when there is no such record.
+ * @throws Error unless a domain lists the lookup
+ */
 export type Find = (lookup: Lookup, key: KeyPart) => number | undefined
 
 /**
@@ -93,7 +101,9 @@ export const lookup = <R>(
   value: (record) => value(record as R),
 })
 
-/** Finds the ids for which a job of the kind is pending: references to what such a job removes are not faults. */
+/**
+ * Finds the ids for which a job of the kind is pending: references to what such a job removes are not faults.
+ */
 export const pendingJob = (kind: Job['kind']): Lookup =>
   lookup(
     jobs,
@@ -133,8 +143,8 @@ export class LookupTable {
 const BLOCKS_PER_PAGE = 128
 
 /**
- * Takes about ten bytes for each id: stores give out ids in blocks, and the blocks of a shard are far apart, so blocks share
- * pages in the order in which they are first seen.
+ * Takes about ten bytes for each id: stores give out ids in blocks, and the blocks of a shard are far apart,
+ * so blocks share pages in the order in which they are first seen.
  */
 class NumberById {
   /** Place of each block in the pages. */

@@ -11,14 +11,18 @@ export interface Comparison {
 }
 
 const BUCKETS = 256
-/** Primes below 2^26: the product of two remainders is exact, and no difference of amounts is 0 modulo all of them. */
+/**
+ * Primes below 2^26: the product of two remainders is exact, and no difference of amounts is 0 modulo all of
+ * them.
+ */
 const PRIMES = [67108859, 67108837, 67108819, 67108777] as const
 const LANES = PRIMES.length
 const ODD = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const
 
 /**
- * Compares both sides in constant memory: adds the fingerprints of expected entries and subtracts those of stored
- * ones, per bucket of keys. A bucket whose sums are all 0 agrees; the others need an {@link ExactComparison}.
+ * Compares both sides in constant memory: adds the fingerprints of expected entries and subtracts those of
+ * stored ones, per bucket of keys. A bucket whose sums are all 0 agrees; the others need an
+ * {@link ExactComparison}.
  */
 export class FingerprintComparison implements Comparison {
   readonly #sums = new Float64Array(BUCKETS * LANES)
@@ -114,8 +118,8 @@ const agrees = ({ expected, actual, expectedValues: [value], actualValue }: Comp
     : Buffer.compare(value, actualValue) === 0)
 
 /**
- * The state of the hash of the last key, and of its value. Own code, because a hash of node:crypto takes six times as
- * long for texts this short.
+ * The state of the hash of the last key, and of its value. Own code, because a hash of node:crypto takes six
+ * times as long for texts this short.
  */
 let [first, second] = [0, 0]
 
@@ -137,7 +141,9 @@ const bucketOf = (key: Bytes): number => {
   return avalanche(first ^ second) & (BUCKETS - 1)
 }
 
-/** Goes on from the hash of the key, scrambled, so that two entries that exchange their values change the sum. */
+/**
+ * Goes on from the hash of the key, scrambled, so that two entries that exchange their values change the sum.
+ */
 const hashValue = (key: Bytes, value: Bytes): void => {
   first = avalanche(first + key.length)
   second = avalanche(second)

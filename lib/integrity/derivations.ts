@@ -22,7 +22,9 @@ import {
 import type { ComparedKey, Emit } from './comparison.ts'
 import { type CheckedCollection, checkedCollections, parseCount } from './scan.ts'
 
-/** State that follows from records: an index, the counters of an index, or a recount that a domain declares. */
+/**
+ * State that follows from records: an index, the counters of an index, or a recount that a domain declares.
+ */
 export interface Derivation {
   readonly kind: 'index' | 'counter' | 'recount'
   readonly sources: readonly RecordSource[]
@@ -61,7 +63,10 @@ export const recountDerivation = (recount: Recount): Derivation => ({
   fault: (difference) => recountFault(recount, difference),
 })
 
-/** A key without an amount equals one with 0, unless the keys themselves must match: then 1 is added to each amount. */
+/**
+ * A key without an amount equals one with 0, unless the keys themselves must match: then 1 is added to each
+ * amount.
+ */
 const amountsOf = (
   { matchesKeys = false }: Recount,
   { collection, addTo }: AmountSource,
@@ -219,8 +224,8 @@ const counters = (
 }
 
 /**
- * A search index with posting blocks (lib/search/index.ts). The key of a posting ends with the id of its record, so that
- * values need not be compared.
+ * A search index with posting blocks (lib/search/index.ts). The key of a posting ends with the id of its
+ * record, so that values need not be compared.
  */
 const compactedIndex = (
   options: InvertedIndexOptions<unknown>,

@@ -4,7 +4,7 @@ import type { Collection } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import type { Fault, IntegrityChecks, RepairAction } from './checks.ts'
-import type { OnProgress } from './scan.ts'
+import type { OnCount } from './scan.ts'
 import { type OnFault, type Totals, verifyRecords } from './verify.ts'
 
 /** Repairs in one write transaction. */
@@ -18,12 +18,13 @@ interface RepairOptions {
   onRepaired: (fault: Fault) => void
   /** Called before each round, for a listener to what the round finds. */
   onRound: () => OnFault
-  onProgress?: OnProgress | undefined
+  onProgress?: OnCount | undefined
 }
 
 /**
- * Repairs what follows from records: indexes, counters and sequences first, since changes of records rely on them; then,
- * in a round that finds those in order, what domains derive. Broken records stay as they are. Nothing else may write.
+ * Repairs what follows from records: indexes, counters and sequences first, since changes of records rely on
+ * them; then, in a round that finds those in order, what domains derive. Broken records stay as they are.
+ * Nothing else may write.
  * @returns the totals of the last round, which found nothing more to repair
  * @throws AllotError unavailable when faults remain after many rounds
  */

@@ -105,7 +105,9 @@ export class SequenceCheck {
   }
 }
 
-/** @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned */
+/**
+ * @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned
+ */
 type Visit = (key: Bytes, value: Bytes) => unknown
 
 /** A range of keys and what is done with each of its entries. */
@@ -180,12 +182,12 @@ const isBelow = (key: Bytes, end: Bytes): boolean => {
 }
 
 /** Entries read so far, and an estimate of all of them. */
-export type OnProgress = (progress: { done: number; total: number }) => void
+export type OnCount = (progress: { done: number; total: number }) => void
 
 /** @returns a function to call with the number of entries that were read since the last call */
 export const progressMeter = async (
   tx: ReadTransaction,
-  onProgress: OnProgress,
+  onProgress: OnCount,
 ): Promise<(entries: number) => void> => {
   let total = 0
   for (const collection of checkedCollections) total += await estimateEntries(tx, collection)

@@ -14,7 +14,7 @@ import { type Derivation, recountDerivation, storeDerivations } from './derivati
 import {
   type CheckedCollection,
   checkedCollections,
-  type OnProgress,
+  type OnCount,
   parseRecord,
   progressMeter,
   type Section,
@@ -31,13 +31,19 @@ export interface Totals {
   counters: number
 }
 
-/** @param isStructural whether the fault is in a record, a key, an index, a counter or a sequence, on which all recounts rely */
+/**
+ * @param isStructural whether the fault is in a record, a key, an index, a counter or a sequence, on which
+ * all recounts rely
+ */
 export type OnFault = (fault: Fault, isStructural: boolean) => void
 
 interface VerifyOptions {
   onFault: OnFault
-  onProgress?: OnProgress | undefined
-  /** Awaited after each fault of an exact comparison: there may be millions, and repairs need not wait for the last. */
+  onProgress?: OnCount | undefined
+  /**
+   * Awaited after each fault of an exact comparison: there may be millions, and repairs need not wait for the
+   * last.
+   */
   afterFault?: (() => Promise<void>) | undefined
 }
 

@@ -1,14 +1,14 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { importWith } from '../optional-package.ts'
 import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
-import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './signatures.ts'
+import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './self-signatures.ts'
 
 let library: Promise<OpenPgpLibrary> | undefined
 
 /**
- * Parses the first public key of an armored text. As in Forgejo, revoked and expired keys and those of the future are
- * accepted, too: signatures made with them can still be looked up.
+ * Parses the first public key of an armored text. As in Forgejo, revoked and expired keys and those of the
+ * future are accepted, too: signatures made with them can still be looked up.
  * @throws AllotError invalid; unavailable without the package openpgp
  */
 export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
@@ -22,7 +22,7 @@ export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
   const certified = await signatures.certifiedUsers()
   const [primary] = certified
   if (primary === undefined)
-    throw invalid('armored_public_key: this key has no valid self-signature on a user id')
+    throw invalidMember('armored_public_key', 'this key has no valid self-signature on a user id')
   const statements = [await signatures.direct(), primary.certification]
   const subkeys = await signatures.boundSubkeys()
   return {
@@ -106,14 +106,15 @@ const MAX_PACKETS = 2000
 const MAX_PARTS = 64
 
 /**
- * Bytes of each number of a public-key packet: RSA up to 16384 bits, DSA and ElGamal up to 4096 bits, a DSA subgroup of up
- * to 256 bits. They determine the cost of a signature check, and the library limits only some of them.
+ * Bytes of each number of a public-key packet: RSA up to 16384 bits, DSA and ElGamal up to 4096 bits, a DSA
+ * subgroup of up to 256 bits. They determine the cost of a signature check, and the library limits only some
+ * of them.
  */
 const MAX_NUMBER_LENGTHS: Record<string, number> = { n: 2048, e: 8, p: 512, q: 32, g: 512, y: 512 }
 
 /**
- * Reads the first public key of an armored text, without verifying any signature. Like Forgejo, ignores further keys and
- * blocks.
+ * Reads the first public key of an armored text, without verifying any signature. Like Forgejo, ignores
+ * further keys and blocks.
  * @throws AllotError invalid when there is no public key, or when any key is private
  */
 const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> => {
@@ -121,9 +122,12 @@ const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> =
   const keys = await readKeys(pgp, armored.trim())
   if (keys.some((key) => key.isPrivate())) throw privateKey()
   const [key] = keys
-  if (key === undefined) throw invalid('armored_public_key: this block contains no key')
+  if (key === undefined) throw invalidMember('armored_public_key', 'this block contains no key')
   if (key.users.length + key.subkeys.length > MAX_PARTS)
-    throw invalid(`armored_public_key: a key must not have more than ${MAX_PARTS} user ids and subkeys`)
+    throw invalidMember(
+      'armored_public_key',
+      `a key must not have more than ${MAX_PARTS} user ids and subkeys`,
+    )
   for (const { keyPacket } of [key, ...key.subkeys]) checkNumbers(keyPacket.publicParams)
   return key
 }
@@ -131,12 +135,13 @@ const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> =
 /** Refuses private keys, which the library would accept. */
 const checkFormat = (armored: string) => {
   if (armored.length > MAX_LENGTH)
-    throw invalid(`armored_public_key: must not be longer than ${MAX_LENGTH} characters`)
+    throw invalidMember('armored_public_key', `must not be longer than ${MAX_LENGTH} characters`)
   if (/^-----BEGIN PGP PRIVATE KEY BLOCK-----/m.test(armored)) throw privateKey()
   const [first] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/m) ?? []
   if (first !== '-----BEGIN PGP PUBLIC KEY BLOCK-----')
-    throw invalid(
-      'armored_public_key: expected a block that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----',
+    throw invalidMember(
+      'armored_public_key',
+      'expected a block that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----',
     )
 }
 
@@ -145,7 +150,7 @@ const readKeys = async (pgp: OpenPgpLibrary, armored: string): Promise<Key[]> =>
     const { data } = await pgp.unarmor(armored)
     if (!(data instanceof Uint8Array)) throw new Error('the library returned a stream for a text')
     if (countPackets(data, MAX_PACKETS) > MAX_PACKETS)
-      throw invalid(`armored_public_key: a key must not have more than ${MAX_PACKETS} packets`)
+      throw invalidMember('armored_public_key', `a key must not have more than ${MAX_PACKETS} packets`)
     return await pgp.readKeys({ binaryKeys: data })
   } catch (cause) {
     if (cause instanceof AllotError) throw cause
@@ -158,16 +163,17 @@ const checkNumbers = (numbers: object | null) => {
   for (const [name, number] of Object.entries(numbers ?? {})) {
     const limit = MAX_NUMBER_LENGTHS[name]
     if (number instanceof Uint8Array && limit !== undefined && number.length > limit)
-      throw invalid('armored_public_key: the numbers of this key are too large; use a shorter key')
+      throw invalidMember('armored_public_key', 'the numbers of this key are too large; use a shorter key')
   }
 }
 
 const privateKey = () =>
-  invalid('armored_public_key: this is a private key, which must be kept secret; send the public key')
+  invalidMember('armored_public_key', 'this is a private key, which must be kept secret; send the public key')
 
 /**
- * Counts packets by their headers (RFC 9580 §4.2), each partial body as one. Limits the time that the library takes: it
- * would spend seconds on a text of small packets that it ignores. Invariant: lengths are read exactly as the library does.
+ * Counts packets by their headers (RFC 9580 §4.2), each partial body as one. Limits the time that the library
+ * takes: it would spend seconds on a text of small packets that it ignores. Invariant: lengths are read
+ * exactly as the library does.
  * @returns at most `limit` + 1
  */
 export const countPackets = (data: Uint8Array, limit: number): number => {

@@ -34,7 +34,10 @@ export interface OpenPgpPart extends Capabilities {
 }
 
 export interface OpenPgpKey extends OpenPgpPart {
-  /** Addresses of the user ids with a valid self-certification that is not revoked; distinct without regard to case. */
+  /**
+   * Addresses of the user ids with a valid self-certification that is not revoked; distinct without regard to
+   * case.
+   */
   emails: string[]
   /** Subkeys with a valid binding signature, revoked or not. */
   subkeys: OpenPgpPart[]
@@ -49,11 +52,15 @@ export interface KeyText {
 export type ParsedKey = ParsedSshKey | OpenPgpKey
 
 /**
- * Parses the public keys that users add. Invariant: keys are parsed in a worker thread, within a deadline. This module
- * imports no parser, so that neither the serving thread nor the package's type declarations load one.
+ * Parses the public keys that users add. Invariant: keys are parsed in a worker thread, within a deadline.
+ * This module imports no parser, so that neither the serving thread nor the package's type declarations load
+ * one.
  */
 export interface KeyReader {
-  /** @throws AllotError invalid when the text is not a key or takes too long, unavailable when too many keys wait */
+  /**
+   * @throws AllotError invalid when the text is not a key or takes too long, unavailable when too many keys
+   * wait
+   */
   ssh(client: string, text: string): Promise<ParsedSshKey>
   openPgp(client: string, text: string): Promise<OpenPgpKey>
   close(): Promise<void>

@@ -1,19 +1,19 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import sshpk from 'sshpk'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import type { ParsedSshKey } from './reader.ts'
 
 const MAX_LENGTH = 16 * 1024
 
 /**
- * Parses one public key, in any format that a Forgejo takes: the line that OpenSSH writes, its bare base64, PEM (PKCS#1 and
- * SubjectPublicKeyInfo) and RFC 4716.
+ * Parses one public key, in any format that a Forgejo takes: the line that OpenSSH writes, its bare base64,
+ * PEM (PKCS#1 and SubjectPublicKeyInfo) and RFC 4716.
  * @throws AllotError invalid
  */
 export const parseSshKey = (input: string): ParsedSshKey => {
   const text = input.trim()
-  if (text === '') throw invalid('Key is required')
-  if (text.length > MAX_LENGTH) throw invalid(`key: must not be longer than ${MAX_LENGTH} characters`)
+  if (text === '') throw new AllotError('invalid', 'Key is required', { field: 'key' })
+  if (text.length > MAX_LENGTH) throw invalidMember('key', `must not be longer than ${MAX_LENGTH} characters`)
   const line = lineOf(text)
   if (line.type !== '') checkType(line.type, text)
   const { blob } = line
@@ -47,14 +47,17 @@ const SSH2_END = '---- END SSH2 PUBLIC KEY ----'
 
 const lineOf = (text: string): SshLine => {
   if (/^(-+ ?BEGIN [A-Z0-9 ]{0,99}PRIVATE KEY|PuTTY-User-Key-File-)/m.test(text))
-    throw invalid('key: this is a private key, which must be kept secret; send the public key')
+    throw invalidMember('key', 'this is a private key, which must be kept secret; send the public key')
   if (/^-----BEGIN (RSA )?PUBLIC KEY-----/.test(text)) return bareLine(fromPem(text))
   if (text.startsWith(SSH2_BEGIN)) return bareLine(fromRfc4716(text))
   if (/^-{4,5} ?BEGIN/.test(text))
-    throw invalid('key: expected an SSH public key, such as `ssh-ed25519 AAAA…`, or one in PEM or RFC 4716')
+    throw invalidMember(
+      'key',
+      'expected an SSH public key, such as `ssh-ed25519 AAAA…`, or one in PEM or RFC 4716',
+    )
   // Removes line ends: what follows them becomes a part of the comment.
   const line = text.replace(/\r?\n/g, '')
-  if (/(?!\t)\p{Cc}/u.test(line)) throw invalid('key: must not contain control characters')
+  if (/(?!\t)\p{Cc}/u.test(line)) throw invalidMember('key', 'must not contain control characters')
   const [, first = '', second, comment = ''] = /^(\S+)(?:[ \t]+(\S+))?(?:[ \t]+(.+))?$/s.exec(line) ?? []
   return second === undefined && first.startsWith(BLOB_START)
     ? bareLine(first)
@@ -69,8 +72,8 @@ const fromPem = (text: string): string => {
     const pem = key.export({ type: 'spki', format: 'pem' })
     return sshpk.parseKey(pem, 'pem').toBuffer('rfc4253').toString('base64')
   } catch (cause) {
-    const message = 'key: this PEM block does not contain a public key of a type that SSH supports'
-    throw new AllotError('invalid', message, { cause })
+    const problem = 'this PEM block does not contain a public key of a type that SSH supports'
+    throw invalidMember('key', problem, cause)
   }
 }
 
@@ -78,7 +81,7 @@ const fromPem = (text: string): string => {
 const fromRfc4716 = (text: string): string => {
   const lines = text.replace(/\\\r?\n/g, '').split(/\r?\n/)
   const end = lines.indexOf(SSH2_END)
-  if (end === -1) throw invalid(`key: this block does not end with ${SSH2_END}`)
+  if (end === -1) throw invalidMember('key', `this block does not end with ${SSH2_END}`)
   return lines
     .slice(1, end)
     .filter((line) => !line.includes(':'))
@@ -93,25 +96,25 @@ const typeIn = (blob: Buffer): string => {
 
 const checkType = (type: string, line: string) => {
   if (sshKeyTypes.includes(type)) return
-  if (type === 'ssh-dss') throw invalid('key: DSA keys are too weak; use an ssh-ed25519 key')
-  if (/-cert-v\d+@/.test(type)) throw invalid('key: this is a certificate, not a key')
+  if (type === 'ssh-dss') throw invalidMember('key', 'DSA keys are too weak; use an ssh-ed25519 key')
+  if (/-cert-v\d+@/.test(type)) throw invalidMember('key', 'this is a certificate, not a key')
   if (line.split(/[ \t]+/).some((word) => sshKeyTypes.includes(word)))
-    throw invalid('key: options before the key are not supported')
-  throw invalid(`key: the type must be one of ${sshKeyTypes.join(', ')}`)
+    throw invalidMember('key', 'options before the key are not supported')
+  throw invalidMember('key', `the type must be one of ${sshKeyTypes.join(', ')}`)
 }
 
 const decodeBase64 = (base64: string): Buffer => {
   const blob = Buffer.from(base64, 'base64')
   if (base64 === '' || blob.toString('base64') !== base64)
-    throw invalid('key: its content is not well-formed base64')
+    throw invalidMember('key', 'its content is not well-formed base64')
   return blob
 }
 
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 16_384
 /**
- * Bytes. In practice the exponent is 65537; a large one makes signature checks slow. OpenSSL has the same limit for long
- * keys.
+ * Bytes. In practice the exponent is 65537; a large one makes signature checks slow. OpenSSL has the same
+ * limit for long keys.
  */
 const MAX_EXPONENT_LENGTH = 8
 
@@ -119,7 +122,9 @@ const MAX_EXPONENT_LENGTH = 8
 interface Layout {
   /** How many strings there are. */
   strings: number
-  /** Type of a key on a security key without its application, which is the last string. Absent for other keys. */
+  /**
+   * Type of a key on a security key without its application, which is the last string. Absent for other keys.
+   */
   plainType?: string
 }
 
@@ -147,14 +152,14 @@ const bitsOf = (type: string, blob: Buffer): number => {
   const content = stringsIn(type, blob, strings)
   if (type === 'ssh-rsa') return rsaBits(content)
   if (plainType === undefined) return bitsByLibrary(type, content)
-  if (content.pop()!.length === 0) throw invalid('key: a security key must name its application')
+  if (content.pop()!.length === 0) throw invalidMember('key', 'a security key must name its application')
   return bitsByLibrary(plainType, content)
 }
 
 const stringsIn = (type: string, blob: Buffer, count: number): Buffer[] => {
   const reader = new WireReader(blob)
   if (reader.string().toString('latin1') !== type)
-    throw invalid(`key: its content is not of the type ${type}`)
+    throw invalidMember('key', `its content is not of the type ${type}`)
   const strings = Array.from({ length: count }, () => reader.string())
   reader.end()
   return strings
@@ -163,23 +168,26 @@ const stringsIn = (type: string, blob: Buffer, count: number): Buffer[] => {
 const rsaBits = ([exponent, modulus]: Buffer[]): number => {
   for (const number of [exponent!, modulus!]) checkNumber(number)
   if (isEven(modulus!) || isEven(exponent!) || exponent!.equals(Buffer.of(1)))
-    throw invalid('key: its content is not an RSA key')
+    throw invalidMember('key', 'its content is not an RSA key')
   if (exponent!.length > MAX_EXPONENT_LENGTH)
-    throw invalid('key: the exponent of this RSA key is too large; use 65537')
+    throw invalidMember('key', 'the exponent of this RSA key is too large; use 65537')
   const bits = bitsByLibrary('ssh-rsa', [exponent!, modulus!])
   if (bits < MIN_RSA_BITS)
-    throw invalid(`key: an RSA key needs at least ${MIN_RSA_BITS} bits, this one has ${bits}`)
+    throw invalidMember('key', `an RSA key needs at least ${MIN_RSA_BITS} bits, this one has ${bits}`)
   if (bits > MAX_RSA_BITS)
-    throw invalid(`key: an RSA key must not have more than ${MAX_RSA_BITS} bits, this one has ${bits}`)
+    throw invalidMember(
+      'key',
+      `an RSA key must not have more than ${MAX_RSA_BITS} bits, this one has ${bits}`,
+    )
   return bits
 }
 
 /** RFC 4251 §5: numbers are in two's complement, without unnecessary leading bytes. */
 const checkNumber = (number: Buffer) => {
   const [first = 0, second = 0] = number
-  if (first >= 0x80) throw invalid('key: the numbers of an RSA key must not be negative')
+  if (first >= 0x80) throw invalidMember('key', 'the numbers of an RSA key must not be negative')
   if (number.length > 0 && first === 0 && second < 0x80)
-    throw invalid('key: the numbers of an RSA key must not have unnecessary leading zeros')
+    throw invalidMember('key', 'the numbers of an RSA key must not have unnecessary leading zeros')
 }
 
 const isEven = (number: Buffer) => (number.at(-1) ?? 0) % 2 === 0
@@ -193,7 +201,7 @@ const bitsByLibrary = (type: string, content: Buffer[]): number => {
     createPublicKey(key.toString('pkcs8'))
     return key.size
   } catch (cause) {
-    throw new AllotError('invalid', `key: its content is not an ${type} key`, { cause })
+    throw invalidMember('key', `its content is not an ${type} key`, cause)
   }
 }
 
@@ -206,7 +214,10 @@ export class WireReader {
     this.#blob = blob
   }
 
-  /** The next string. @throws AllotError invalid when the blob ends before it */
+  /**
+   * The next string.
+   * @throws AllotError invalid when the blob ends before it
+   */
   string(): Buffer {
     const start = this.#offset + 4
     if (start > this.#blob.length) throw endsTooEarly()
@@ -218,7 +229,8 @@ export class WireReader {
 
   /** @throws AllotError invalid unless all bytes were read */
   end(): void {
-    if (this.#offset !== this.#blob.length) throw invalid('key: there are bytes after the end of the key')
+    if (this.#offset !== this.#blob.length)
+      throw invalidMember('key', 'there are bytes after the end of the key')
   }
 }
 
@@ -232,4 +244,4 @@ export const blobOf = (strings: readonly Buffer[]): Buffer =>
     }),
   )
 
-const endsTooEarly = () => invalid('key: its content ends too early')
+const endsTooEarly = () => invalidMember('key', 'its content ends too early')

@@ -18,8 +18,8 @@ import {
 type CommonMarkHtml = { safe: string } | { unsafe: string }
 
 /**
- * Renders CommonMark. The sanitizer takes several times as long as the rest, so only texts with raw HTML or unusual addresses
- * need it.
+ * Renders CommonMark. The sanitizer takes several times as long as the rest, so only texts with raw HTML or
+ * unusual addresses need it.
  */
 export const renderCommonMark = (text: string, links: Links = linksAsWritten): CommonMarkHtml => {
   const hasFootnotes = text.includes('[^')
@@ -133,7 +133,10 @@ class Renderer extends BaseRenderer {
     if (entering) this.disableTags += 1
   }
 
-  /** The id of a heading, made of its last line as in Forgejo. Called for the start and the end of each heading. */
+  /**
+   * The id of a heading, made of its last line as in Forgejo. Called for the start and the end of each
+   * heading.
+   */
   #headingId(node: Node): string {
     const known = this.#headingIds.get(node)
     if (known !== undefined) return known

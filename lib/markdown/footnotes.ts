@@ -1,5 +1,6 @@
 /**
- * Footnotes, which neither of the parsers supports: `[^1]` links to the definition `[^1]: …`, listed at the end, and back.
+ * Footnotes, which neither of the parsers supports: `[^1]` links to the definition `[^1]: …`, listed at the
+ * end, and back.
  */
 import { Node, type Parser } from 'commonmark'
 import type { MarkedExtension, TokenizerAndRendererExtension, Tokens } from 'marked'

@@ -19,7 +19,9 @@ import {
   type References,
 } from './html.ts'
 
-/** GitHub Flavored Markdown with footnotes, alerts, emoji, and references such as `@name` and `owner/name#7`. */
+/**
+ * GitHub Flavored Markdown with footnotes, alerts, emoji, and references such as `@name` and `owner/name#7`.
+ */
 export const renderGfm = (input: MarkdownInput, references: References): string => {
   const footnotes = createGfmFootnotes()
   const marked = new Marked({ gfm: true, breaks: input.mode === 'comment', async: false })
@@ -73,8 +75,8 @@ const rendererOf = (references: References): RendererObject => {
 }
 
 /**
- * After these tags a browser reads everything as text ("Disallowed Raw HTML" of GFM). Escaping them keeps an unquoted
- * `<title>` from hiding the rest of the text. Scripts and styles are removed by the sanitizer.
+ * After these tags a browser reads everything as text ("Disallowed Raw HTML" of GFM). Escaping them keeps an
+ * unquoted `<title>` from hiding the rest of the text. Scripts and styles are removed by the sanitizer.
  */
 const escapeRawText = (html: string): string =>
   html.replace(/<(?=\/?(?:title|textarea|xmp|noembed|noframes|plaintext)\b)/gi, '&lt;')
@@ -84,9 +86,10 @@ type AlertQuote = Tokens.Blockquote & { alert?: Alert }
 type MarkedImage = Token & { isOutsideLinks?: boolean }
 
 /**
- * Adds to tokens, in place, what marked does not parse: references and emoji become HTML, block quotes become alerts,
- * and images outside links are marked. Texts in code, in links and in certain raw HTML elements are not searched. Raw HTML
- * is followed in document order, because an element may begin in one token and end in another.
+ * Adds to tokens, in place, what marked does not parse: references and emoji become HTML, block quotes become
+ * alerts, and images outside links are marked. Texts in code, in links and in certain raw HTML elements are
+ * not searched. Raw HTML is followed in document order, because an element may begin in one token and end in
+ * another.
  */
 class Decorator {
   readonly #references: References

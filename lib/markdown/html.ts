@@ -15,8 +15,8 @@ export const ID_PREFIX = 'user-content-'
 export const prefixedId = (id: string): string => (id.startsWith(ID_PREFIX) ? id : `${ID_PREFIX}${id}`)
 
 /**
- * Makes the ids of one text's headings from their source, like Forgejo: `Über *uns*` gets `user-content-über-uns`, and a
- * second heading with the same words the suffix `-1`.
+ * Makes the ids of one text's headings from their source, like Forgejo: `Über *uns*` gets
+ * `user-content-über-uns`, and a second heading with the same words the suffix `-1`.
  * @returns a function whose results are distinct
  */
 export const createHeadingIds = () => {
@@ -96,8 +96,8 @@ export const isExtended = (mode: string): boolean => EXTENDED_MODES.has(mode)
 
 export interface Links {
   /**
-   * Resolves a relative link or image against the context; returns other addresses unchanged. Undefined when a browser
-   * must not follow it.
+   * Resolves a relative link or image against the context; returns other addresses unchanged. Undefined when
+   * a browser must not follow it.
    */
   resolve(href: string, kind: 'link' | 'image'): string | undefined
 }

@@ -12,8 +12,8 @@ interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'>
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './worker.js' : './worker.ts', import.meta.url)
 
 /**
- * Renders markdown. Invariant: every text is parsed in a worker thread. Even 240 bytes can take 200 ms, for which the
- * serving thread must not block.
+ * Renders markdown. Invariant: every text is parsed in a worker thread. Even 240 bytes can take 200 ms, for
+ * which the serving thread must not block.
  */
 export class Markdown {
   readonly #pool: WorkerPool<MarkdownInput, string>
@@ -41,7 +41,8 @@ export class Markdown {
   /**
    * Renders a text to safe HTML.
    * @param client whose budget the text counts against: see lib/clients.ts
-   * @throws AllotError invalid when the text takes too long, unavailable when too many texts of the client wait
+   * @throws AllotError invalid when the text takes too long, unavailable when too many texts of the client
+   * wait
    */
   async render(client: string, options: RenderOptions): Promise<string> {
     const { context = '', wiki = false, knownNames, ...rest } = options
@@ -66,8 +67,8 @@ const MAX_SEARCHED = 65_536
 const NAME = /@([A-Za-z0-9][A-Za-z0-9._-]{0,39})/g
 
 /**
- * The lower-case names that a text may mention. Runs on the serving thread, so its time is bounded and linear. Whether a
- * name is really a mention is decided by the parser in the worker.
+ * The lower-case names that a text may mention. Runs on the serving thread, so its time is bounded and
+ * linear. Whether a name is really a mention is decided by the parser in the worker.
  */
 const namesIn = (text: string): string[] => {
   const names = new Set<string>()

@@ -65,8 +65,8 @@ const changeAttributes =
   }
 
 /**
- * Removes everything that could run a script or imitate the page. Resolves links and images, also those of raw HTML; the
- * schemes of the results are checked afterwards.
+ * Removes everything that could run a script or imitate the page. Resolves links and images, also those of
+ * raw HTML; the schemes of the results are checked afterwards.
  */
 export const sanitize = (html: string, links: Links): string =>
   sanitizeHtml(html, {

@@ -3,17 +3,22 @@ import { isLimit, limitFault, parseSize } from '../byte-sizes.ts'
 import { describeIssue, describeValue, invalid, isObject, issuePath } from '../errors.ts'
 
 /*
- * Checks of options, for `createAllot`, for servers and for the configuration file. Each message names the option, what is
- * wrong with its value, and what to write instead. It never shows a text that may be a secret, such as the URL of a database.
+ * Checks of options, for `createAllot`, for servers and for the configuration file. Each message names the
+ * option, what is wrong with its value, and what to write instead. It never shows a text that may be a
+ * secret, such as the URL of a database.
  */
 
 type Issue = v.BaseIssue<unknown>
 
-/** A schema as far as its options can be found. */
-type Member = { entries?: Record<string, Member>; wrapped?: Member; options?: Member[] }
+/** The parts of a valibot schema from which the names of nested options are read. */
+type Member = { entries?: Record<string, Member>; wrapped?: Member; item?: Member; options?: Member[] }
 
-/** A text that names a folder, a file, a command or an address: the empty one would name something that was not meant. @param what such as `a folder` */
-export const named = (what: string) => v.pipe(v.string(), v.nonEmpty(`expected ${what}`))
+/**
+ * A text that names a folder, a file, a command or an address: the empty one would name something that was
+ * not meant.
+ * @param what such as `a folder`
+ */
+export const nonEmptyText = (what: string) => v.pipe(v.string(), v.nonEmpty(`expected ${what}`))
 
 /**
  * @param example options that would be right, for a value that holds no options at all
@@ -34,7 +39,8 @@ export const checked = <S extends v.GenericSchema>(
 /**
  * The message of a wrong option, such as `quota.defaultGroups[0]: expected a string, received the number 5`.
  * @param spell writes the path of an option as the user does
- * @returns a line for each option that is wrong: several for one issue about a section that may also be `false`
+ * @returns a line for each option that is wrong: several for one issue about a section that may also be
+ * `false`
  */
 export const describeOptionIssue = (
   issue: Issue,
@@ -64,8 +70,13 @@ const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
 
 /** A line for each unknown option of a section: valibot reports only the first. */
 const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string): string[] => {
-  const known = optionsIn(schema)
   const section = sectionOf(issuePath(issue))
+  const element = section.replace(/\[\d+\]/g, '[]')
+  const known = optionsIn(schema).map((option) =>
+    option.path.startsWith(element)
+      ? { ...option, path: section + option.path.slice(element.length) }
+      : option,
+  )
   const given = Object.entries(issue.path?.at(-1)?.input as object)
   return given
     .map(([name, value]) => ({ path: section + name, isSection: isObject(value) }))
@@ -77,7 +88,7 @@ const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string
 }
 
 interface Option {
-  /** Path of the option, such as `quota` or `quota.warnAt`. */
+  /** Path of the option, such as `quota`, `quota.warnAt` or `rules[].limit`. */
   path: string
   isSection: boolean
 }
@@ -85,15 +96,19 @@ interface Option {
 const optionsIn = (schema: object, section = ''): Option[] =>
   Object.entries(entriesOf(schema as Member) ?? {}).flatMap(([name, member]) => {
     const path = section + name
-    const inside = optionsIn(member, `${path}.`)
+    const isList = (member.wrapped ?? member).item !== undefined
+    const inside = optionsIn(member, `${path}${isList ? '[]' : ''}.`)
     return [{ path, isSection: inside.length > 0 }, ...inside]
   })
 
-const entriesOf = ({ entries, wrapped, options = [] }: Member): Member['entries'] =>
-  entries ?? (wrapped && entriesOf(wrapped)) ?? options.map(entriesOf).find(Boolean)
+const entriesOf = ({ entries, wrapped, item, options = [] }: Member): Member['entries'] => {
+  const inner = wrapped ?? item
+  return entries ?? (inner && entriesOf(inner)) ?? options.map(entriesOf).find(Boolean)
+}
 
 /**
- * The option that was probably meant: one of another section with this name, or one of the same section with a similar name.
+ * The option that was probably meant: one of another section with this name, or one of the same section with
+ * a similar name.
  */
 const nearest = ({ path, isSection }: Option, options: readonly Option[]): string | undefined => {
   const [section, name] = [sectionOf(path), nameOf(path)]
@@ -107,13 +122,17 @@ const nearest = ({ path, isSection }: Option, options: readonly Option[]): strin
 }
 
 const sectionOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
+/** Names are compared by their letters alone, without case and underscores. */
 const nameOf = (path: string): string =>
   path
     .slice(path.lastIndexOf('.') + 1)
-    .trim()
+    .replaceAll('_', '')
     .toLowerCase()
 
-/** Number of letters to insert, remove, replace or exchange with the next to make one word the other (Damerau-Levenshtein). */
+/**
+ * Number of letters to insert, remove, replace or exchange with the next to make one word the other
+ * (Damerau-Levenshtein).
+ */
 const distanceOf = (left: string, right: string): number => {
   let before: number[] = []
   let row = Array.from({ length: right.length + 1 }, (_, index) => index)
@@ -196,5 +215,3 @@ export const enabled = (description: string) => described(v.optional(v.boolean()
 export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 
 export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)
-export const HOUR = 60 * 60 * 1000
-export const DAY = 24 * HOUR

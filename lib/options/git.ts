@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { MAX_WORK_MS } from '../disk.ts'
-import { count, DAY, described, HOUR, milliseconds, Size } from './checks.ts'
+import { count, described, milliseconds, Size } from './checks.ts'
 
 /** The option `git`. */
 export const GitOptions = v.strictObject({
@@ -17,11 +18,11 @@ export const GitOptions = v.strictObject({
     'Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent.',
   ),
   idleTimeout: described(
-    milliseconds(DAY, 60_000),
+    milliseconds(DAY_MS, 60_000),
     'Milliseconds without traffic in either direction after which a git request is ended.',
   ),
   timeout: described(
-    milliseconds(MAX_WORK_MS, HOUR),
+    milliseconds(MAX_WORK_MS, HOUR_MS),
     'Milliseconds after which a git request is ended in any case.',
   ),
   maxPushSize: described(
@@ -35,20 +36,20 @@ export const GitOptions = v.strictObject({
 })
 
 /** The option `contents`. */
-export const ContentOptions = v.strictObject({
+export const ContentsOptions = v.strictObject({
   processes: described(
     v.optional(count(1000), 16),
     'Maximum number of `git cat-file` processes that are kept open, of all repositories.',
   ),
   idleTimeout: described(
-    milliseconds(DAY, 30_000),
+    milliseconds(DAY_MS, 30_000),
     'Milliseconds after which such a process is ended when nothing is read.',
   ),
   maxConcurrent: described(
     v.optional(count(1000), 8),
     'Maximum number of concurrent git commands for lists of commits, comparisons and archives. Those that go on after their response, such as the count of a long history, are at most half as many in addition.',
   ),
-  timeout: described(milliseconds(HOUR, 30_000), 'Milliseconds after which a read is ended with 503.'),
+  timeout: described(milliseconds(HOUR_MS, 30_000), 'Milliseconds after which a read is ended with 503.'),
   cacheSize: described(
     v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
     'Maximum memory for git objects and for responses made of them, half each: bytes, or `"64 MiB"`.',

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
+import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { BrandOptions } from '../host-pages/brand.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
@@ -7,21 +8,20 @@ import type { Push } from '../repositories/push-journal.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import {
   count,
-  DAY,
   described,
   enabled,
-  HOUR,
   milliseconds,
-  named,
+  nonEmptyText,
   optionalFunction,
   optionalObject,
   Size,
 } from './checks.ts'
-import { ContentOptions, GitOptions } from './git.ts'
+import { ContentsOptions, GitOptions } from './git.ts'
 import { SshOptions } from './ssh.ts'
 import type { DataOptions } from './types.ts'
 import { WebhookOptions } from './webhooks.ts'
 
+/** The option `quota`. `QuotaOptions` are those of `createQuota`. */
 export const QuotaSettings = v.strictObject({
   defaultGroups: described(
     v.optional(v.array(v.string()), []),
@@ -39,20 +39,20 @@ export const QuotaSettings = v.strictObject({
 
 const RepositoryOptions = v.strictObject({
   directory: described(
-    v.optional(named('a folder')),
+    v.optional(nonEmptyText('a folder')),
     'Folder of the bare repositories; `repositories` in the data folder when absent.',
   ),
-  git: described(v.optional(named('a command'), 'git'), 'Name or path of the `git` command.'),
+  git: described(v.optional(nonEmptyText('a command'), 'git'), 'Name or path of the `git` command.'),
 })
 
-const FileOptions = v.strictObject({
+const FilesOptions = v.strictObject({
   directory: described(
-    v.optional(named('a folder')),
+    v.optional(nonEmptyText('a folder')),
     'Folder of LFS objects, packages and attachments; `files` in the data folder when absent.',
   ),
 })
 
-const AttachmentOptions = v.strictObject({
+const AttachmentsOptions = v.strictObject({
   maxSize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
     'Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.',
@@ -77,7 +77,7 @@ const PackageOptions = v.strictObject({
 
 const MarkdownOptions = v.strictObject({
   timeout: described(
-    v.optional(count(60_000), 2000),
+    milliseconds(60_000, 2000),
     'Milliseconds after which rendering a text is ended with 422.',
   ),
 })
@@ -107,14 +107,14 @@ const LoginOptions = v.strictObject({
     'Wrong tokens from one address within the window. Correct tokens are always accepted.',
   ),
   window: described(
-    milliseconds(DAY, 15 * 60_000),
+    milliseconds(DAY_MS, 15 * 60_000),
     'Milliseconds in which all failures expire, one after another.',
   ),
 })
 
 const PageOptions = v.strictObject({
   sessionLifetime: described(
-    milliseconds(90 * DAY, 12 * HOUR),
+    milliseconds(90 * DAY_MS, 12 * HOUR_MS),
     'Milliseconds after which a user of the pages must sign in again.',
   ),
   links: described(
@@ -125,12 +125,12 @@ const PageOptions = v.strictObject({
 })
 
 /**
- * Every option that is data, with its default. In a configuration file, those without a section are under `[api]`, except
- * `data`, which is in `[server]`.
+ * Every option that is data, with its default. In a configuration file, those without a section are under
+ * `[api]`, except `data`, which is in `[server]`.
  */
 export const Options = v.strictObject({
   data: described(
-    v.optional(named('a folder'), './data'),
+    v.optional(nonEmptyText('a folder'), './data'),
     'Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git data) and `files`.',
   ),
   basePath: described(
@@ -141,7 +141,10 @@ export const Options = v.strictObject({
     v.optional(
       v.pipe(
         v.string(),
-        v.regex(/^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$/, 'expected a URL without a slash at the end'),
+        v.regex(
+          /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/,
+          'expected an address such as https://git.example.org, without a slash or /api/v1 at the end',
+        ),
       ),
     ),
     'Public URL of the service, for links in responses; taken from the Host header when absent.',
@@ -181,11 +184,11 @@ export const Options = v.strictObject({
     'Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too.',
   ),
   contents: described(
-    v.optional(v.union([v.literal(false), ContentOptions]), {}),
+    v.optional(v.union([v.literal(false), ContentsOptions]), {}),
     'Files, commits, branches and tags over the API; `false` turns it off.',
   ),
-  files: described(v.optional(FileOptions, {}), 'Files other than git data.'),
-  attachments: described(v.optional(AttachmentOptions, {}), 'Attachments of issues and releases.'),
+  files: described(v.optional(FilesOptions, {}), 'Files other than git data.'),
+  attachments: described(v.optional(AttachmentsOptions, {}), 'Attachments of issues and releases.'),
   lfs: described(v.optional(v.union([v.literal(false), LfsOptions]), {}), 'Git LFS; `false` turns it off.'),
   packages: described(
     v.optional(v.union([v.literal(false), PackageOptions]), {}),

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { count, DAY, described, HOUR, milliseconds, named } from './checks.ts'
+import { DAY_MS, HOUR_MS } from '../clock.ts'
+import { count, described, milliseconds, nonEmptyText } from './checks.ts'
 
 const port = v.optional(count(65_535))
 const MAX_CONNECTIONS = 1_000_000
@@ -19,7 +20,7 @@ export const SshOptions = v.strictObject({
     'Host name in `ssh_url`; that of `baseUrl`, or of the request, when absent.',
   ),
   hostKey: described(
-    v.optional(named('a file')),
+    v.optional(nonEmptyText('a file')),
     'File with the private key of the server, without a passphrase. When absent, the first start makes an Ed25519 and an ECDSA key in the folder `ssh` of the repositories.',
   ),
   maxConnections: described(
@@ -31,11 +32,11 @@ export const SshOptions = v.strictObject({
     'Maximum number of open SSH connections of one address (for IPv6: of one /64); a quarter of all when absent.',
   ),
   loginTimeout: described(
-    milliseconds(HOUR, 30_000),
+    milliseconds(HOUR_MS, 30_000),
     'Milliseconds within which an SSH client must have signed in.',
   ),
   idleTimeout: described(
-    milliseconds(DAY, 60_000),
+    milliseconds(DAY_MS, 60_000),
     'Milliseconds after which an SSH connection without a running command is closed.',
   ),
 })

@@ -343,15 +343,29 @@ export interface VariablesOptions {
 
 /** Templates of `html_url`, for hosts with pages of their own. */
 export interface HtmlUrlsOptions {
-  /** URL of the page of a user; placeholders: `{username}`. Default: `"/{username}"`. */
+  /**
+   * Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for
+   * each kind of page that Allot serves. Default: `""`.
+   */
+  pages?: string | undefined
+  /**
+   * URL of the page of a user; placeholders: `{username}`. Allot's own, `/{username}` below `htmlUrls.pages`, when
+   * absent.
+   */
   user?: string | undefined
-  /** URL of the page of an organization; placeholders: `{org}`. Default: `"/{org}"`. */
+  /**
+   * URL of the page of an organization; placeholders: `{org}`. Allot's own, `/{org}` below `htmlUrls.pages`, when
+   * absent.
+   */
   organization?: string | undefined
-  /** URL of the page of a repository; placeholders: `{owner}`, `{repo}`. Default: `"/{owner}/{repo}"`. */
+  /**
+   * URL of the page of a repository; placeholders: `{owner}`, `{repo}`. Allot's own, `/{owner}/{repo}` below
+   * `htmlUrls.pages`, when absent.
+   */
   repository?: string | undefined
   /**
-   * URL of the page of an issue; placeholders: `{owner}`, `{repo}`, `{index}`. Default:
-   * `"/{owner}/{repo}/issues/{index}"`.
+   * URL of the page of an issue; placeholders: `{owner}`, `{repo}`, `{index}`. Allot's own,
+   * `/{owner}/{repo}/issues/{index}` below `htmlUrls.pages`, when absent.
    */
   issue?: string | undefined
   /**
@@ -360,8 +374,8 @@ export interface HtmlUrlsOptions {
    */
   comment?: string | undefined
   /**
-   * URL of the page of a release; placeholders: `{owner}`, `{repo}`, `{tag}`. Default:
-   * `"/{owner}/{repo}/releases/tag/{tag}"`.
+   * URL of the page of a release; placeholders: `{owner}`, `{repo}`, `{tag}`. Allot's own,
+   * `/{owner}/{repo}/releases/tag/{tag}` below `htmlUrls.pages`, when absent.
    */
   release?: string | undefined
   /**
@@ -370,8 +384,8 @@ export interface HtmlUrlsOptions {
    */
   ledgerRelease?: string | undefined
   /**
-   * URL of the page of a version of a package; placeholders: `{owner}`, `{type}`, `{name}`, `{version}`. Default:
-   * `"/{owner}/-/packages/{type}/{name}/{version}"`.
+   * URL of the page of a version of a package; placeholders: `{owner}`, `{type}`, `{name}`, `{version}`. Allot's
+   * own, `/{owner}/-/packages/{type}/{name}/{version}` below `htmlUrls.pages`, when absent.
    */
   package?: string | undefined
   /**

@@ -1,12 +1,13 @@
 import * as v from 'valibot'
-import { count, DAY, described, milliseconds, named } from './checks.ts'
+import { DAY_MS } from '../clock.ts'
+import { count, described, milliseconds, nonEmptyText } from './checks.ts'
 
 const MINUTE = 60_000
 
 /** The option `webhooks`. */
 export const WebhookOptions = v.strictObject({
   allowedHosts: described(
-    v.optional(v.array(named('a host or an address')), []),
+    v.optional(v.array(nonEmptyText('a host or an address')), []),
     'Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host names such as `ci.internal` or `*.corp.example`.',
   ),
   timeout: described(milliseconds(MINUTE, 10_000), 'Milliseconds within which a receiver must answer.'),
@@ -19,11 +20,11 @@ export const WebhookOptions = v.strictObject({
     'Maximum number of deliveries that are sent to one host at a time.',
   ),
   retryFor: described(
-    milliseconds(7 * DAY, DAY),
+    milliseconds(7 * DAY_MS, DAY_MS),
     'Milliseconds after the change that caused it in which a delivery that fails is tried again, with growing pauses. Later deliveries of the webhook wait for it.',
   ),
   keepFor: described(
-    milliseconds(90 * DAY, 7 * DAY),
+    milliseconds(90 * DAY_MS, 7 * DAY_MS),
     'Milliseconds for which deliveries are kept after they were sent or given up.',
   ),
 })

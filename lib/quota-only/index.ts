@@ -2,8 +2,7 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
 import { createUsageLists, type UsageLists } from '../content/usage/ledger-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
-import { createEngine, createListeners, openStore, orClose } from '../engine.ts'
-import { AllotError } from '../errors.ts'
+import { createEngine, createListeners, openStore } from '../engine.ts'
 import type { LastLine, OnProgress, Write } from '../exports/format.ts'
 import {
   type FetchOptions,
@@ -21,29 +20,17 @@ import { HostOwners, hostOwnerDirectory } from '../quota/host-owners.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
 import type { QuotaEvent } from '../quota/quota-events.ts'
 import { checkSlice } from '../records/pages.ts'
-import { accounts, quotaOwners } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
 import { createLedgerByName } from '../repositories/ledger-by-name.ts'
 import type { Ledger, OwnerEntry } from '../repositories/ledger-types.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import type { Verification } from '../verify.ts'
 import { createQuotaApi } from './listener.ts'
 
-const { driver, data, authenticate, log, basePath, baseUrl } = HostOptions.entries
-const { maxBodySize, pageSize, maxPageSize, cors } = HostOptions.entries
+const LISTENER = ['basePath', 'baseUrl', 'maxBodySize', 'pageSize', 'maxPageSize', 'cors'] as const
 
 /** Everything that `createQuota` takes. */
 const QuotaOnlyOptions = v.strictObject({
-  driver,
-  data,
-  authenticate,
-  log,
-  basePath,
-  baseUrl,
-  maxBodySize,
-  pageSize,
-  maxPageSize,
-  cors,
+  ...v.pick(HostOptions, ['driver', 'data', 'authenticate', 'log', ...LISTENER]).entries,
   ...SettingsSchema.entries,
 })
 
@@ -58,8 +45,8 @@ export type QuotaOptions = DataPlace &
     /** Where the records are stored; in LevelDB, in the data folder, when absent. */
     driver?: StorageDriver
     /**
-     * Who sends a request to `handler` or `fetch`: `username` is the name of an owner, and `admin` whether the request may
-     * administrate. Without it, every request gets 401.
+     * Who sends a request to `handler` or `fetch`: `username` is the name of an owner, and `admin` whether
+     * the request may administrate. Without it, every request gets 401.
      */
     authenticate?: HostAuthenticate
     /** Receives log lines; standard error when absent. */
@@ -67,9 +54,9 @@ export type QuotaOptions = DataPlace &
   }
 
 /**
- * The quota engine alone, for owners that are names of the host: no accounts, no repositories, no git. An owner is any text
- * of 1 to 255 characters without control characters, compared as it is. It comes into being with the first change that
- * names it; before that it has no usage, no group, and the default limits.
+ * The quota engine alone, for owners that are names of the host: no accounts, no repositories, no git. An
+ * owner is any text of 1 to 255 characters without control characters, compared as it is. It comes into being
+ * with the first change that names it; before that it has no usage, no group, and the default limits.
  */
 export interface Quota extends HostQuota {
   /** Records usage by owner. Each call is atomic, and durable when its promise resolves. */
@@ -77,8 +64,9 @@ export interface Quota extends HostQuota {
   /** The owners that a change has named. */
   readonly owners: Pick<HostOwners, 'list' | 'remove'>
   /**
-   * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`,
-   * `/admin/audit`), for hosts that mount them: a node:http listener that also fits Express and Connect.
+   * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`,
+   * `/admin/ledger…`, `/admin/audit`), for hosts that mount them: a node:http listener that also fits Express
+   * and Connect.
    */
   readonly handler: Listener
   /** Serves the quota routes as `handler` does, for hosts that answer a Request with a Response. */
@@ -98,7 +86,8 @@ export interface Quota extends HostQuota {
 /**
  * Opens a store for the quota alone.
  * @param options at least `data`, a folder, or `driver`
- * @throws AllotError invalid for wrong options, conflict for a store with users, unavailable when it cannot be opened
+ * @throws AllotError invalid for wrong options, conflict for a store with users or organizations, unavailable
+ * when it cannot be opened
  * @example
  * const quota = await createQuota({ data: './data', defaultTotal: '2 GiB' })
  * await quota.ledger.put({ kind: 'artifacts', key: 'file-1', owner: 'tenant-42', name: 'a.pdf', size: 1200 })
@@ -107,8 +96,7 @@ export interface Quota extends HostQuota {
 export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { authenticate, log = standardError, ...settings } = checked(QuotaOnlyOptions, options, EXAMPLE)
   const driver = await driverOf({ driver: settings.driver, data: options.data })
-  const store = await openStore(driver, log)
-  await orClose(driver, refuseAccounts(store))
+  const store = await openStore(driver, log, 'names')
   const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
   const engine = createEngine({ store, log, owners: hostOwnerDirectory, settings, listeners })
   const { quota, jobs, jobRunner, start } = engine
@@ -141,21 +129,6 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     },
   }
 }
-
-/** Refuses a store of users and organizations: their names are not names of owners here. @throws AllotError conflict */
-const refuseAccounts = (store: Store): Promise<void> =>
-  store.read(async (tx) => {
-    if ((await quotaOwners.count(tx, 'all', [])) > 0) return
-    const [users, organizations] = await Promise.all([
-      accounts.count(tx, 'kind', ['user']),
-      accounts.count(tx, 'kind', ['organization']),
-    ])
-    if (users + organizations > 0)
-      throw new AllotError(
-        'conflict',
-        'the store has users or organizations: open it with createAllot, whose quota and ledger know them by name',
-      )
-  })
 
 /** The pages of what owners store are the host's, so `html_url` is empty. */
 const withoutLinks = ({ used }: Pick<UsageLists, 'used'>): Pick<UsageLists, 'used'> => ({

@@ -1,4 +1,7 @@
-/** What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any more. */
+/**
+ * What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any
+ * more.
+ */
 import { compare, type Sum } from '../integers.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
@@ -8,13 +11,17 @@ import {
   type LimitStatus,
   type QuotaGroup,
   type SubjectLimit,
+  stands,
 } from './evaluate.ts'
 import type { QuotaPlan } from './plan.ts'
 import { ownersWithOtherGroups, type SimulationDependencies, type SimulationOptions } from './simulation.ts'
 import type { Subject, Usage } from './subjects.ts'
 
-/** How the state of an owner changes. Of several subjects with different effects, the first of this list is the owner's. */
-export const effects = ['goes over', 'stays over', 'loses a limit', 'comes back', 'gets a limit'] as const
+/**
+ * How the state of an owner changes. Of several subjects with different effects, the first of this list is
+ * the owner's.
+ */
+const effects = ['goes over', 'stays over', 'loses a limit', 'comes back', 'gets a limit'] as const
 export type Effect = (typeof effects)[number]
 
 /** The binding limits of a subject before and after a change; undefined where nothing limits it. */
@@ -59,12 +66,8 @@ export const effectsOf = async (
   )
   const groupsAfter = new Set<string>()
   let [affected, unlimited] = [0, 0]
-  for await (const { owner, before, after, usage } of ownersWithOtherGroups(
-    tx,
-    dependencies,
-    plan,
-    options,
-  )) {
+  const changed = ownersWithOtherGroups(tx, dependencies, plan, options)
+  for await (const { owner, before, after, usage } of changed) {
     affected++
     for (const { name } of after) groupsAfter.add(name)
     if (bindingLimits(after, usage, distinctSubjects(after)).length === 0) unlimited++
@@ -97,8 +100,8 @@ const effectOn = (
     return effect === undefined ? [] : [{ subject, effect, ...limits }]
   })
   const subjects = changed.sort(
-    (left, right) =>
-      effects.indexOf(left.effect) - effects.indexOf(right.effect) || compare(leftIn(left), leftIn(right)),
+    (one, other) =>
+      effects.indexOf(one.effect) - effects.indexOf(other.effect) || compare(leftIn(one), leftIn(other)),
   )
   const distinct = subjects.filter(
     (one, index) => subjects.findIndex((other) => isSameChange(one, other)) === index,
@@ -111,29 +114,32 @@ const effectOn = (
 const effectOf = (before: LimitStatus | undefined, after: LimitStatus | undefined): Effect | undefined => {
   // Also for an owner who was over it: without a limit, the owner is not merely back within quota.
   if (after === undefined) return before && 'loses a limit'
-  if (after.left <= 0) return before !== undefined && before.left <= 0 ? 'stays over' : 'goes over'
+  if (!stands(after)) return stands(before) ? 'goes over' : 'stays over'
   if (before === undefined) return 'gets a limit'
-  return before.left <= 0 ? 'comes back' : undefined
+  return stands(before) ? undefined : 'comes back'
 }
 
 /** A limit that several subjects meet is listed once, with the broadest of them. */
-const isSameChange = (left: SubjectEffect, right: SubjectEffect): boolean =>
-  left.effect === right.effect &&
-  left.before?.rule === right.before?.rule &&
-  left.after?.rule === right.after?.rule
+const isSameChange = (one: SubjectEffect, other: SubjectEffect): boolean =>
+  one.effect === other.effect &&
+  one.before?.rule === other.before?.rule &&
+  one.after?.rule === other.after?.rule
 
 /**
- * The fewest bytes until the limit that decides come first. Of limits that are lost, those that the owner was over come first;
- * the others are equal, since the bytes that were left no longer matter: 1 stands for any number above 0.
+ * The fewest bytes until the limit that decides come first. Of limits that are lost, those that the owner was
+ * over come first; the others are equal, since the bytes that were left no longer matter: 1 stands for any
+ * number above 0.
  */
 const leftIn = ({ effect, before, after }: SubjectEffect): Sum => {
-  if (effect === 'loses a limit') return before!.left <= 0 ? before!.left : 1
+  if (effect === 'loses a limit') return stands(before) ? 1 : before!.left
   return (effect === 'comes back' ? before : after)!.left
 }
 
 const subjectsFor = new WeakMap<readonly QuotaGroup[], WeakMap<readonly QuotaGroup[], readonly Subject[]>>()
 
-/** The broadest of the subjects that the same limits cover, before and after; owners share few pairs of lists. */
+/**
+ * The broadest of the subjects that the same limits cover, before and after; owners share few pairs of lists.
+ */
 const subjectsOf = (before: readonly QuotaGroup[], after: readonly QuotaGroup[]): readonly Subject[] => {
   const known = subjectsFor.get(before) ?? new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
   subjectsFor.set(before, known)

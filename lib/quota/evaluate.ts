@@ -21,7 +21,9 @@ export interface QuotaGroup {
 
 const UNLIMITED = -1
 
-/** Bytes that a rule measures. A subject that the rule lists twice, or together with its parent, counts twice. */
+/**
+ * Bytes that a rule measures. A subject that the rule lists twice, or together with its parent, counts twice.
+ */
 export const ruleBytes = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
@@ -43,8 +45,11 @@ export interface LimitStatus {
   left: Sum
 }
 
-/** A limit stands while bytes are left: at the limit it no longer stands. Where nothing is limited, nothing can be exceeded. */
-const stands = (limit: Pick<LimitStatus, 'left'> | undefined): boolean =>
+/**
+ * A limit stands while bytes are left: at the limit it no longer stands. Where nothing is limited, nothing
+ * can be exceeded.
+ */
+export const stands = (limit: Pick<LimitStatus, 'left'> | undefined): boolean =>
   limit === undefined || limit.left > 0
 
 /** An owner is within quota while any of the groups stands. Without groups there is no limit. */
@@ -52,8 +57,8 @@ export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage:
   stands(bindingLimit(groups, subject, usage))
 
 /**
- * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands is enough,
- * the loosest group decides.
+ * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands
+ * is enough, the loosest group decides.
  * @returns undefined when there are no groups, or one of them does not limit the subject
  */
 export const bindingLimit = (
@@ -75,8 +80,9 @@ export interface SubjectLimit extends LimitStatus {
 }
 
 /**
- * The binding limit of each of the given subjects that has one: fewest bytes left first and, where equally many are left,
- * the broadest subject first. So the first one explains why the owner is over quota for any subject at all.
+ * The binding limit of each of the given subjects that has one: fewest bytes left first and, where equally
+ * many are left, the broadest subject first. So the first one explains why the owner is over quota for any
+ * subject at all.
  */
 export const bindingLimits = (
   groups: readonly QuotaGroup[],
@@ -88,26 +94,27 @@ export const bindingLimits = (
       const binding = bindingLimit(groups, subject, usage)
       return binding === undefined ? [] : [{ subject, ...binding }]
     })
-    .sort((one, other) => compare(one.left, other.left) || breadth(one.subject) - breadth(other.subject))
+    .sort((one, other) => compare(one.left, other.left) || depth(one.subject) - depth(other.subject))
 
 /** How usage compares with a limit. */
-export type LimitLevel = 'over' | 'near' | 'within'
+export type UsageState = 'over' | 'near' | 'within'
 
 /** A limit with what the usage of its owner comes up to. */
 export type Compared<Limit> = Limit & {
-  readonly state: LimitLevel
+  readonly state: UsageState
   /** Share of the limit that is used: 1 at the limit, more above it. */
   readonly share: number
 }
 
-const LEVELS: readonly LimitLevel[] = ['over', 'near', 'within']
+const STATES: readonly UsageState[] = ['over', 'near', 'within']
 
 /** Share of a limit of 0, which its owner is always over: more than 1, and finite. */
 const SHARE_OF_NOTHING = 2
 
 /**
- * Tells for each limit whether its owner is over it or near it. The first result decides the state of the owner: limits that
- * are exceeded come first, those with the largest excess before others, then limits that are near, then the fullest ones.
+ * Tells for each limit whether its owner is over it or near it. The first result decides the state of the
+ * owner: limits that are exceeded come first, those with the largest excess before others, then limits that
+ * are near, then the fullest ones.
  * @param warnAt share of a limit, between 0 and 1, from which usage is near it; 1 turns that off
  */
 export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>(
@@ -118,26 +125,26 @@ export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>
     .map((status) => {
       const { limit, left } = status
       const used = subtract(limit, left)
-      const state: LimitLevel = left <= 0 ? 'over' : used >= limit * warnAt ? 'near' : 'within'
+      const state: UsageState = !stands(status) ? 'over' : used >= limit * warnAt ? 'near' : 'within'
       return { ...status, state, share: limit > 0 ? Number(used) / limit : SHARE_OF_NOTHING }
     })
     .sort(
       (one, other) =>
-        LEVELS.indexOf(one.state) - LEVELS.indexOf(other.state) ||
+        STATES.indexOf(one.state) - STATES.indexOf(other.state) ||
         (one.state === 'within' ? other.share - one.share : compare(one.left, other.left)),
     )
 
 const distinct = new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
 
 /**
- * The broadest of the subjects that the same limits cover: the others have the same binding limit. Reports about all owners
- * evaluate only these few subjects.
+ * The broadest of the subjects that the same limits cover: the others have the same binding limit. Reports
+ * about all owners evaluate only these few subjects.
  */
 export const distinctSubjects = (groups: readonly QuotaGroup[]): readonly Subject[] => {
   const known = distinct.get(groups)
   if (known !== undefined) return known
   const byRules = new Map<string, Subject>()
-  for (const subject of subjects.toSorted((left, right) => breadth(left) - breadth(right))) {
+  for (const subject of subjects.toSorted((left, right) => depth(left) - depth(right))) {
     const covering = groups.map(({ rules }) => rules.map((rule) => covers(rule, subject)))
     const key = JSON.stringify(covering)
     if (subject !== 'size:wiki' && !byRules.has(key)) byRules.set(key, subject)
@@ -151,7 +158,7 @@ export const distinctSubjects = (groups: readonly QuotaGroup[]): readonly Subjec
 export const bindingSubject = (groups: readonly QuotaGroup[], usage: Usage): Subject =>
   bindingLimits(groups, usage)[0]?.subject ?? 'size:all'
 
-const breadth = (subject: Subject): number => withAncestors(subject).length
+const depth = (subject: Subject): number => withAncestors(subject).length
 
 const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
   let tightest: LimitStatus | undefined
@@ -164,14 +171,11 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
   return tightest
 }
 
-interface RuleExplanation {
-  /** Name of the rule. */
-  name: string
-  /** Bytes; -1 is unlimited. */
-  limit: number
-  /** The subjects whose sum the rule measures. */
-  subjects: readonly Subject[]
-  /** Whether the rule lists the subject in question, or one that includes it. It limits the subject then, except `size:wiki`. */
+interface RuleExplanation extends QuotaRule {
+  /**
+   * Whether the rule lists the subject in question, or one that includes it. It limits the subject then,
+   * except `size:wiki`.
+   */
   covers: boolean
   /** Whether the usage is below the limit. */
   stands: boolean
@@ -198,12 +202,16 @@ export interface QuotaExplanation {
   over: boolean
   /** Bytes that count toward the subject. */
   used: Sum
-  /** Name of the rule whose limit binds, see {@link bindingLimit}; null when there are no groups, or one of them does not limit the subject. */
+  /**
+   * Name of the rule whose limit binds, see {@link bindingLimit}; null when there are no groups, or one of
+   * them does not limit the subject.
+   */
   rule: string | null
   /** The binding limit in bytes. */
   limit: number | null
   /**
-   * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when there is no binding rule.
+   * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when there is no
+   * binding rule.
    */
   left: Sum | null
   /** Groups of the owner: one that stands is enough. */

@@ -14,8 +14,8 @@ const MAX_DAYS_AHEAD = 2 * 365
 type History = readonly (Usage & { readonly day: number })[]
 
 /**
- * How many bytes more are used now than {@link GROWTH_DAYS} days ago; negative when usage shrank. Before the first record,
- * nothing was used: an owner that is newer grew from 0.
+ * How many bytes more are used now than {@link GROWTH_DAYS} days ago; negative when usage shrank. Before the
+ * first record, nothing was used: an owner that is newer grew from 0.
  * @param history the days on which usage changed, oldest first
  * @param lastDay days since 1970
  */
@@ -33,8 +33,9 @@ export interface Pace {
 }
 
 /**
- * How fast usage grew in the last {@link GROWTH_DAYS} days, or since the end of the first day with a record when that is later:
- * what came on the first day, such as all that moved here from another server, says nothing about the days to come.
+ * How fast usage grew in the last {@link GROWTH_DAYS} days, or since the end of the first day with a record
+ * when that is later: what came on the first day, such as all that moved here from another server, says
+ * nothing about the days to come.
  * @param history the days on which usage changed, oldest first
  * @param measure bytes that count
  * @param lastDay days since 1970

@@ -9,7 +9,7 @@ import type { Owner } from './owners.ts'
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
 export type OwnerReference = number | ((tx: WriteContext) => Promise<Pick<Owner, 'id'> | undefined>)
 
-export interface Assignment {
+export interface AssignmentChange {
   /** Name of the group. */
   group: string
   /** Whether owners get the group, and do not lose it. */
@@ -18,11 +18,14 @@ export interface Assignment {
   by?: Actor | undefined
 }
 
-/** Assigns a group to an owner, or takes it from the owner. @returns whether that changed anything */
+/**
+ * Assigns a group to an owner, or takes it from the owner.
+ * @returns whether that changed anything
+ */
 export const setAssigned = async (
   tx: WriteContext,
   reference: OwnerReference,
-  { group, isAssigned, by }: Assignment,
+  { group, isAssigned, by }: AssignmentChange,
 ): Promise<boolean> => {
   const owner = await ownerIn(tx, reference)
   const before = await assignedTo(tx, owner)
@@ -51,7 +54,10 @@ export const recordAssignment = async (
   })
 }
 
-/** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
+/**
+ * Resolves the owner in the transaction itself, since the account could have been deleted after the request
+ * began.
+ */
 export const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
   if (typeof reference === 'number') return reference
   const owner = await reference(tx)

@@ -7,8 +7,9 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
 /**
- * Removes a group. Readers find its rules and its owners by the group, so they find none from then on. The group is among the
- * removed ones until a job has taken it from all owners; until then there is no new group of the name, which would get them.
+ * Removes a group. Readers find its rules and its owners by the group, so they find none from then on. The
+ * group is among the removed ones until a job has taken it from all owners; until then there is no new group
+ * of the name, which would get them.
  * @param limit assignments to remove in this transaction at most
  * @returns how many were removed
  */
@@ -37,7 +38,8 @@ export const removeAssignmentsJob: JobHandler = {
 
 /**
  * Completes the removal of earlier groups with these names, which are about to be given to new groups.
- * @param check called before, if there is such a removal: it rejects when the new groups will be refused, since a removal is long
+ * @param check called before, if there is such a removal: it rejects when the new groups will be refused,
+ * since a removal is long
  */
 export const finishRemovals = async (
   store: Store,
@@ -55,7 +57,10 @@ export const finishRemovals = async (
   }
 }
 
-/** Refuses the name of a group that was removed after {@link finishRemovals}. @throws AllotError conflict */
+/**
+ * Refuses the name of a group that was removed after {@link finishRemovals}.
+ * @throws AllotError conflict
+ */
 export const refuseRemoved = async (tx: ReadTransaction, name: string): Promise<void> => {
   if ((await removedGroups.findBy(tx, 'name', [name])) !== undefined)
     throw new AllotError('conflict', `the group ${name} is being deleted; try again`)

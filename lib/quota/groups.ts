@@ -7,7 +7,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import {
-  type Assignment,
+  type AssignmentChange,
   assignedNames,
   assignedTo,
   existingGroup,
@@ -22,9 +22,9 @@ import {
   checkNames,
   checkRule,
   creationOf,
+  insertRule,
   type MembersOf,
-  membersOf,
-  refuseUnlimited,
+  refuseWithoutLimit,
   toRule,
   withoutLimit,
 } from './rules.ts'
@@ -72,7 +72,10 @@ export class Groups {
     return this.#store.read((tx) => readGroup(tx, name))
   }
 
-  /** The number of the group, which a later group of the same name does not have; undefined when there is none. */
+  /**
+   * The number of the group, which a later group of the same name does not have; undefined when there is
+   * none.
+   */
   async numberOf(name: string): Promise<number | undefined> {
     return (await this.#store.read((tx) => groups.get(tx, [name])))?.sequence
   }
@@ -91,7 +94,10 @@ export class Groups {
     })
   }
 
-  /** Creates a group. @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
+  /**
+   * Creates a group.
+   * @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice.
+   */
   async create(newGroup: NewGroup, by?: Actor): Promise<QuotaGroup> {
     checkArgument(isObject(newGroup), 'group', 'an object with name and rules', newGroup)
     const { name, rules: given = [] } = newGroup
@@ -102,11 +108,11 @@ export class Groups {
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
     await finishRemovals(this.#store, this.#jobs, [name], () =>
-      this.#store.read((tx) => refuseUnlimited(tx, newRules)),
+      this.#store.read((tx) => refuseWithoutLimit(tx, newRules)),
     )
     return this.#write(async (tx) => {
       if ((await groups.get(tx, [name])) !== undefined)
-        throw new AllotError('conflict', `a group named ${name} already exists`)
+        throw new AllotError('conflict', `a group named ${name} already exists`, { field: 'name' })
       await refuseRemoved(tx, name)
       for (const rule of newRules) await createMissingRule(tx, rule, by)
       const group = { name, rules: names, ...(await creationOf(tx, 'group')) }
@@ -117,8 +123,8 @@ export class Groups {
   }
 
   /**
-   * Removes the group from the store and from every owner. From then on it limits no owner; when many owners have it, a job
-   * removes their assignments.
+   * Removes the group from the store and from every owner. From then on it limits no owner; when many owners
+   * have it, a job removes their assignments.
    * @returns whether it existed
    */
   remove(name: string, by?: Actor): Promise<boolean> {
@@ -183,17 +189,21 @@ export class Groups {
   }
 
   /**
-   * Assigns a group to several owners, or takes it from them, in one write. Owners that have it already, or lack it, stay as they are.
+   * Assigns a group to several owners, or takes it from them, in one write. Owners that have it already, or
+   * lack it, stay as they are.
    * @throws AllotError not_found for an unknown owner or group
    */
-  setForAll(references: readonly OwnerReference[], assignment: Assignment): Promise<void> {
+  setForAll(references: readonly OwnerReference[], assignment: AssignmentChange): Promise<void> {
     return this.#write(async (tx) => {
       await existingGroup(tx, assignment.group)
       for (const reference of references) await setAssigned(tx, reference, assignment)
     })
   }
 
-  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name; not_found for an unknown owner */
+  /**
+   * Replaces the groups of an owner.
+   * @throws AllotError invalid for an unknown or repeated name; not_found for an unknown owner
+   */
   async setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
     checkNames('groups', names)
     return this.#write(async (tx) => {
@@ -209,8 +219,8 @@ export class Groups {
   }
 
   /**
-   * Removes an owner from every group. Its caller writes the audit record, and drops the cached status: `setFor`, or the removal
-   * of an owner, which cannot be found by name meanwhile.
+   * Removes an owner from every group. Its caller writes the audit record, and drops the cached status:
+   * `setFor`, or the removal of an owner, which cannot be found by name meanwhile.
    */
   async unassignAll(tx: WriteContext, owner: number): Promise<void> {
     for (const group of await assignedNames(tx, owner)) await assignments.remove(tx, [owner, group])
@@ -260,7 +270,5 @@ const createMissingRule = async (
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined) throw withoutLimit(name)
-  const members = membersOf({ limit, subjects })
-  await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
-  await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
+  await insertRule(tx, { name, limit, subjects }, by)
 }

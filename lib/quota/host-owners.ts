@@ -9,9 +9,9 @@ import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 
 /**
- * The owners of a host that names them itself, such as `tenant-42`. A name is any text of 1 to 255 characters without control
- * characters, compared as it is, and comes into being with the first change that names it. Until then it has no usage and no
- * group.
+ * The owners of a host that names them itself, such as `tenant-42`. A name is any text of 1 to 255 characters
+ * without control characters, compared as it is, and comes into being with the first change that names it.
+ * Until then it has no usage and no group.
  */
 export const hostOwnerDirectory: OwnerDirectory = {
   title: 'owner',
@@ -65,8 +65,8 @@ export class HostOwners {
   }
 
   /**
-   * Removes an owner with its usage, entries, groups and history. It disappears at once; a job removes its entries in steps.
-   * The next change that names it creates a new owner.
+   * Removes an owner with its usage, entries, groups and history. It disappears at once; a job removes its
+   * entries in steps. The next change that names it creates a new owner.
    * @returns whether the owner existed
    */
   remove(name: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { bindingSubject, explain, isWithin, type QuotaExplanation } from './evaluate.ts'
 import { removeAssignmentsJob } from './group-removal.ts'
 import { Groups } from './groups.ts'
-import { Ledger, type LfsChanged } from './ledger.ts'
+import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
 import { Plans } from './plan.ts'
 import {
@@ -42,8 +42,8 @@ interface QuotaEngineDependencies {
 }
 
 /**
- * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. The engine works with ids, and knows neither accounts nor git, except for
+ * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when
+ * an owner is over quota. The engine works with ids, and knows neither accounts nor git, except for
  *
  * - host-owners.ts and plans-by-name.ts, which resolve names;
  * - the audit log, which has the names of accounts;
@@ -54,7 +54,7 @@ export class QuotaEngine {
   readonly statuses: StatusCache
   readonly rules: Rules
   readonly groups: Groups
-  readonly ledger: Ledger
+  readonly ledger: LedgerById
   readonly repositories: RepositoryCounters
   readonly plans: Plans
   readonly reports: Reports
@@ -86,7 +86,7 @@ export class QuotaEngine {
     })
     this.rules = new Rules(store, dropAll)
     this.groups = new Groups(store, jobs, dropAll)
-    this.ledger = new Ledger(this.#owners, jobs, lfsChanged)
+    this.ledger = new LedgerById(this.#owners, jobs, lfsChanged)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
     this.plans = new Plans({ store, jobs, defaults, onChange: dropAll })
     this.reports = new Reports(store, defaults, owners)
@@ -117,7 +117,10 @@ export class QuotaEngine {
     return this.#store.read((tx) => readHistory(tx, owner, days))
   }
 
-  /** All days that are kept, without a limit; the first may be older than {@link HISTORY_DAYS}. Nothing was used before it. */
+  /**
+   * All days that are kept, without a limit; the first may be older than {@link HISTORY_DAYS}. Nothing was
+   * used before it.
+   */
   wholeHistory(owner: number): Promise<DailyUsage[]> {
     return this.#store.read((tx) => readHistory(tx, owner, Number.POSITIVE_INFINITY))
   }
@@ -128,7 +131,8 @@ export class QuotaEngine {
   }
 
   /**
-   * Removes the entries, the history and the counters of a deleted owner whose repositories are already removed.
+   * Removes the entries, the history and the counters of a deleted owner whose repositories are already
+   * removed.
    * @param limit records to remove at most
    * @returns how many were removed
    */

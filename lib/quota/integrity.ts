@@ -44,7 +44,10 @@ const pendingAssignments = pendingJob('removeAssignments')
 const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
-/** The members that follow from ledger entries; lib/repositories/integrity.ts recounts the others, such as `git`. */
+/**
+ * The members that follow from ledger entries; lib/repositories/integrity.ts recounts the others, such as
+ * `git`.
+ */
 const REPOSITORY_MEMBERS = namesOf({ ...noEntrySizes, inMain: 0, inOverflow: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
@@ -107,6 +110,7 @@ const ledgerOwners = check(ledgerEntries, ({ kind, key, repository, partitionOwn
   } else if (partitionOwner !== null && partitionOwner !== expected)
     report(
       `${entry} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
+      (tx) => repairMembers(tx, ledgerEntries, [kind, key], { partitionOwner: expected }),
     )
 })
 
@@ -127,7 +131,9 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
   )
 })
 
-/** Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone. */
+/**
+ * Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone.
+ */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
   lookups: [

@@ -7,8 +7,8 @@ import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
   type EntrySize,
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   ledgerEntries,
   type RepositoryUsage,
   repositoryUsages,
@@ -25,8 +25,8 @@ import {
 import type { OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
-type NewEntry = Omit<LedgerEntry, 'partitionOwner' | keyof typeof NO_DETAILS> &
-  Partial<Pick<LedgerEntry, keyof typeof NO_DETAILS>> & {
+type NewEntry = Omit<LedgerRecord, 'partitionOwner' | keyof typeof NO_DETAILS> &
+  Partial<Pick<LedgerRecord, keyof typeof NO_DETAILS>> & {
     /** Owner of the repository, or of the entry itself when it belongs to no repository. */
     owner: number
   }
@@ -41,10 +41,10 @@ const NO_DETAILS = { on: null, index: null, run: null, type: null, version: null
 export type LfsChanged = (tx: WriteContext, repository: number, lfs: Sum) => Promise<void>
 
 /**
- * Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and package. Entries are
- * stored in partitions, of owners and of repositories: see partitions.ts.
+ * Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and
+ * package. Entries are stored in partitions, of owners and of repositories: see partitions.ts.
  */
-export class Ledger {
+export class LedgerById {
   readonly #counters: OwnerCounters
   readonly #jobs: Jobs
   readonly #lfsChanged: LfsChanged
@@ -55,18 +55,21 @@ export class Ledger {
     this.#lfsChanged = lfsChanged
   }
 
-  async get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> {
+  async get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerRecord | undefined> {
     const entry = await ledgerEntries.get(tx, [kind, key])
     return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
   }
 
-  /** Entries whose keys begin with a prefix, in the order of the keys. @param after the last key of the page before */
+  /**
+   * Entries whose keys begin with a prefix, in the order of the keys.
+   * @param after the last key of the page before
+   */
   async byKey(
     tx: ReadTransaction,
     kind: LedgerKind,
     { prefix, after = '', limit }: { prefix: string; after?: string | undefined; limit: number },
-  ): Promise<LedgerEntry[]> {
-    const found: LedgerEntry[] = []
+  ): Promise<LedgerRecord[]> {
+    const found: LedgerRecord[] = []
     for await (const entry of ledgerEntries.allFrom(tx, [kind], after || prefix)) {
       if (!entry.key.startsWith(prefix) || found.length === limit) break
       if (entry.key !== after && (await isLive(tx, entry))) found.push(entry)
@@ -84,7 +87,7 @@ export class Ledger {
       repository === undefined
         ? entry.owner
         : partitionOwnerFor(repository, this.#jobs.limits.maxPerTransaction)
-    const placed: LedgerEntry = { ...NO_DETAILS, ...entry, partitionOwner }
+    const placed: LedgerRecord = { ...NO_DETAILS, ...entry, partitionOwner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
     return { replaced: wasLive }
@@ -97,7 +100,11 @@ export class Ledger {
     return wasLive
   }
 
-  /** Removes entries in the main partition of an owner, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
+  /**
+   * Removes entries in the main partition of an owner, `limit` at most; the owner's repositories are already
+   * removed.
+   * @returns how many were removed
+   */
   async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
     const owned = await ledgerEntries.list(tx, 'main', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
@@ -108,7 +115,7 @@ export class Ledger {
   }
 
   /** Entries of the owner and its repositories, largest first, then by name. */
-  async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerEntry[]> {
+  async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerRecord[]> {
     const entries = await pageOf(listedEntries(tx, owner, kind, slice.offset + slice.limit), slice)
     return ledgerEntries.load(tx, entries)
   }
@@ -120,7 +127,10 @@ export class Ledger {
     return count
   }
 
-  /** How many entries of a kind an owner has, LFS objects too. @param usages of all repositories of the owner */
+  /**
+   * How many entries of a kind an owner has, LFS objects too.
+   * @param usages of all repositories of the owner
+   */
   async total(
     tx: ReadTransaction,
     owner: number,
@@ -140,7 +150,7 @@ export class Ledger {
     usages: readonly RepositoryUsage[],
     kind: LedgerKind,
     limit: number,
-  ): Promise<Page<LedgerEntry>> {
+  ): Promise<Page<LedgerRecord>> {
     const perRepository = usages.map(async ({ id, inOverflow }) => {
       // At most `maxPerTransaction` entries of a repository are in the main partition of its owner.
       const listed = await ledgerEntries.list(tx, 'inMain', { prefix: [id] })
@@ -158,7 +168,7 @@ export class Ledger {
   }
 
   /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
-  async #count(tx: WriteContext, entry: LedgerEntry, sign: 1 | -1): Promise<void> {
+  async #count(tx: WriteContext, entry: LedgerRecord, sign: 1 | -1): Promise<void> {
     const repository = await repositoryOf(tx, entry)
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
     if (repository === undefined && entry.repository !== null) return
@@ -169,12 +179,12 @@ export class Ledger {
   async #countIn(
     tx: WriteContext,
     repository: RepositoryUsage | undefined,
-    entry: LedgerEntry,
+    entry: LedgerRecord,
     sign: 1 | -1,
   ): Promise<void> {
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await this.#counters.add(tx, repository?.owner ?? entry.partitionOwner!, { [kind]: bytes })
+    this.#counters.add(tx, repository?.owner ?? entry.partitionOwner!, { [kind]: bytes })
     if (repository === undefined) return
     const entries =
       entry.partitionOwner === null
@@ -185,12 +195,15 @@ export class Ledger {
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }
 
-  /** Subtracts an entry that is about to be replaced or removed. @returns the entry, and whether it existed for readers */
+  /**
+   * Subtracts an entry that is about to be replaced or removed.
+   * @returns the entry, and whether it existed for readers
+   */
   async #uncount(
     tx: WriteContext,
     kind: LedgerKind,
     key: string,
-  ): Promise<{ before: LedgerEntry | undefined; wasLive: boolean }> {
+  ): Promise<{ before: LedgerRecord | undefined; wasLive: boolean }> {
     const before = await ledgerEntries.get(tx, [kind, key])
     if (before === undefined) return { before, wasLive: false }
     const wasLive = await isLive(tx, before)
@@ -217,19 +230,22 @@ const listedEntries = (
   return mergeDeferred([ownersEntries], overflowListings())
 }
 
-/** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
-const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
+/**
+ * Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by
+ * jobs.
+ */
+const isLive = async (tx: ReadTransaction, entry: LedgerRecord): Promise<boolean> => {
   const owner = entry.repository === null ? entry.partitionOwner! : (await repositoryOf(tx, entry))?.owner
   return owner !== undefined && !(await isPending(tx, 'removeAccountData', owner))
 }
 
 const repositoryOf = async (
   tx: ReadTransaction,
-  { repository }: Pick<LedgerEntry, 'repository'>,
+  { repository }: Pick<LedgerRecord, 'repository'>,
 ): Promise<RepositoryUsage | undefined> =>
   repository === null ? undefined : repositoryUsages.get(tx, [repository])
 
-export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): EntrySize => {
+export const countedAs = (entry: Pick<LedgerRecord, 'kind' | 'on'>): EntrySize => {
   if (entry.kind !== 'attachments') return entry.kind
   return entry.on === 'issue' ? 'issues' : 'releases'
 }

@@ -37,8 +37,8 @@ interface ScannedOwner {
 }
 
 /**
- * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories and ledger
- * entries the owner has, because usage is counted per owner.
+ * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories
+ * and ledger entries the owner has, because usage is counted per owner.
  */
 export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
   const joined = joinedOwners(tx)

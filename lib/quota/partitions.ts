@@ -1,43 +1,49 @@
 /**
  * Partitions: the entries of an owner are listed by size, from two kinds of partitions.
  *
- *   main partition of an owner           the first `maxPerTransaction` entries of each repository, and entries of no repository
- *   overflow partition of a repository   the further entries of the repository; their `partitionOwner` is null
+ * - The **main** partition of an owner has the first `maxPerTransaction` entries of each repository, and the
+ *   entries of no repository.
+ * - The **overflow** partition of a repository has its further entries. Their `partitionOwner` is null.
  *
- * Most repositories have few entries, so a list reads one index however many repositories the owner has. A transfer
- * rewrites the entries in the main partition, a bounded number; the overflow partition goes along unchanged,
- * and disappears from every list at once when the repository is deleted. A list merges the main partition with the overflow partitions
- * of the owner's repositories; `largest` says where the first entry of a partition can come, so that a page opens few of them.
+ * Most repositories have few entries, so a list reads one index however many repositories the owner has. A
+ * transfer rewrites the entries in the main partition, a bounded number; the overflow partition goes along
+ * unchanged, and disappears from every list at once when the repository is deleted. A list merges the main
+ * partition with the overflow partitions of the owner's repositories; `largest` says where the first entry of
+ * a partition can come, so that a page opens few of them.
  */
 import { encodeKey } from '../records/key-codec.ts'
 import {
   emptyOverflow,
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   type RepositoryUsage,
   repositoryUsages,
 } from '../records/schema/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 
-/** The kinds whose entries the API lists. LFS objects are counted, and {@link entryListings} has them for the pages. */
+/**
+ * The kinds whose entries the API lists. LFS objects are counted, and {@link entryListings} has them for the
+ * pages.
+ */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
 /** `partitionOwner` of a new entry of a repository. */
 export const partitionOwnerFor = (
   repository: RepositoryUsage,
   maxPerTransaction: number,
-): LedgerEntry['partitionOwner'] => (repository.inMain < maxPerTransaction ? repository.owner : null)
+): LedgerRecord['partitionOwner'] => (repository.inMain < maxPerTransaction ? repository.owner : null)
 
 /** Counts of the overflow partition with one entry more, or one entry less. */
 export const countInOverflow = (
   repository: RepositoryUsage,
-  { kind, size }: LedgerEntry,
+  { kind, size }: LedgerRecord,
   sign: 1 | -1,
 ): Pick<RepositoryUsage, 'inOverflow' | 'largest'> => {
   const inOverflow = repository.inOverflow + sign
   if (inOverflow === 0) return emptyOverflow
   const { largest } = repository
-  // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
+  // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time
+  // only.
   if (sign === -1 || kind === 'lfs') return { inOverflow, largest }
   return { inOverflow, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
@@ -50,7 +56,10 @@ interface EntryListing {
   readonly from: Bytes | undefined
 }
 
-/** The listings of all entries of a kind, LFS objects too. @param usages of all repositories of the owner */
+/**
+ * The listings of all entries of a kind, LFS objects too.
+ * @param usages of all repositories of the owner
+ */
 export const entryListings = (
   owner: number,
   kind: LedgerKind,
@@ -68,7 +77,10 @@ export const entryListings = (
 export const withOverflow = (usages: readonly RepositoryUsage[], kind: LedgerKind): RepositoryUsage[] =>
   usages.filter(({ inOverflow, largest }) => (kind === 'lfs' ? inOverflow > 0 : largest[kind] !== null))
 
-/** Repositories of an owner that have entries in overflow partitions, each with the first order that these can have. */
+/**
+ * Repositories of an owner that have entries in overflow partitions, each with the first order that these can
+ * have.
+ */
 export async function* overflowPartitions(
   tx: ReadTransaction,
   owner: number,

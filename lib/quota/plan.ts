@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
@@ -7,7 +7,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedNames } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { creationOf, toRule } from './rules.ts'
+import { creationOf, membersOf, toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -76,34 +76,38 @@ export class Plans {
    * Completes the deletion of earlier groups with the names of planned ones, as {@link apply} needs it.
    * @param check rejects when the plan will be refused
    */
-  prepare({ groups = [] }: Pick<QuotaPlan, 'groups'>, check: () => Promise<unknown>): Promise<void> {
+  prepare({ groups: planned = [] }: Pick<QuotaPlan, 'groups'>, check: () => Promise<unknown>): Promise<void> {
     const { store, jobs } = this.#dependencies
-    const names = groups.map(({ name }) => name)
+    const names = planned.map(({ name }) => name)
     return finishRemovals(store, jobs, names, check)
   }
 
-  /** Applies the plan. Groups that it deletes are taken from their owners by jobs. @returns what it changed */
-  async apply(tx: WriteContext, plan: QuotaPlan): Promise<Differences> {
-    const differences = await this.differences(tx, plan)
+  /**
+   * Makes the changes of a plan, found in the same transaction. Jobs take deleted groups from their owners.
+   */
+  async apply(tx: WriteContext, differences: Differences): Promise<void> {
     await setRules(tx, differences.rules)
     await setGroups(tx, this.#dependencies.jobs, differences.groups)
     await setAssignments(tx, differences)
     tx.afterCommit(this.#dependencies.onChange)
-    return differences
   }
 }
 
-/** @returns the policy with the plan applied. @throws AllotError invalid for unknown names */
+/**
+ * @returns the policy with the plan applied.
+ * @throws AllotError invalid for unknown names
+ */
 export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
-  const rules = new Map(plan.prune ? [] : before.rules)
-  for (const rule of plan.rules ?? []) rules.set(rule.name, toRule(rule))
-  const groups = new Map(plan.prune ? [] : before.groups)
+  const rulesAfter = new Map(plan.prune ? [] : before.rules)
+  for (const rule of plan.rules ?? []) rulesAfter.set(rule.name, toRule(rule))
+  const groupsAfter = new Map(plan.prune ? [] : before.groups)
   for (const { name, rules: names } of plan.groups ?? []) {
-    refuseUnknown(`groups.${name}.rules`, 'rule', names, rules)
-    groups.set(name, names)
+    refuseUnknown(`groups.${name}.rules`, 'rule', names, rulesAfter)
+    groupsAfter.set(name, names)
   }
-  for (const names of plan.assignments?.values() ?? []) refuseUnknown('assignments', 'group', names, groups)
-  return { rules, groups, defaults: before.defaults }
+  for (const names of plan.assignments?.values() ?? [])
+    refuseUnknown('assignments', 'group', names, groupsAfter)
+  return { rules: rulesAfter, groups: groupsAfter, defaults: before.defaults }
 }
 
 /** @throws AllotError invalid for the first name that is not known */
@@ -114,7 +118,7 @@ export const refuseUnknown = (
   known: ReadonlyMap<string, unknown>,
 ) => {
   const unknown = names.find((name) => !known.has(name))
-  if (unknown !== undefined) throw invalid(`${member}: there is no ${what} named ${unknown}`)
+  if (unknown !== undefined) throw invalidMember(member, `there is no ${what} named ${unknown}`)
 }
 
 const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan, known: Policy['groups']) => {
@@ -151,7 +155,7 @@ const setRules = async (tx: WriteContext, differences: Differences['rules']) => 
     if (after === undefined) await rules.remove(tx, [key])
     else {
       const kept = (await rules.get(tx, [key])) ?? (await creationOf(tx, 'rule'))
-      await rules.save(tx, { ...kept, ...after, subjects: [...after.subjects] })
+      await rules.save(tx, { ...kept, name: key, ...membersOf(after) })
     }
   }
 }

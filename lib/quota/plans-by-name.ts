@@ -1,7 +1,8 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { checkArgument, checkName, invalid, isObject } from '../errors.ts'
+import { checkArgument, checkName, invalidMember, isObject } from '../errors.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
+import { assignments } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Effects } from './effects.ts'
@@ -9,7 +10,7 @@ import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
-import { checkNames, checkWholeRule } from './rules.ts'
+import { checkNames, checkWholeRule, membersOf } from './rules.ts'
 import type { ChangedOwner, SimulationOptions } from './simulation.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
@@ -62,9 +63,12 @@ export class PlansByName {
     await plans.prepare(plan, () => this.apply(plan, { dryRun: true }))
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
-      const applied = await this.#withNames(tx, await plans.apply(tx, resolved.plan), resolved.names)
-      await recordPlan(tx, by, applied)
-      return applied
+      const differences = await plans.differences(tx, resolved.plan)
+      const named = await this.#withNames(tx, differences, resolved.names)
+      const ownerCounts = await ownersOfDeleted(tx, differences)
+      await plans.apply(tx, differences)
+      await recordPlan(tx, by, named, ownerCounts)
+      return named
     })
   }
 
@@ -104,10 +108,10 @@ export class PlansByName {
     for await (const [name, groups] of paced(Object.entries(plan.assignments ?? {}))) {
       const owner = await find(name)
       if (owner === undefined)
-        throw invalid(`assignments: there is no ${this.#services.owners.title} named ${name}`)
+        throw invalidMember('assignments', `there is no ${this.#services.owners.title} named ${name}`)
       // Owners that would be created get ids that no owner has.
       const id = owner.id === NO_OWNER ? -1 - assignments.size : owner.id
-      if (assignments.has(id)) throw invalid(`assignments: ${owner.name} is named twice`)
+      if (assignments.has(id)) throw invalidMember('assignments', `${owner.name} is named twice`)
       assignments.set(id, groups.toSorted(byUtf8))
       names.set(id, owner.name)
     }
@@ -135,10 +139,13 @@ export class PlansByName {
 /** The order in which the store lists the groups of an owner, which decides between equal limits. */
 const byUtf8 = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
 
-/** @throws AllotError invalid for a plan without its form, which a host can pass in process, and for repeated names */
+/**
+ * @throws AllotError invalid for a plan without its form, which a host can pass in process, and for repeated
+ * names
+ */
 const checkPlan = (plan: NamedPlan): void => {
   checkArgument(isObject(plan), 'plan', 'an object with rules, groups and assignments', plan)
-  const { rules = [], groups = [], assignments = {}, prune } = plan
+  const { rules = [], groups = [], assignments: assigned = {}, prune } = plan
   checkArgument(prune === undefined || typeof prune === 'boolean', 'prune', 'true or false', prune)
   checkArgument(Array.isArray(rules), 'rules', 'a list of rules', rules)
   for (const rule of rules) checkWholeRule(rule)
@@ -151,23 +158,46 @@ const checkPlan = (plan: NamedPlan): void => {
   checkNames('rules', rules.map(nameOf))
   checkNames('groups', groups.map(nameOf))
   // Object.entries finds nothing in a Map.
-  const isRecord = isObject(assignments) && !(Symbol.iterator in assignments)
-  checkArgument(isRecord, 'assignments', 'an object with a list of groups for each owner', assignments)
-  for (const names of Object.values(assignments)) checkNames('assignments', names)
+  const isRecord = isObject(assigned) && !(Symbol.iterator in assigned)
+  checkArgument(isRecord, 'assignments', 'an object with a list of groups for each owner', assigned)
+  for (const names of Object.values(assigned)) checkNames('assignments', names)
 }
 
 const nameOf = ({ name }: { name: string }) => name
 
+/** How many owners have each group that a plan deletes, which is to be counted before. */
+const ownersOfDeleted = async (
+  tx: ReadTransaction,
+  { groups }: Differences,
+): Promise<Map<string, number>> => {
+  const owners = new Map<string, number>()
+  for (const { key, after } of groups)
+    if (after === undefined) owners.set(key, await assignments.count(tx, 'group', [key]))
+  return owners
+}
+
+/** Records the changes of a plan like those made directly. */
 const recordPlan = async (
   tx: WriteContext,
   by: Actor | undefined,
-  { rules, groups, assignments }: NamedDifferences,
+  plan: NamedDifferences,
+  ownerCounts: ReadonlyMap<string, number>,
 ): Promise<void> => {
-  for (const { key, before, after } of rules)
-    await recordAudit(tx, by, { action: actionFor('rule', before, after), subject: key, before, after })
-  for (const { key, before, after } of groups)
-    await recordAudit(tx, by, { action: actionFor('group', before, after), subject: key, before, after })
-  for await (const { key, before, after } of paced(assignments))
+  for (const { key, before, after } of plan.rules)
+    await recordAudit(tx, by, {
+      action: actionFor('rule', before, after),
+      subject: key,
+      before: before && membersOf(before),
+      after: after && membersOf(after),
+    })
+  for (const { key, before, after } of plan.groups)
+    await recordAudit(tx, by, {
+      action: actionFor('group', before, after),
+      subject: key,
+      before: before && { rules: before, owners: ownerCounts.get(key) },
+      after: after && { rules: after },
+    })
+  for await (const { key, before, after } of paced(plan.assignments))
     await recordAudit(tx, by, { action: 'groups assigned', subject: key, before, after })
 }
 

@@ -11,8 +11,8 @@ export interface QuotaEventById {
   /** Id of the owner; {@link QuotaEvent} has the name. */
   owner: number
   /**
-   * `crossed`: the usage is at the limit or above it now; `near`: at the share that `quota.warnAt` sets, or above; `back`: it is
-   * below the limit, or the share, again.
+   * `crossed`: the usage is at the limit or above it now; `near`: at the share that `quota.warnAt` sets, or
+   * above; `back`: it is below the limit, or the share, again.
    */
   action: 'crossed' | 'near' | 'back'
   /** Name of the rule. */
@@ -31,7 +31,10 @@ export interface QuotaEventById {
   used: Sum
 }
 
-/** Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near. */
+/**
+ * Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that
+ * counts as near.
+ */
 export interface QuotaEvent extends Omit<QuotaEventById, 'owner'> {
   /** Name of the user or the organization. */
   owner: string
@@ -47,7 +50,7 @@ export interface QuotaEventListener {
   onError: (error: unknown) => void
 }
 
-/** Events of one change of usage, in the order in which the usage crossed the thresholds. */
+/** Events of one change of usage, by rule; those of a rule in the order in which the usage crossed them. */
 const quotaEventsBetween = (
   groups: readonly QuotaGroup[],
   before: Usage,
@@ -96,10 +99,11 @@ export const recordQuotaEvents = async (
 }
 
 /**
- * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction begins where the
- * one before it ended, so no event is reported twice. It uses the groups that apply when it is called, which can have changed
- * since the commit, and drops the events of owners that were deleted since. An event is also lost when the outcome of its commit
- * is not known, its listener fails, or the process ends first.
+ * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction
+ * begins where the one before it ended, so no event is reported twice. It uses the groups that apply when it
+ * is called, which can have changed since the commit, and drops the events of owners that were deleted since.
+ * An event is also lost when the outcome of its commit is not known, its listener fails, or the process ends
+ * first.
  */
 export class QuotaEvents {
   readonly #statusOf: (owner: number) => Promise<QuotaStatus>

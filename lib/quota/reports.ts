@@ -5,7 +5,7 @@ import { type RepositoryUsage, repositories, repositoryUsages } from '../records
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type Effects, effectsOf } from './effects.ts'
-import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from './evaluate.ts'
+import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit, stands } from './evaluate.ts'
 import { type OwnerIds, type OwnerQuotas, ownerQuotas, scanOwners } from './owner-scan.ts'
 import type { QuotaPlan } from './plan.ts'
 import { type ChangedOwner, type SimulationOptions, simulate } from './simulation.ts'
@@ -119,7 +119,7 @@ const overOrNear = (
 ): Omit<OwnerOverQuota, 'owner'> | undefined => {
   const limits = bindingLimits(groups, usage, among)
   const binding = limits.find(({ limit, left }) => left <= Math.max(0, limit * within))
-  return binding && { over: binding.left <= 0, used: usedBy(binding.subject, usage), ...binding }
+  return binding && { over: !stands(binding), used: usedBy(binding.subject, usage), ...binding }
 }
 
 type Order<T> = (first: T, second: T) => number

@@ -7,6 +7,7 @@ import {
   describeName,
   describeValue,
   invalid,
+  invalidMember,
   isObject,
 } from '../errors.ts'
 import { definedMembers } from '../records/edits.ts'
@@ -47,7 +48,9 @@ export class Rules {
     return rule && toRule(rule)
   }
 
-  /** The number of the rule, which a later rule of the same name does not have; undefined when there is none. */
+  /**
+   * The number of the rule, which a later rule of the same name does not have; undefined when there is none.
+   */
   async numberOf(name: string): Promise<number | undefined> {
     return (await this.#store.read((tx) => rules.get(tx, [name])))?.sequence
   }
@@ -58,19 +61,21 @@ export class Rules {
    */
   async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
     checkWholeRule(rule)
-    const { name } = rule
-    const members = membersOf(rule)
+    const created = toRule(rule)
+    const { name } = created
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
-        throw new AllotError('conflict', `a rule named ${name} already exists`)
-      await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
-      await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
+        throw new AllotError('conflict', `a rule named ${name} already exists`, { field: 'name' })
+      await insertRule(tx, created, by)
       tx.afterCommit(this.#onChange)
-      return { name, ...members }
+      return created
     })
   }
 
-  /** Changes the members that are given. @returns undefined when the rule does not exist */
+  /**
+   * Changes the members that are given.
+   * @returns undefined when the rule does not exist
+   */
   async edit(name: string, edit: RuleEdit, by?: Actor): Promise<QuotaRule | undefined> {
     checkArgument(isObject(edit), 'edit', 'an object with limit or subjects', edit)
     checkLimit(edit.limit)
@@ -87,7 +92,10 @@ export class Rules {
     })
   }
 
-  /** Removes the rule from the store and from every group. @returns whether it existed */
+  /**
+   * Removes the rule from the store and from every group.
+   * @returns whether it existed
+   */
   remove(name: string, by?: Actor): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const before = await rules.remove(tx, [name])
@@ -98,6 +106,14 @@ export class Rules {
       return true
     })
   }
+}
+
+/** Saves a rule whose name is free. */
+export const insertRule = async (tx: WriteContext, rule: QuotaRule, by: Actor | undefined): Promise<void> => {
+  const { name } = rule
+  const members = membersOf(rule)
+  await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
+  await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }
 
 /** Removes a deleted rule from its groups. A scan is enough, because instances have few groups. */
@@ -159,10 +175,13 @@ export const checkRule = (rule: UncheckedRule): void => {
   checkSubjects(rule.subjects)
 }
 
-/** Checks a rule whose members must all be there. @throws AllotError invalid, with the name of the member that is wrong */
+/**
+ * Checks a rule whose members must all be there.
+ * @throws AllotError invalid, with the name of the member that is wrong
+ */
 export const checkWholeRule = (rule: UncheckedRule): void => {
   checkRule(rule)
-  if (rule.limit === undefined) throw invalid('Limit is required')
+  if (rule.limit === undefined) throw new AllotError('invalid', 'Limit is required', { field: 'limit' })
   checkArgument(rule.subjects !== undefined, 'subjects', "a list, such as ['size:all']", rule.subjects)
 }
 
@@ -170,7 +189,7 @@ export const withoutLimit = (name: string) =>
   invalid(`there is no rule named ${name}: give a limit to create it`)
 
 /** @throws AllotError invalid when a rule that does not exist has no limit to be created with */
-export const refuseUnlimited = async (
+export const refuseWithoutLimit = async (
   tx: ReadTransaction,
   newRules: readonly { name: string; limit?: number | undefined }[],
 ): Promise<void> => {
@@ -182,26 +201,28 @@ export const refuseUnlimited = async (
 export const checkNames = (member: string, names: readonly string[]): void => {
   const seen = new Set<string>()
   const repeated = checkStrings(member, names).find((name) => seen.size === seen.add(name).size)
-  if (repeated !== undefined) throw invalid(`${member}: ${repeated} is named twice`)
+  if (repeated !== undefined) throw invalidMember(member, `${repeated} is named twice`)
 }
 
 const checkLimit = (limit: number | undefined): void => {
   if (limit !== undefined && !Number.isSafeInteger(limit))
-    throw invalid(
-      `limit: must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${describeValue(limit)}`,
+    throw invalidMember(
+      'limit',
+      `must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${describeValue(limit)}`,
     )
 }
 
 export const checkSubjects = (subjects: readonly string[] | undefined): void => {
   if (subjects === undefined) return
   if (!Array.isArray(subjects) || subjects.length > MAX_SUBJECTS)
-    throw invalid(`subjects: expected a list of at most ${MAX_SUBJECTS}`)
+    throw invalidMember('subjects', `expected a list of at most ${MAX_SUBJECTS}`)
   for (const [index, subject] of subjects.entries()) checkSubject(subject, `subjects[${index}]`)
 }
 
 export const checkSubject = (subject: string, member = 'subject'): Subject => {
   if (isSubject(subject)) return subject
-  throw invalid(
-    `${member}: unknown subject ${describeName(subject)}; expected one of: ${allSubjects.join(', ')}`,
+  throw invalidMember(
+    member,
+    `unknown subject ${describeName(subject)}; expected one of: ${allSubjects.join(', ')}`,
   )
 }

@@ -2,7 +2,7 @@
 import type { Sum } from '../integers.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
+import { bindingLimit, type LimitStatus, type QuotaGroup, stands } from './evaluate.ts'
 import { type OwnerIds, scanOwners } from './owner-scan.ts'
 import { applyPlan, type QuotaPlan, refuseUnknown } from './plan.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
@@ -50,12 +50,8 @@ export const simulate = async (
 ): Promise<Page<ChangedOwner>> => {
   const items: ChangedOwner[] = []
   let total = 0
-  for await (const { owner, before, after, usage } of ownersWithOtherGroups(
-    tx,
-    dependencies,
-    plan,
-    options,
-  )) {
+  const changed = ownersWithOtherGroups(tx, dependencies, plan, options)
+  for await (const { owner, before, after, usage } of changed) {
     const answers = changedAnswers(before, after, usage)
     if (answers.length === 0) continue
     if (total++ >= offset && items.length < limit) items.push({ owner, answers })
@@ -127,5 +123,5 @@ const changedAnswers = (
 
 const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
   const binding = bindingLimit(groups, subject, usage)
-  return { binding, over: binding !== undefined && binding.left <= 0 }
+  return { binding, over: !stands(binding) }
 }

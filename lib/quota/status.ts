@@ -1,4 +1,6 @@
-/** Which groups apply to an owner: for one owner, memoized with the usage, and for reports about all owners. */
+/**
+ * Which groups apply to an owner: for one owner, memoized with the usage, and for reports about all owners.
+ */
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
 import { groups, ownerUsages, rules } from '../records/schema/index.ts'
@@ -31,18 +33,23 @@ export interface QuotaDefaults {
 const MAX_CACHED_OWNERS = 20_000
 
 /**
- * Memoizes the status of owners in an LRU cache. Invariant: a status is never older than the last acknowledged write,
- * because a change drops it after its commit, and a read that was under way at that moment is not stored.
+ * Memoizes the status of owners in an LRU cache. Invariant: a status is never older than the last
+ * acknowledged write, because a change drops it after its commit, and a read that was under way at that
+ * moment is not stored.
  */
 export class StatusCache {
   readonly #read: (owner: number) => Promise<QuotaStatus>
-  /** Undefined on a shared store: writes of other processes are not announced here, so nothing can be memoized. */
+  /**
+   * Undefined on a shared store: writes of other processes are not announced here, so nothing can be
+   * memoized.
+   */
   readonly #cache: LRUCache<number, QuotaStatus> | undefined
 
   constructor(store: Store, defaults: QuotaDefaults) {
     this.#read = (owner) => store.read((tx) => readStatus(tx, owner, defaults))
     if (store.driver.shared) return
-    // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to who waits for it.
+    // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to
+    // who waits for it.
     const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#read, ignoreFetchAbort: true }
     this.#cache = namedCache('quota', new LRUCache<number, QuotaStatus>(options))
   }
@@ -135,7 +142,10 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
   return policy
 }
 
-/** @param assigned names of the groups that are assigned to an owner @returns the groups that apply to it */
+/**
+ * @param assigned names of the groups that are assigned to an owner
+ * @returns the groups that apply to it
+ */
 type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
 /** Resolves each list of names once, since most owners have the same groups. */

@@ -6,7 +6,7 @@ import { paced } from '../records/pacing.ts'
 import {
   type DailyUsage,
   dailyUsages,
-  type LedgerEntry,
+  type LedgerRecord,
   ledgerEntries,
   noLedgerEntries,
   type OwnerUsage,
@@ -21,31 +21,46 @@ import { noUsage, type Usage } from './subjects.ts'
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 type UsageDelta = Partial<Usage>
 
-/** The change of an owner's usage by a transaction so far. */
+/** The change of an owner's usage by a transaction. */
 export interface UsageChange {
   readonly owner: number
   readonly before: Usage
-  after: Usage
+  readonly after: Usage
 }
 
 /** Called once per owner and transaction, and when the counter of an owner is removed. */
 interface UsageListener {
   /** At the end of the transaction; absent when nothing follows from the change. */
   readonly changing?: ((tx: WriteContext, change: UsageChange) => Promise<void>) | undefined
-  /** After the commit. @param isCommitted false when the outcome of the commit is not known */
+  /**
+   * After the commit.
+   * @param isCommitted false when the outcome of the commit is not known
+   */
   changed(change: UsageChange, isCommitted: boolean): void
 }
 
 /** The usage of each owner, counted in the transaction that changes it. */
 export class OwnerCounters {
   readonly #listener: UsageListener
-  readonly #changes = new WeakMap<WriteContext, Map<number, UsageChange>>()
+  readonly #deltas = new WeakMap<WriteContext, Map<number, Usage>>()
 
   constructor(listener: UsageListener) {
     this.#listener = listener
   }
 
-  async add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void> {
+  /** Adds to an owner's usage: its counter changes once, at the end of the transaction. */
+  add(tx: WriteContext, owner: number, delta: UsageDelta): void {
+    const deltas = this.#deltas.get(tx) ?? new Map<number, Usage>()
+    this.#deltas.set(tx, deltas)
+    if (!deltas.has(owner)) tx.beforeCommit(() => this.#save(tx, owner))
+    deltas.set(owner, addDelta(deltas.get(owner) ?? noUsage, delta))
+  }
+
+  async #save(tx: WriteContext, owner: number): Promise<void> {
+    const deltas = this.#deltas.get(tx)!
+    const delta = deltas.get(owner) ?? noUsage
+    deltas.delete(owner)
+    if (Object.values(delta).every((bytes) => bytes === 0)) return
     const record = await ownerUsages.get(tx, [owner])
     const before = usageOfRecord(record)
     const after = addDelta(before, delta)
@@ -53,22 +68,14 @@ export class OwnerCounters {
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
     await ownerUsages.replace(tx, record, { owner, ...after, day, earlierDays })
-    const owners = this.#changes.get(tx) ?? new Map<number, UsageChange>()
-    this.#changes.set(tx, owners)
-    const earlier = owners.get(owner)
-    if (earlier !== undefined) {
-      earlier.after = after
-      return
-    }
-    const change: UsageChange = { owner, before, after }
-    owners.set(owner, change)
-    const { changing } = this.#listener
-    if (changing !== undefined) tx.beforeCommit(() => changing(tx, change))
+    const change = { owner, before, after }
+    await this.#listener.changing?.(tx, change)
     tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
   }
 
   /** Removes the counter of a deleted owner, whose usage must be zero by then. */
   async forget(tx: WriteContext, owner: number): Promise<void> {
+    this.#deltas.get(tx)?.delete(owner)
     await ownerUsages.remove(tx, [owner])
     const change = { owner, before: noUsage, after: noUsage }
     tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
@@ -90,12 +97,15 @@ export const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
 /** Days of history that are kept. */
 export const HISTORY_DAYS = 400
 
-/** Records that are checked for their age whenever one is added; more than one, because there are days without a record. */
+/**
+ * Records that are checked for their age whenever one is added; more than one, because there are days without
+ * a record.
+ */
 const EXPIRY_BATCH = 3
 
 /**
- * Saves the usage of an earlier day at the first change of a new day. The present record is exact for its own day and
- * for the days without a change after it, so further changes on the same day cost nothing.
+ * Saves the usage of an earlier day at the first change of a new day. The present record is exact for its own
+ * day and for the days without a change after it, so further changes on the same day cost nothing.
  * @returns number of records in the history afterwards
  */
 const recordDay = async (tx: WriteContext, before: OwnerUsage, day: number): Promise<number> => {
@@ -111,7 +121,8 @@ const dailyUsageOf = ({ earlierDays: _, ...usage }: OwnerUsage): DailyUsage => u
 
 /**
  * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
- * @param days how many days to look back, at most {@link HISTORY_DAYS}; infinite for every record, of which the first may be older
+ * @param days how many days to look back, at most {@link HISTORY_DAYS}; infinite for every record, of which
+ * the first may be older
  */
 export const readHistory = async (
   tx: ReadTransaction,
@@ -125,7 +136,10 @@ export const readHistory = async (
     .concat(current === undefined ? [] : dailyUsageOf(current))
 }
 
-/** Removes the history of a deleted owner, `limit` records at most. @returns how many were removed */
+/**
+ * Removes the history of a deleted owner, `limit` records at most.
+ * @returns how many were removed
+ */
 export const removeHistory = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
   const usage = await ownerUsages.get(tx, [owner])
   const past = await readOldest(tx, owner, limit)
@@ -143,9 +157,10 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 }
 
 /**
- * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides, transfers or
- * deletes a repository, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
- * because the main partition of an owner holds a bounded number of entries of each repository (partitions.ts).
+ * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides,
+ * transfers or deletes a repository, so usage and repository always agree. The number of ledger entries that
+ * an operation changes is bounded, because the main partition of an owner holds a bounded number of entries
+ * of each repository (partitions.ts).
  */
 export class RepositoryCounters {
   readonly #owners: OwnerCounters
@@ -163,7 +178,7 @@ export class RepositoryCounters {
   ): Promise<void> {
     const usage = { ...repository, ...noLedgerEntries }
     await repositoryUsages.save(tx, usage)
-    await this.#owners.add(tx, usage.owner, usageOfRepository(usage))
+    this.#owners.add(tx, usage.owner, usageOfRepository(usage))
   }
 
   resize(tx: WriteContext, id: number, git: number): Promise<void> {
@@ -182,13 +197,14 @@ export class RepositoryCounters {
 
   /**
    * Removes the repository's usage and its ledger entries, the rest of them by a job.
-   * @param limit entries to remove in this transaction besides those in the main partition, which are all removed
+   * @param limit entries to remove in this transaction at most; those in the main partition are removed even
+   * beyond it, unless the owner is being deleted
    * @returns how many were removed
    */
   async remove(tx: WriteContext, id: number, limit: number): Promise<number> {
     const repository = await existing(tx, id)
     await repositoryUsages.remove(tx, [id])
-    await this.#owners.add(tx, repository.owner, negative(usageOfRepository(repository)))
+    this.#owners.add(tx, repository.owner, negative(usageOfRepository(repository)))
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
     if (await isPending(tx, 'removeAccountData', repository.owner))
       return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
@@ -196,15 +212,17 @@ export class RepositoryCounters {
     return removed + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - removed))
   }
 
-  /** Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves. */
+  /**
+   * Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves.
+   */
   async #edit(tx: WriteContext, id: number, edit: Partial<RepositoryUsage>): Promise<void> {
     const before = await existing(tx, id)
     const after = { ...before, ...edit }
     const [removed, added] = [negative(usageOfRepository(before)), usageOfRepository(after)]
-    if (after.owner === before.owner) await this.#owners.add(tx, after.owner, addDelta(added, removed))
+    if (after.owner === before.owner) this.#owners.add(tx, after.owner, addDelta(added, removed))
     else {
-      await this.#owners.add(tx, before.owner, removed)
-      await this.#owners.add(tx, after.owner, added)
+      this.#owners.add(tx, before.owner, removed)
+      this.#owners.add(tx, after.owner, added)
     }
     await repositoryUsages.save(tx, after)
   }
@@ -221,7 +239,7 @@ export const removeEntriesJob: JobHandler = {
   },
 }
 
-const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Promise<number> => {
+const removeAll = async (tx: WriteContext, entries: readonly LedgerRecord[]): Promise<number> => {
   for await (const entry of paced(entries)) await ledgerEntries.removeLoaded(tx, entry)
   return entries.length
 }

@@ -1,8 +1,8 @@
 /**
- * Ids in the order of the commits. A process takes ids before its transactions begin and in blocks, so that insertions do not
- * contend for a sequence: a later record can have a lower id than one of another process, or than one of this process whose
- * transaction was quicker. Where a list is ordered by ids, a write compares its ids with the last one of the list, and runs
- * again with higher ones when they are not above it.
+ * Ids in the order of the commits. A process takes ids before its transactions begin and in blocks, so that
+ * insertions do not contend for a sequence: a later record can have a lower id than one of another process,
+ * or than one of this process whose transaction was quicker. Where a list is ordered by ids, a write compares
+ * its ids with the last one of the list, and runs again with higher ones when they are not above it.
  */
 import type { Store, WriteContext } from './store.ts'
 
@@ -16,7 +16,10 @@ class IdsTooLow extends Error {
   }
 }
 
-/** Called within {@link writeAscending}. @param last the highest id of the list; undefined when it is empty */
+/**
+ * Called within {@link writeAscending}.
+ * @param last the highest id of the list; undefined when it is empty
+ */
 export const requireAbove = (last: number | undefined, ids: readonly number[]): void => {
   if (last !== undefined && ids.length > 0 && ids[0]! <= last) throw new IdsTooLow(last)
 }

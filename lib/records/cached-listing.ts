@@ -3,7 +3,10 @@ import type { Collection, IndexEntry } from './collection.ts'
 import { decodeKey, encodeKey, type KeyTuple, LEAST_PART } from './key-codec.ts'
 import { cachedRead, type Store } from './store.ts'
 
-/** Reads a listing in parts; those after the last one that the caller takes are not read. */
+/**
+ * Reads a listing in parts; those after the last one that the caller takes are not read.
+ * @param limit rows that the caller takes at most: a shared store, which reads one part, reads no more
+ */
 export type CachedListing<O extends string, Row> = (
   store: Store,
   index: O,
@@ -12,15 +15,16 @@ export type CachedListing<O extends string, Row> = (
 ) => AsyncGenerator<readonly Row[]>
 
 /**
- * Declares a listing that is cached in parts, so that a write makes its readers read one part again, and not all of it:
+ * Declares a listing that is cached in parts, so that a write makes its readers read one part again, and not
+ * all of it:
  *
  *     before a write        a b c d│e f g│h i j k l│m n │
  *     x is added            a b c d│e f x g│h i j k l│m n │      only the second part is read again
  *     g is removed          a b c d│e f x h i j k l│m n │        two parts become one
  *
- * A part ends behind an entry whose key has a certain hash. So an entry never moves the ends of other parts, and each part is a
- * `cachedRead`, which is valid while none of its entries and records changes. Parts may be from different snapshots, but none
- * is older than the last acknowledged write.
+ * A part ends behind an entry whose key has a certain hash. So an entry never moves the ends of other parts,
+ * and each part is a `cachedRead`, which is valid while none of its entries and records changes. Parts may be
+ * from different snapshots, but none is older than the last acknowledged write.
  *
  * On a shared store, where each cached read costs a round trip, a listing is one part.
  *
@@ -80,7 +84,10 @@ type PartInput = {
   readonly isWhole: boolean
 }
 
-/** One entry of so many ends a part: fewer would cost the first reader more round trips to the database. */
+/**
+ * On average, one entry in so many ends a part. Larger parts are read again more often, smaller ones need
+ * more cache entries.
+ */
 const MEAN_ROWS = 64
 /** Names that clients choose could have few ends among them. */
 const MAX_ROWS = 512

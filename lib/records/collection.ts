@@ -80,7 +80,10 @@ export class Collection<
     return this.byIds(tx, items.map(idOf))
   }
 
-  /** The records with these names that exist, in the order of the names; for collections whose ids are one text. */
+  /**
+   * The records with these names that exist, in the order of the names; for collections whose ids are one
+   * text.
+   */
   async byNames(tx: ReadTransaction, names: Iterable<string>): Promise<R[]> {
     const keys = [...names].map((name) => [name])
     return (await this.getMany(tx, keys)).filter((record) => record !== undefined)
@@ -91,7 +94,10 @@ export class Collection<
     return found && readRecord(tx, found)
   }
 
-  /** Like {@link findBy}, for many keys in two reads: in the order of the keys, with undefined for each that no record has. */
+  /**
+   * Like {@link findBy}, for many keys in two reads: in the order of the keys, with undefined for each that
+   * no record has.
+   */
   async findManyBy(tx: ReadTransaction, index: U, keys: readonly KeyTuple[]): Promise<(R | undefined)[]> {
     const found = await tx.getMany(keys.map((key) => uniqueKey(this.#name, index, key, lookupKey)))
     const values = await tx.getMany(found.filter((recordKey) => recordKey !== undefined))
@@ -128,8 +134,8 @@ export class Collection<
   }
 
   /**
-   * One page of a listing, and the total of the listing. The total comes from the counter with the name of the index, or
-   * from another one with the same keys.
+   * One page of a listing, and the total of the listing. The total comes from the counter with the name of
+   * the index, or from another one with the same keys.
    */
   page(tx: ReadTransaction, index: O & C, listing: Listing & Slice): Promise<Page<R>>
   page(tx: ReadTransaction, index: O, listing: Listing & Slice, counter: C): Promise<Page<R>>
@@ -162,7 +168,10 @@ export class Collection<
     return this.options.ordered![index](record) ?? []
   }
 
-  /** The entry of a loaded record in a listing. @param prefix that of the listing, with which the key of the record begins */
+  /**
+   * The entry of a loaded record in a listing.
+   * @param prefix that of the listing, with which the key of the record begins
+   */
   entryOf(index: O, prefix: KeyTuple, record: R): IndexEntry {
     const { id } = this.options
     const key = this.keyOf(index, record)
@@ -194,7 +203,9 @@ export class Collection<
     return (await this.loadPairs(tx, entries)).map(([, record]) => record)
   }
 
-  /** Like {@link load}, with the entry of each record. The positions in the result are not those in `entries`. */
+  /**
+   * Like {@link load}, with the entry of each record. The positions in the result are not those in `entries`.
+   */
   async loadPairs(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<[IndexEntry, R][]> {
     const values = await tx.getMany(entries.map((entry) => entry.recordKey))
     return entries.flatMap((entry, index): [IndexEntry, R][] => {
@@ -242,7 +253,10 @@ export class Collection<
     return before
   }
 
-  /** Like {@link remove}, without reading the record again. @param before the record as this transaction has read it */
+  /**
+   * Like {@link remove}, without reading the record again.
+   * @param before the record as this transaction has read it
+   */
   removeLoaded(tx: WriteTransaction, before: R): Promise<void> {
     return this.#remove(tx, before, recordKey(this.#name, this.options.id(before)))
   }

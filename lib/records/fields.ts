@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import type { Sum } from '../integers.ts'
 
 /**
- * Types of the fields that records share. Times are whole seconds since 1970, sizes are bytes. Names are stored as they
- * were given, and compared in lower case.
+ * Types of the fields that records share. Times are whole seconds since 1970, sizes are bytes. Names are
+ * stored as they were given, and compared in lower case.
  */
 export const integer = v.pipe(v.number(), v.safeInteger())
 export const id = v.pipe(integer, v.minValue(1))
@@ -14,9 +14,9 @@ export const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.mi
 export const seconds = integer
 
 /**
- * The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch stores the
- * audience of its repository, a follow that of both accounts, so that lists and their totals come from an index of what the
- * viewer may see.
+ * The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch
+ * stores the audience of its repository, a follow that of both accounts, so that lists and their totals come
+ * from an index of what the viewer may see.
  */
 export const [PUBLIC, LIMITED, PRIVATE] = [0, 1, 2] as const
 export const AUDIENCES = [PUBLIC, LIMITED, PRIVATE] as const

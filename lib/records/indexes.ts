@@ -4,8 +4,9 @@ import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterKey, counterName, decodeValue, encodeValue, orderedKey, uniqueKey } from './layout.ts'
 
 /**
- * The indexes and counters of a collection. Each is updated with the record before and after a change, in the transaction
- * of the change, and writes only what differs. So an index cannot be forgotten, and nothing is counted on a request.
+ * The indexes and counters of a collection. Each is updated with the record before and after a change, in the
+ * transaction of the change, and writes only what differs. So an index cannot be forgotten, and nothing is
+ * counted on a request.
  */
 export interface MaintainedIndex<R> {
   /** `before` is undefined for a new record, `after` for a removed one. */

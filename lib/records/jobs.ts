@@ -2,13 +2,15 @@ import * as v from 'valibot'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Collection } from './collection.ts'
 import { id } from './fields.ts'
-import { pause, pauseSince } from './pacing.ts'
+import { pauseSince } from './pacing.ts'
 import type { Store, WriteContext } from './store.ts'
 
 /** Deferred work of one kind, and the id of the record that it concerns. */
 const Job = v.object({
   kind: v.picklist([
-    /** Everything that a deleted account had, or a deleted owner that a host named (lib/quota/host-owners.ts). */
+    /**
+     * Everything that a deleted account had, or a deleted owner that a host named (lib/quota/host-owners.ts).
+     */
     'removeAccountData',
     /** What belongs to a deleted repository, except what the next jobs remove. */
     'removeRepositoryContents',
@@ -50,42 +52,56 @@ export interface JobLimits {
   batchSize: number
 }
 
-/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
+/**
+ * A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice.
+ */
 export const JOB_LIMITS: JobLimits = { maxPerTransaction: 500, batchSize: 50 }
 
 export interface JobHandler {
-  /** Waits or works outside of the store, before each step of the job runner. `runNow` does not call it. */
+  /**
+   * Waits or works outside of the store, before each step of the job runner. `runNow` and `finish` do not
+   * call it. It rejects with the reason of {@link Jobs.stopping} when that aborts.
+   */
   prepare?(id: number): Promise<void>
-  /** Processes at most `limit` records. @returns how many; fewer than the limit means that the job is done */
+  /**
+   * Processes at most `limit` records.
+   * @returns how many; fewer than the limit means that the job is done
+   */
   step(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
 /**
- * Deferred work. A change that concerns very many records (the deletion of a repository with a million ledger entries, of
- * an account with a hundred thousand stars) is acknowledged at once and completed in steps, between other requests:
+ * Deferred work. A change that concerns very many records (the deletion of a repository with a million ledger
+ * entries, of an account with a hundred thousand stars) is acknowledged at once and completed in steps,
+ * between other requests:
  *
- * 1. The change itself is one small write. It removes what everything else is found by (the repository, its usage record,
- *    the account), and corrects the counters of other owners (such as a number of stars) at once.
- * 2. It enqueues a **job** for the rest: a record that is written in the same transaction. As much as one write may change
- *    is done at once, so a small change leaves no job.
- * 3. The job runner does the rest in writes of a bounded number of records, and removes the job with the
- *    last one. A step looks for what is left and keeps no state: after a restart, or within a minute in another process on a shared
- *    store, the job goes on where it stopped. There, every process runs all jobs that it has handlers for, without a lease:
- *    steps of one job conflict, and run one after another as all writes do.
+ * 1. The change itself is one small write. It removes what everything else is found by (the repository, its
+ *    usage record, the account), and corrects the counters of other owners (such as a number of stars) at
+ *    once.
+ * 2. It enqueues a **job** for the rest: a record that is written in the same transaction. As much as one
+ *    write may change is done at once, so a small change leaves no job.
+ * 3. The job runner does the rest in writes of a bounded number of records, and removes the job with the last
+ *    one. A step looks for what is left and keeps no state: after a restart, or within a minute in another
+ *    process on a shared store, the job goes on where it stopped. There, every process runs all jobs that it
+ *    has handlers for, without a lease: steps of one job conflict, and run one after another as all writes
+ *    do.
  *
- * While a job is pending, reads must already return what they will return once it is done. Each reader of what a job has
- * not removed yet says how: the ledger checks whether the owner of an entry still exists (lib/quota/ledger.ts), the groups of an
- * owner leave out those that were deleted (`assignedTo` in lib/quota/group-assignments.ts, lib/quota/status.ts), and lists of relations check the record itself
- * (lib/repositories/pending-relations.ts). Ids are never used twice, so a new repository of the same name finds nothing of the
- * old one.
+ * While a job is pending, reads must already return what they will return once it is done. Each reader of
+ * what a job has not removed yet says how: the ledger checks whether the owner of an entry still exists
+ * (lib/quota/ledger.ts), the groups of an owner leave out those that were deleted (`assignedTo` in
+ * lib/quota/group-assignments.ts, lib/quota/status.ts), and lists of relations check the record itself
+ * (lib/repositories/pending-relations.ts). Ids are never used twice, so a new repository of the same name
+ * finds nothing of the old one.
  */
 export class Jobs {
   readonly limits: JobLimits
-  readonly #onEnqueued: () => void
+  /** Aborted when the job runner stops; a request that works on a job ends with the same reason. */
+  readonly stopping = new AbortController()
+  readonly #onEnqueued: (kind: Job['kind']) => void
   readonly #handlers = new Map<Job['kind'], JobHandler>()
 
   /** @param onEnqueued called when a job is durable */
-  constructor(limits: JobLimits, onEnqueued: () => void) {
+  constructor(limits: JobLimits, onEnqueued: (kind: Job['kind']) => void) {
     this.limits = limits
     this.#onEnqueued = onEnqueued
   }
@@ -95,13 +111,19 @@ export class Jobs {
     this.#handlers.set(kind, handler)
   }
 
+  /** Kinds that have a handler. */
+  get kinds(): Iterable<Job['kind']> {
+    return this.#handlers.keys()
+  }
+
   handlerOf(kind: Job['kind']): JobHandler | undefined {
     return this.#handlers.get(kind)
   }
 
   /**
-   * Processes at most `limit` records in this write, and enqueues the rest. It never calls `prepare`: a job that does
-   * its work there needs {@link enqueue}. @returns how many it processed
+   * Processes at most `limit` records in this write, and enqueues the rest. It never calls `prepare`: a job
+   * that does its work there needs {@link enqueue}.
+   * @returns how many it processed
    */
   async runNow(
     tx: WriteContext,
@@ -119,10 +141,13 @@ export class Jobs {
   /** Enqueues the whole job. */
   async enqueue(tx: WriteContext, kind: Job['kind'], id: number): Promise<void> {
     await jobs.save(tx, { kind, id })
-    tx.afterCommit(this.#onEnqueued)
+    tx.afterCommit(() => this.#onEnqueued(kind))
   }
 
-  /** Runs one step of a job that is still pending. @returns whether more is left */
+  /**
+   * Runs one step of a job that is still pending.
+   * @returns whether more is left
+   */
   async runStep(tx: WriteContext, { kind, id }: Job): Promise<boolean> {
     if (!(await isPending(tx, kind, id))) return false
     const { batchSize } = this.limits
@@ -131,7 +156,10 @@ export class Jobs {
     return false
   }
 
-  /** Runs the rest of a job now, for a caller that must not return before it is done. Pauses after each step, for other requests. */
+  /**
+   * Runs the rest of a job now, for a caller that must not return before it is done. Pauses after each step,
+   * for other requests. It never calls `prepare`: what a job does there, the caller does first.
+   */
   async finish(store: Store, kind: Job['kind'], id: number): Promise<void> {
     for (;;) {
       const begun = performance.now()
@@ -148,101 +176,4 @@ export const isPending = async (tx: ReadTransaction, kind: Job['kind'], id: numb
 export const pendingIds = async (tx: ReadTransaction, kind: Job['kind']): Promise<number[]> => {
   if ((await jobs.count(tx, 'kind', [kind])) === 0) return []
   return (await jobs.list(tx, 'kind', { prefix: [kind] })).map((job) => job.id)
-}
-
-const SHARED_INTERVAL_MS = 60_000
-
-/** Milliseconds before a retry; the wait doubles with each failure. */
-const RETRY_MS = { first: 1000, last: 60_000 }
-
-/**
- * Runs pending jobs in the background, with a pause after each step. After a round in which a step failed, all jobs wait: one
- * second at first, and up to a minute while failures go on.
- */
-export class JobRunner {
-  readonly #store: Store
-  readonly #jobs: Jobs
-  readonly #onError: (error: unknown, job?: Job) => void
-  readonly #stopping = new AbortController()
-  #running: Promise<void> | undefined
-  #isWoken = false
-  #timer: NodeJS.Timeout | undefined
-
-  /** @param onError called when a step fails; the step is tried again */
-  constructor(store: Store, jobs: Jobs, onError: (error: unknown, job?: Job) => void) {
-    this.#store = store
-    this.#jobs = jobs
-    this.#onError = onError
-  }
-
-  /** Runs what earlier processes left. On a shared store looks every minute for jobs of processes that were killed. */
-  start(): void {
-    this.wake()
-    if (this.#store.driver.shared) this.#timer = setInterval(() => this.wake(), SHARED_INTERVAL_MS).unref()
-  }
-
-  /** Starts running, if idle. Called when a job was enqueued. */
-  wake(): void {
-    this.#isWoken = true
-    this.#running ??= this.#run()
-  }
-
-  /** Resolves when the runner has stopped or has no runnable job left. */
-  async idle(): Promise<void> {
-    await this.#running
-  }
-
-  /** Resolves after the current step; the next start runs the rest. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    this.#stopping.abort()
-    await this.#running
-  }
-
-  /**
-   * Runs one step of every pending job.
-   * @param pauses whether to pause after each step, for other requests
-   * @returns how many were pending and how many failed
-   */
-  async round({ pauses = false } = {}): Promise<{ pending: number; failures: number }> {
-    const pending = await this.#store.read((tx) => this.#runnableJobs(tx))
-    let failures = 0
-    for (const job of pending) {
-      if (this.#stopping.signal.aborted) break
-      const begun = performance.now()
-      try {
-        await this.#jobs.handlerOf(job.kind)!.prepare?.(job.id)
-        await this.#store.write((tx) => this.#jobs.runStep(tx, job))
-      } catch (error) {
-        failures++
-        this.#onError(error, job)
-      }
-      if (pauses) await pauseSince(begun, this.#stopping.signal)
-    }
-    return { pending: pending.length, failures }
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    let retryMs = RETRY_MS.first
-    while (this.#isWoken && !signal.aborted) {
-      this.#isWoken = false
-      const { pending, failures } = await this.round({ pauses: true }).catch((error: unknown) => {
-        this.#onError(error)
-        return { pending: 1, failures: 1 }
-      })
-      if (pending > 0) this.#isWoken = true
-      if (failures > 0) await pause(retryMs, signal)
-      retryMs = failures > 0 ? Math.min(retryMs * 2, RETRY_MS.last) : RETRY_MS.first
-    }
-    // There is no await after the last check of `#isWoken`, so no wake-up is lost.
-    this.#running = undefined
-  }
-
-  /** Pending jobs with a handler in this process; the others are left to other processes. */
-  async #runnableJobs(tx: ReadTransaction): Promise<Job[]> {
-    const found: Job[] = []
-    for await (const job of jobs.all(tx)) if (this.#jobs.handlerOf(job.kind)) found.push(job)
-    return found
-  }
 }

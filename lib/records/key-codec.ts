@@ -1,7 +1,10 @@
 import { invalid } from '../errors.ts'
 import type { Bytes } from '../storage/index.ts'
 
-/** One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point. The least part is false. */
+/**
+ * One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point.
+ * The least part is false.
+ */
 export type KeyPart = string | number | boolean
 export type KeyTuple = readonly KeyPart[]
 
@@ -13,14 +16,15 @@ export const MAX_KEY_BYTES = 2600
 
 /*
  * A key consists of its parts, with a zero byte between them:
- *   false is 06, true is 07;
- *   a number has nine bytes: half a byte for the sign (0 or 1), the 64 bits of the float, inverted but for the first bit
- *     when the number is negative, and half a byte of 0. The first byte is 08 to 17;
- *   a string is UTF-8 with 04 before each of U+0000 to U+0004, and 1b in front when it is empty or begins below U+001C.
- *     A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
+ * - false is 06, true is 07;
+ * - a number has nine bytes: half a byte for the sign (0 or 1), the 64 bits of the float, inverted but for
+ *   the first bit when the number is negative, and half a byte of 0. The first byte is 08 to 17;
+ * - a string is UTF-8 with 04 before each of U+0000 to U+0004, and 1b in front when it is empty or begins
+ *   below U+001C. A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
  *
- * Invariant: different tuples have different bytes, and the bytes sort as the tuples do, for all strings. The first byte of
- * a part tells its type, all parts but strings have a fixed length, and a string ends at the first 00 that is not escaped.
+ * Invariant: different tuples have different bytes, and the bytes sort as the tuples do, for all strings. The
+ * first byte of a part tells its type, all parts but strings have a fixed length, and a string ends at the
+ * first 00 that is not escaped.
  */
 const SEPARATOR = 0
 const ESCAPE = 4
@@ -42,7 +46,10 @@ export const encodeKey = (tuple: KeyTuple): Bytes => {
 /** Sorts after every key: UTF-8 has no byte ff. */
 const ABOVE = Uint8Array.of(0xff)
 
-/** The key to look up a tuple by. For a tuple that is too long to be stored, it is a key that is not in any store. */
+/**
+ * The key to look up a tuple by. For a tuple that is too long to be stored, it is a key that is not in any
+ * store.
+ */
 export const lookupKey = (tuple: KeyTuple): Bytes => {
   const end = write(tuple)
   return end > MAX_KEY_BYTES ? ABOVE : written(end)
@@ -227,8 +234,9 @@ const readNumber = (key: Bytes, offset: number): number => {
 }
 
 /**
- * The range of all longer keys that begin with the tuple: from prefix+00 to prefix+01, since a 00 follows each part but the
- * last, and no other tuple has a key that begins with the prefix and a 00. The range of a tuple that is too long is empty.
+ * The range of all longer keys that begin with the tuple: from prefix+00 to prefix+01, since a 00 follows
+ * each part but the last, and no other tuple has a key that begins with the prefix and a 00. The range of a
+ * tuple that is too long is empty.
  */
 export const rangeBelow = (prefix: KeyTuple): { start: Bytes; end: Bytes } => {
   if (prefix.length === 0) return { start: new Uint8Array(0), end: ABOVE }

@@ -43,8 +43,9 @@ export const sequenceIn = (key: Bytes): string => {
 }
 
 /**
- * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without shared
- * structures. A value with an integer above 2^53-1 begins with a space: only such a value needs the slower exact parser.
+ * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without
+ * shared structures. A value with an integer above 2^53-1 begins with a space: only such a value needs the
+ * slower exact parser.
  */
 export const encodeValue = (value: unknown): Bytes => Buffer.from(jsonOf(value, { before: ' ' }))
 
@@ -55,7 +56,10 @@ export const decodeValue = <T>(bytes: Bytes): T => {
 
 const SPACE = 0x20
 
-/** A value that is stored about the store itself: its layout, an upgrade or import under way, its place among shards. */
+/**
+ * A value that is stored about the store itself: its layout, an upgrade or import under way, its place among
+ * shards.
+ */
 interface MetadataEntry<T> {
   readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
@@ -87,7 +91,9 @@ export interface UpgradeProgress {
   derive: readonly string[]
 }
 
-/** Number of the store's layout: see upgrade.ts. No step can rename it, because it is read before a step runs. */
+/**
+ * Number of the store's layout: see upgrade.ts. No step can rename it, because it is read before a step runs.
+ */
 export const storedLayout = metadataEntry<number>('layout')
 /** Set while an upgrade runs. */
 export const upgrading = metadataEntry<UpgradeProgress>('upgrade')

@@ -5,8 +5,8 @@ import type { IndexEntry } from './collection.ts'
 export type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
 
 /**
- * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations, without loading
- * records: an entry that is skipped costs only the read of the entry.
+ * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations,
+ * without loading records: an entry that is skipped costs only the read of the entry.
  */
 export async function* merge(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   if (listings.length === 1) return yield* listings[0]!
@@ -25,7 +25,10 @@ interface DeferredListing {
   entries: Entries
 }
 
-/** Merges also the listings of `later`, which must be in the order of `from`; each is opened only when it is needed. */
+/**
+ * Merges also the listings of `later`, which must be in the order of `from`; each is opened only when it is
+ * needed.
+ */
 export async function* mergeDeferred(
   listings: readonly Entries[],
   later: AsyncIterable<DeferredListing>,
@@ -52,15 +55,18 @@ export async function* mergeDeferred(
 const canBeNext = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
   first === undefined || Buffer.compare(from, first.order) <= 0
 
-/** A listing that is read in parts, and a key before which it has no row; undefined when it can have rows anywhere. */
+/**
+ * A listing that is read in parts, and a key before which it has no row; undefined when it can have rows
+ * anywhere.
+ */
 export interface PartedListing<Row> {
   readonly from?: Bytes | undefined
   readonly parts: AsyncIterator<readonly Row[]> | Iterator<readonly Row[]>
 }
 
 /**
- * The first rows of several ordered listings together. It takes whole parts, which costs a row a tenth of what {@link merge}
- * costs, and reads a part when the rows before it have been taken.
+ * The first rows of several ordered listings together. It takes whole parts, which costs a row a tenth of
+ * what {@link merge} costs, and reads a part when the rows before it have been taken.
  */
 export const firstOf = async <Row extends Pick<IndexEntry, 'order'>>(
   listings: readonly PartedListing<Row>[],
@@ -150,7 +156,10 @@ class Heads {
 /** Entries to read before yielding to the event loop: about a millisecond of work. */
 const ENTRIES_PER_TURN = 256
 
-/** The entries that all listings have in common. All must have the same order. Yields to the event loop regularly. */
+/**
+ * The entries that all listings have in common. All must have the same order. Yields to the event loop
+ * regularly.
+ */
 export async function* intersect(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   const iterators = listings.map(iteratorOf)
   let read = 0

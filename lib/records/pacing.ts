@@ -5,8 +5,8 @@ import { pauseAfter } from '../clock.ts'
 const STEPS = 50
 
 /**
- * Iterates over items and yields to the event loop now and then. Reads of cached records do not wait for I/O, so a long loop
- * would otherwise delay every request.
+ * Iterates over items and yields to the event loop now and then. Reads of cached records do not wait for I/O,
+ * so a long loop would otherwise delay every request.
  */
 export async function* paced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   let steps = 0
@@ -22,6 +22,26 @@ export const pause = async (milliseconds: number, signal?: AbortSignal): Promise
   await setTimeout(milliseconds, undefined, signal && { signal, ref: false }).catch(() => undefined)
 }
 
-/** Waits after a step: a write waits for the step that runs, and so does the store for what it must compact. */
+/**
+ * Waits after a step: a write waits for the step that runs, and so does the store for what it must compact.
+ */
 export const pauseSince = (begun: number, signal?: AbortSignal): Promise<void> =>
   pause(pauseAfter(performance.now() - begun), signal)
+
+/**
+ * Runs a body until it succeeds.
+ * @param retryMs between two runs
+ * @returns undefined when the signal aborts first
+ */
+export const untilDone = async <T>(
+  body: () => Promise<T>,
+  { onError, retryMs, signal }: { onError: (error: unknown) => void; retryMs: number; signal: AbortSignal },
+): Promise<T | undefined> => {
+  for (; !signal.aborted; await pause(retryMs, signal))
+    try {
+      return await body()
+    } catch (error) {
+      onError(error)
+    }
+  return undefined
+}

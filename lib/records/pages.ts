@@ -8,7 +8,10 @@ export interface Slice {
   limit: number
 }
 
-/** Checks a part that a host asks for in process. @throws AllotError invalid */
+/**
+ * Checks a part that a host asks for in process.
+ * @throws AllotError invalid
+ */
 export const checkSlice = (slice: Slice): Slice => {
   checkArgument(isObject(slice), 'slice', 'an object, such as { offset: 0, limit: 30 }', slice)
   for (const [name, value] of Object.entries({ offset: slice.offset, limit: slice.limit }))
@@ -22,6 +25,21 @@ export interface Page<T> {
   items: T[]
   /** How many items the whole listing has, of those that the viewer may see. */
   total: number
+}
+
+const READ_AT_ONCE = 1000
+
+/**
+ * All items of a listing of any length, read in pages; none when `readPage` returns undefined. Where the
+ * listing is ordered by creation, an item that is added meanwhile is the last one.
+ */
+export const allItems = async <T>(readPage: (slice: Slice) => Promise<Page<T> | undefined>): Promise<T[]> => {
+  const all: T[] = []
+  for (;;) {
+    const page = await readPage({ offset: all.length, limit: READ_AT_ONCE })
+    all.push(...(page?.items ?? []))
+    if (page === undefined || page.items.length === 0 || all.length >= page.total) return all
+  }
 }
 
 /** A page of a listing that is in memory. */

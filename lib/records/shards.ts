@@ -3,9 +3,9 @@ import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { isEmpty, shard as stored } from './layout.ts'
 
 /**
- * Several databases that give out distinct ids, so that owners can move between them with their ids. The ids of a shard are
- * blocks of {@link BLOCK_SIZE}, of which it takes every `of`-th. They begin at {@link FIRST_ID}: lower ids belong to the first
- * shard, which may have been a store of its own before.
+ * Several databases that give out distinct ids, so that owners can move between them with their ids. The ids
+ * of a shard are blocks of {@link BLOCK_SIZE}, of which it takes every `of`-th. They begin at
+ * {@link FIRST_ID}: lower ids belong to the first shard, which may have been a store of its own before.
  */
 interface Shard {
   /** From 1 to `of`. */
@@ -22,7 +22,10 @@ const MAX_SHARDS = 4096
 /** Undefined for a store that is not one of several. */
 export const shardOf = (tx: ReadTransaction): Promise<Shard | undefined> => stored.get(tx)
 
-/** @param text such as `3/16` @throws AllotError invalid */
+/**
+ * @param text such as `3/16`
+ * @throws AllotError invalid
+ */
 export const parseShard = (text: string): Shard => {
   const [, number, of] = /^([1-9]\d{0,3})\/([1-9]\d{0,3})$/.exec(text) ?? []
   const shard = { number: Number(number), of: Number(of) }
@@ -37,7 +40,8 @@ export const formatShard = ({ number, of }: Shard): string => `${number}/${of}`
 
 /**
  * Makes a store one of several.
- * @throws AllotError invalid when it is already another shard, or has records and would not be the first shard
+ * @throws AllotError invalid when it is already another shard, or has records and would not be the first
+ * shard
  */
 export const setShard = async (tx: WriteTransaction, shard: Shard): Promise<void> => {
   const current = await shardOf(tx)

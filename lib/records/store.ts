@@ -10,22 +10,23 @@ import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 /** A write transaction with callbacks around its commit. */
 export interface WriteContext extends WriteTransaction {
   /**
-   * Runs the action at the end of the transaction, after its body, for records that follow from all of its changes. The
-   * action's own writes are part of the transaction.
+   * Runs the action at the end of the transaction, after its body, for records that follow from all of its
+   * changes. The action's own writes are part of the transaction.
    */
   beforeCommit(action: () => Promise<void>): void
   /**
-   * Calls the action after the commit, to invalidate a cache or notify the host. An action should not throw: the others run all the
-   * same, but then the write rejects although it is committed.
-   * @param action called with false when the commit failed, so that its outcome is unknown: it must invalidate caches, and must
-   *   not notify anyone
+   * Calls the action after the commit, to invalidate a cache or notify the host. An action should not throw:
+   * the others run all the same, but then the write rejects although it is committed.
+   * @param action called with false when the commit failed, so that its outcome is unknown: it must
+   *   invalidate caches, and must not notify anyone
    */
   afterCommit(action: (isCommitted: boolean) => void): void
   /**
-   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one of this
-   * process wrote, its time is later, unless the clock was set back. Times of several processes are ordered as well as their
-   * clocks agree. A rerun gets another time, so do not read a key that contains it: PostgreSQL runs a body again until it finds
-   * all that the body reads in its cache. `Collection.add` saves a record without reading its id.
+   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what
+   * another one of this process wrote, its time is later, unless the clock was set back. Times of several
+   * processes are ordered as well as their clocks agree. A rerun gets another time, so do not read a key that
+   * contains it: PostgreSQL runs a body again until it finds all that the body reads in its cache.
+   * `Collection.add` saves a record without reading its id.
    */
   uniqueTime(): UniqueTime
 }
@@ -44,9 +45,9 @@ export class Store {
   /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
   /**
-   * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must not write, and
-   * may run again. With a cache key, returns the cached result while nothing that it was read from has changed. Undefined
-   * unless the driver is shared: separate reads cost nothing there.
+   * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must
+   * not write, and may run again. With a cache key, returns the cached result while nothing that it was read
+   * from has changed. Undefined unless the driver is shared: separate reads cost nothing there.
    */
   readonly readTogether: (<T>(body: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
@@ -62,33 +63,42 @@ export class Store {
       outer && ((body, cacheKey) => driver.read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
   }
 
-  /** Number of writes that have ended: while it is the same, no write of this process has been acknowledged. */
+  /**
+   * Number of writes that have ended: while it is the same, no write of this process has been acknowledged.
+   */
   get writes(): number {
     return this.#writes
   }
 
-  /** Runs `body`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
+  /**
+   * Runs `body`, possibly again, so it must have no side effects. Results with a key are cached: see
+   * `cachedRead`.
+   */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const tx = this.#outer?.getStore()
     return tx === undefined ? this.driver.read(body, { canRunAgain: true, cacheKey }) : body(tx)
   }
 
   /**
-   * Like {@link read}, but always in a transaction of its own, and only once. For a long read whose result other requests
-   * wait for: within `readTogether` it would end with the request that began it. `body` must not call {@link read}.
+   * Like {@link read}, but always in a transaction of its own, and only once. For a long read whose result
+   * other requests wait for: within `readTogether` it would end with the request that began it. `body` must
+   * not call {@link read}.
    */
   readAlone<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return this.driver.read(body)
   }
 
-  /** Begins work that goes on after a request and may write, also within `readTogether`: it sees nothing of that transaction. */
+  /**
+   * Begins work that goes on after a request and may write, also within `readTogether`: it sees nothing of
+   * that transaction.
+   */
   runOutside<T>(begin: () => T): T {
     return this.#outer === undefined ? begin() : this.#outer.run(undefined, begin)
   }
 
   /**
-   * May run `body` again; only the callbacks of the last run are called. The state that another run sees may never have existed:
-   * see `StorageDriver.write`.
+   * May run `body` again; only the callbacks of the last run are called. The state that another run sees may
+   * never have existed: see `StorageDriver.write`.
    */
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
@@ -116,7 +126,8 @@ export class Store {
         return value
       })
       .catch((error) => {
-        // A run that throws leaves no actions: those that are left are of a run whose commit failed, or was not tried in time.
+        // A run that throws leaves no actions: those that are left are of a run whose commit failed, or was
+        // not tried in time.
         runActions(false)
         throw error
       })
@@ -153,11 +164,12 @@ export const uniqueTime = (): UniqueTime => {
 }
 
 /**
- * Declares a read whose result is cached until a record that it has read changes. Results of `undefined` are not cached,
- * because clients can ask for any number of things that do not exist.
+ * Declares a read whose result is cached until a record that it has read changes. Results of `undefined` are
+ * not cached, because clients can ask for any number of things that do not exist.
  *
- * Declare it at module level: then `read` sees nothing but its transaction and its input, and the input is the cache key.
- * It must not read the clock, since a result stays cached while time passes: compare times outside.
+ * Declare it at module level: then `read` sees nothing but its transaction and its input, and the input is
+ * the cache key. It must not read the clock, since a result stays cached while time passes: compare times
+ * outside.
  *
  * @param name part of the cache key; no other read may have it
  * @param read may run again, so it must change nothing
@@ -181,8 +193,8 @@ export class Sequences {
   }
 
   /**
-   * The next number of a sequence. Call it before a write transaction, not within one: claiming a block is a write
-   * transaction itself.
+   * The next number of a sequence. Call it before a write transaction, not within one: claiming a block is a
+   * write transaction itself.
    * @param above the number is greater than this one, at the price of a gap
    */
   async next(name: string, above = 0): Promise<number> {
@@ -203,7 +215,10 @@ export class Sequences {
   }
 }
 
-/** Takes a number that is above those of earlier commits. Concurrent writers contend for it, unlike with {@link Sequences}. */
+/**
+ * Takes a number that is above those of earlier commits. Concurrent writers contend for it, unlike with
+ * {@link Sequences}.
+ */
 export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {
   const { start } = await claimIds(tx, sequence, 1)
   return start

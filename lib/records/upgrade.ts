@@ -4,12 +4,14 @@ import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 import { decodeValue, importing, isEmpty, storedLayout, type UpgradeProgress, upgrading } from './layout.ts'
 
 /**
- * Brings a store to the current layout when it is opened. The layout says which keys exist and what their values mean; its
- * number is stored in every store. Layout 1 is the first; step 1 leads from it to layout 2, and so on.
+ * Brings a store to the current layout when it is opened. The layout says which keys exist and what their
+ * values mean; its number is stored in every store. Layout 1 is the first; step 1 leads from it to layout 2,
+ * and so on.
  *
- * An upgrade runs in transactions of a bounded number of entries. Each writes, together with its changes, how far the
- * upgrade has come, so a process that was killed continues where it stopped, and several processes may upgrade one store
- * at the same time. After the last step, the indexes and counters of the changed collections are derived from the records.
+ * An upgrade runs in transactions of a bounded number of entries. Each writes, together with its changes, how
+ * far the upgrade has come, so a process that was killed continues where it stopped, and several processes
+ * may upgrade one store at the same time. After the last step, the indexes and counters of the changed
+ * collections are derived from the records.
  */
 export interface UpgradePlan {
   /** Step n leads from layout n to layout n + 1. */
@@ -114,14 +116,18 @@ export const requireCurrentLayout = async (tx: ReadTransaction, newest: number):
   )
 }
 
-/** Runs one batch. @returns whether the upgrade is complete */
+/**
+ * Runs one batch.
+ * @returns whether the upgrade is complete
+ */
 const advance = async (tx: WriteTransaction, plan: UpgradePlan): Promise<boolean> => {
   const { layout, progress, isCurrent } = await layoutState(tx, newestLayout(plan))
   if (isCurrent) return true
   const step = plan.steps[layout - 1]
   const derive = progress?.derive ?? []
   const scans = step?.scans ?? derivationScans(plan, derive)
-  // A newer version may add steps while the last one was deriving: it runs them, and derives everything again after them.
+  // A newer version may add steps while the last one was deriving: it runs them, and derives everything again
+  // after them.
   const isDeriving = step === undefined
   const position = progress?.isDeriving === isDeriving ? progress : { scan: 0 }
   const next = await runBatch(tx, scans, position, plan.batchSize)
@@ -140,7 +146,10 @@ const advance = async (tx: WriteTransaction, plan: UpgradePlan): Promise<boolean
 
 type Position = Pick<UpgradeProgress, 'scan' | 'after'>
 
-/** Visits the next entries of a scan. @returns where to continue; undefined after the last scan */
+/**
+ * Visits the next entries of a scan.
+ * @returns where to continue; undefined after the last scan
+ */
 const runBatch = async (
   tx: WriteTransaction,
   scans: readonly BatchScan[],

@@ -1,18 +1,10 @@
-import {
-  accountByName,
-  membershipOf,
-  permissionOn,
-  readableRepository,
-  type SignedIn,
-  type Viewer,
-  visibleAccount,
-  visibleAmong,
-} from '../accounts/access.ts'
-import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
+import { membershipOf, permissionOn, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { authorizeRepositoryAdmin, visibleUser } from '../accounts/authorize.ts'
+import { accountByName, readableRepository } from '../accounts/find.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
 import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
@@ -25,10 +17,11 @@ import {
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { RepositoryName } from './relations.ts'
+import type { RepositoryName } from './names.ts'
 
 /**
- * How many repositories can be shared with one user; each request of that user reads them all. Administrators may exceed it.
+ * How many repositories can be shared with one user; each request of that user reads them all. Administrators
+ * may exceed it.
  */
 const MAX_SHARED = 1000
 const MAX_COLLABORATORS = 1000
@@ -39,7 +32,9 @@ interface UserPermission {
   readonly permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
 }
 
-/** Users with whom a repository is shared. Methods return undefined when the viewer cannot see the repository. */
+/**
+ * Users with whom a repository is shared. Methods return undefined when the viewer cannot see the repository.
+ */
 export class Collaborators {
   readonly #store: Store
 
@@ -47,7 +42,9 @@ export class Collaborators {
     this.#store = store
   }
 
-  /** The collaborators by id. Viewers who do not administer the repository get only those whom they can see. */
+  /**
+   * The collaborators by id. Viewers who do not administer the repository get only those whom they can see.
+   */
   list(viewer: SignedIn, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Account> | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
@@ -61,7 +58,7 @@ export class Collaborators {
   has(viewer: SignedIn, { owner, name }: RepositoryName, userName: string): Promise<boolean> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
-      const user = repository && (await visibleAccount(tx, viewer, userName))
+      const user = repository && (await knownUser(tx, viewer, repository, userName))
       if (repository === undefined || user === undefined) return false
       return (await collaborators.get(tx, [repository.id, user.id])) !== undefined
     })
@@ -70,18 +67,22 @@ export class Collaborators {
   /**
    * Shares the repository with a user, or changes what the user may do.
    * @returns whether the repository and the user exist
-   * @throws AllotError forbidden for viewers who do not administer it; invalid for the owner; conflict for too many
+   * @throws AllotError forbidden for viewers who do not administer it; invalid for the owner; conflict for
+   * too many
    */
   set(viewer: SignedIn, { owner, name }: RepositoryName, userName: string, level: Level): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const repository = await authorizeAdmin(viewer, owner, name)(tx)
-      const user = repository && (await sharableWith(tx, viewer, repository, userName))
+      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
+      const user = repository && (await knownUser(tx, viewer, repository, userName))
       if (repository === undefined || user === undefined) return false
-      if (user.id === repository.owner) throw invalid(`collaborator: ${user.name} is the owner`)
+      if (user.id === repository.owner) throw invalidMember('collaborator', `${user.name} is the owner`)
       const before = await collaborators.get(tx, [repository.id, user.id])
-      if (before === undefined) await refuseTooMany(tx, viewer, repository, user)
+      if (before === undefined) await refuseTooManyCollaborators(tx, viewer, repository, user)
       const key = { repository: repository.id, account: user.id }
-      await collaborators.save(tx, { ...key, level, createdAt: before?.createdAt ?? now() })
+      // A right that came with a membership ends with it, whatever its holder sets.
+      const { byMembership } = user.id === viewer.id ? { ...before } : {}
+      const createdAt = before?.createdAt ?? now()
+      await collaborators.save(tx, { ...key, level, createdAt, ...(byMembership && { byMembership }) })
       return true
     })
   }
@@ -97,7 +98,7 @@ export class Collaborators {
       const isSelf = user?.id === viewer.id
       const repository = isSelf
         ? await readableRepository(tx, viewer, owner, name)
-        : await authorizeAdmin(viewer, owner, name)(tx)
+        : await authorizeRepositoryAdmin(viewer, owner, name)(tx)
       if (repository === undefined || user === undefined) return false
       return (await collaborators.remove(tx, [repository.id, user.id])) !== undefined
     })
@@ -115,17 +116,18 @@ export class Collaborators {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const user = await visibleAccount(tx, viewer, userName)
+      const user = await knownUser(tx, viewer, repository, userName)
       if (user?.id !== viewer.id && !(await permissionOn(tx, viewer, repository)).admin)
         throw new AllotError('forbidden', 'only those who administer the repository may ask for others')
-      if (user?.kind !== 'user') return undefined
+      if (user === undefined) return undefined
       return { user, permission: await permissionOf(tx, user, repository) }
     })
   }
 
   /**
-   * Users who were given a right on the repository, by name: those who may review, or with `write` who may be assigned.
-   * Members of the owning organization are among them as far as the viewer may know of their membership.
+   * Users who were given a right on the repository, by name: those who may review, or with `write` who may be
+   * assigned. Members of the owning organization are among them as far as the viewer may know of their
+   * membership.
    * @param right the least right on the code
    */
   withRight(
@@ -148,7 +150,9 @@ export class Collaborators {
   }
 }
 
-/** Ids of the members of an organization whom the viewer can see, if the viewer may know of the membership. */
+/**
+ * Ids of the members of an organization whom the viewer can see, if the viewer may know of the membership.
+ */
 const knownMembers = async (
   tx: ReadTransaction,
   viewer: SignedIn,
@@ -160,16 +164,19 @@ const knownMembers = async (
   return (await visibleAmong(tx, viewer, known)).map(({ id }) => id)
 }
 
-/** A user whom the viewer can see, or with whom the repository is already shared. */
-const sharableWith = async (
+/**
+ * A user whom the viewer can see; for viewers who administer the repository, also one with whom it is shared.
+ */
+const knownUser = async (
   tx: ReadTransaction,
   viewer: SignedIn,
-  { id }: Repository,
+  repository: Repository,
   name: string,
 ): Promise<Account | undefined> => {
   const user = await accountByName(tx, name)
-  const isShared = user !== undefined && (await collaborators.get(tx, [id, user.id])) !== undefined
-  return isShared ? user : visibleUser(viewer, name)(tx)
+  const isShared = user !== undefined && (await collaborators.get(tx, [repository.id, user.id])) !== undefined
+  const isKnown = isShared && (await permissionOn(tx, viewer, repository)).admin
+  return isKnown ? user : visibleUser(viewer, name)(tx)
 }
 
 const idsOf = async (tx: ReadTransaction, { id }: Repository): Promise<number[]> => {
@@ -187,7 +194,7 @@ const visibleOf = async (
   return seesAll ? [...(await accounts.byIds(tx, ids)).values()] : visibleAmong(tx, viewer, ids)
 }
 
-const refuseTooMany = async (
+const refuseTooManyCollaborators = async (
   tx: ReadTransaction,
   viewer: Viewer,
   { id }: Repository,

@@ -1,19 +1,12 @@
-import {
-  accountByName,
-  audienceOfAccount,
-  canSee,
-  ownersFor,
-  type SignedIn,
-  type Viewer,
-  visibleAccount,
-} from '../accounts/access.ts'
+import { audienceOfAccount, canSee, ownersFor, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { accountByName, visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { pendingIds } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { visiblePage } from './search/list-page.ts'
+import { visiblePage } from './visible-page.ts'
 
 /** Which accounts follow which. */
 export class Follows {
@@ -23,7 +16,10 @@ export class Follows {
     this.#store = store
   }
 
-  /** Makes the viewer follow an account. Following oneself changes nothing. @returns whether the viewer can see the account */
+  /**
+   * Makes the viewer follow an account. Following oneself changes nothing.
+   * @returns whether the viewer can see the account
+   */
   follow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const follower = await accounts.get(tx, [viewer.id])
@@ -34,7 +30,10 @@ export class Follows {
     })
   }
 
-  /** Ends following an account. @returns whether the viewer can see the account */
+  /**
+   * Ends following an account.
+   * @returns whether the viewer can see the account
+   */
   unfollow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const followed = await accountByName(tx, name)
@@ -103,7 +102,7 @@ export const followsOf = async (
     return other !== undefined && canSee(tx, viewer, other)
   }
   // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
-  const belonging = async ({ id }: SignedIn) => {
+  const candidates = async ({ id }: SignedIn) => {
     const keys = (await ownersFor(tx, id)).map((own) =>
       index === 'followers' ? [own, account] : [account, own],
     )
@@ -112,7 +111,7 @@ export const followsOf = async (
   const pending = await pendingFollows(tx, index, account)
   return visiblePage(
     tx,
-    { relation: follows, index, prefix: [account], viewer, isReadable, belonging, pending },
+    { relation: follows, index, prefix: [account], viewer, isReadable, candidates, pending },
     slice,
   )
 }

@@ -3,11 +3,11 @@ import { ClientBudget } from '../client-budget.ts'
 import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { CopyOptions } from '../git/copy.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
-import type { GitReader } from '../git/objects/index.ts'
+import type { GitReader } from '../git/objects/reader.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
@@ -25,11 +25,17 @@ export interface NewRepository extends TemplateNames {
   private?: boolean | undefined
   /** Whether others can generate repositories from it. */
   template?: boolean | undefined
-  /** Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license` are ignored. */
+  /**
+   * Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license` are
+   * ignored.
+   */
   autoInit?: boolean | undefined
   /** Branch that HEAD names; `main` when absent. */
   defaultBranch?: string | undefined
-  /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
+  /**
+   * Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or
+   * `localhost`.
+   */
   host?: string | undefined
 }
 
@@ -39,8 +45,8 @@ export type GitContent =
   | (CopyOptions & { /** Id of the repository to copy. */ readonly from: number })
 
 /**
- * Shares repository creation fairly among users, since each creation writes and syncs some twenty files. The queue is long, so
- * that a bulk creation waits and is not refused.
+ * Shares repository creation fairly among users, since each creation writes and syncs some twenty files. The
+ * queue is long, so that a bulk creation waits and is not refused.
  */
 const BUDGET = {
   slots: 4,
@@ -65,9 +71,9 @@ interface GitDataOptions {
 }
 
 /**
- * Creates and deletes the git data of repositories. A folder and its record cannot be written in one transaction, so a
- * folder is recorded as pending while it can exist without a record. Pending folders that a crash left are deleted as
- * lib/repositories/disk-journals.ts says.
+ * Creates and deletes the git data of repositories. A folder and its record cannot be written in one
+ * transaction, so a folder is recorded as pending while it can exist without a record. Pending folders that a
+ * crash left are deleted as lib/repositories/disk-journals.ts says.
  */
 export class GitData {
   readonly #options: GitDataOptions
@@ -80,14 +86,21 @@ export class GitData {
     this.#options = options
   }
 
-  /** Undefined when the repository begins empty. @throws AllotError invalid for an unknown template */
+  /**
+   * Undefined when the repository begins empty.
+   * @throws AllotError invalid for an unknown template
+   */
   firstCommit(repository: NewRepository, author: Account): FirstCommit | undefined {
     const { gitStorage, hostName } = this.#options
     if (gitStorage === undefined || repository.autoInit !== true) return undefined
     checkTemplates(repository)
     const { name, description = '', readme, gitignores, license, host = hostName } = repository
     return {
-      ...{ name, description, readme, gitignores, license },
+      name,
+      description,
+      readme,
+      gitignores,
+      license,
       // Commits are readable by everyone who can clone, so the account's own address stays out of them.
       author: { name: author.fullName || author.name, email: noreplyAddress(author.name, host) },
       when: new Date(now() * 1000),
@@ -127,7 +140,10 @@ export class GitData {
     return this.#options.gitStorage?.lfsIds(id)
   }
 
-  /** Called in the write that saves the record. @throws AllotError unavailable when the folder was given up meanwhile */
+  /**
+   * Called in the write that saves the record.
+   * @throws AllotError unavailable when the folder was given up meanwhile
+   */
   async confirm(tx: WriteContext, id: number): Promise<void> {
     if (this.#options.gitStorage !== undefined && !(await endPending(tx, id))) throw givenUp()
   }
@@ -140,7 +156,10 @@ export class GitData {
     tx.afterCommit((isCommitted) => isCommitted && this.#deleteNext(id))
   }
 
-  /** Resolves when every folder of a deleted record is deleted, its deletion is deferred by a hold, or has failed. */
+  /**
+   * Resolves when every folder of a deleted record is deleted, its deletion is deferred by a hold, or has
+   * failed.
+   */
   idle(): Promise<void> {
     return this.#deletions
   }
@@ -153,7 +172,8 @@ export class GitData {
   }
 
   /**
-   * Checks a branch that clones are to check out. Without any branch, every name can be that of the first push.
+   * Checks a branch that clones are to check out. Without any branch, every name can be that of the first
+   * push.
    * @throws AllotError invalid when there are branches, and not this one
    */
   async checkDefaultBranch({ id, defaultBranch }: Repository, name: string): Promise<void> {
@@ -161,10 +181,12 @@ export class GitData {
     checkBranchName(name)
     const first = await this.#options.gitStorage?.firstBranch(id, name)
     if (first !== undefined && first !== name)
-      throw invalid(`default_branch: there is no branch named ${name}: push it first`)
+      throw invalidMember('default_branch', `there is no branch named ${name}: push it first`)
   }
 
-  /** Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it. */
+  /**
+   * Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it.
+   */
   async settleAbandoned(): Promise<void> {
     const { store, gitStorage, onDeletionError } = this.#options
     if (gitStorage === undefined) return
@@ -210,7 +232,10 @@ export class GitData {
   }
 }
 
-/** Ends the pending state. @returns false when the folder is deleted or leaving, so that its record must not be saved */
+/**
+ * Ends the pending state.
+ * @returns false when the folder is deleted or leaving, so that its record must not be saved
+ */
 export const endPending = async (tx: WriteTransaction, id: number): Promise<boolean> => {
   const pending = await pendingFolders.remove(tx, [id])
   return pending !== undefined && pending.leaving !== true
@@ -220,7 +245,10 @@ export const endPending = async (tx: WriteTransaction, id: number): Promise<bool
 const savePending = async (tx: WriteContext, id: number, leaving = false): Promise<void> =>
   void (await pendingFolders.save(tx, { id, since: now(), ...(leaving ? { leaving } : {}) }))
 
-/** Marks a folder as leaving: its record cannot be saved any more. @returns false when the record exists */
+/**
+ * Marks a folder as leaving: its record cannot be saved any more.
+ * @returns false when the record exists
+ */
 const markLeaving = async (tx: WriteContext, id: number): Promise<boolean> => {
   if ((await repositories.get(tx, [id])) !== undefined) return false
   await savePending(tx, id, true)

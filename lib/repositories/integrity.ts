@@ -13,17 +13,17 @@ import {
 } from '../integrity/index.ts'
 import {
   type Audience,
+  type CountedRelation,
   collaborators,
   noLedgerEntries,
+  RELATIONS,
   type Relation,
   type RelationCollection,
   redirects,
   repositories,
   repositoryUsages,
-  stars,
   teamRepositories,
   transfers,
-  watches,
 } from '../records/schema/index.ts'
 
 const repositoryAudience = lookup(repositories, ({ audience }) => audience)
@@ -47,8 +47,9 @@ const repositoryChecks = check(repositories, (repository, find, report) => {
     )
 })
 
-const relationChecks = (relations: RelationCollection, name: string) =>
-  check(relations, ({ account, repository, audience }: Relation, find, report) => {
+const relationChecks = (relations: RelationCollection) => {
+  const { name } = relations.options
+  return check(relations, ({ account, repository, audience }: Relation, find, report) => {
     requireAccount(find, account, `a ${name} is by`, report)
     // A job removes the relations of the repository, or gives them another audience.
     if (find(pendingRelations, repository) !== undefined) return
@@ -60,8 +61,12 @@ const relationChecks = (relations: RelationCollection, name: string) =>
         repairMembers(tx, relations, [account, repository], { audience: expected }),
       )
   })
+}
 
-const countOn = (member: 'stars' | 'watchers' | 'forks', expected: Recount['expected'][number]): Recount => ({
+const countOn = (
+  member: CountedRelation['count'] | 'forks',
+  expected: Recount['expected'][number],
+): Recount => ({
   name: `number of ${member} of repository`,
   expected: [expected],
   actual: [amounts(repositories, (repository, add) => add([repository.id], repository[member]))],
@@ -113,8 +118,7 @@ const usageRecords: Recount = {
 export const repositoriesIntegrity: IntegrityChecks = {
   lookups: [repositoryAudience, pendingContents, pendingRelations],
   recounts: [
-    countOn('stars', relationsOf(stars)),
-    countOn('watchers', relationsOf(watches)),
+    ...RELATIONS.map(({ collection, count }) => countOn(count, relationsOf(collection))),
     countOn(
       'forks',
       amounts(repositories, ({ parent }, add) => {
@@ -126,8 +130,7 @@ export const repositoriesIntegrity: IntegrityChecks = {
   ],
   checks: [
     repositoryChecks,
-    relationChecks(stars, 'star'),
-    relationChecks(watches, 'watch'),
+    ...RELATIONS.map(({ collection }) => relationChecks(collection)),
     check(collaborators, ({ repository, account }, find, report) => {
       requireAccount(find, account, `a collaborator of repository ${repository} is`, report)
       if (!hasRepository(find, repository) && find(pendingContents, repository) === undefined)

@@ -1,14 +1,21 @@
 /** The ledger of the quota engine, with the names of owners and repositories instead of ids. */
 import * as v from 'valibot'
-import { accountByName, repositoryOf } from '../accounts/access.ts'
+import { accountByName, repositoryOf } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import { describeIssue, describeValue, invalid, refuseControls, withLineNumber } from '../errors.ts'
+import {
+  describeIssue,
+  describeValue,
+  invalid,
+  invalidMember,
+  refuseControls,
+  withLineNumber,
+} from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Owner, OwnerDirectory } from '../quota/owners.ts'
 import { paced } from '../records/pacing.ts'
 import {
-  type LedgerEntry,
   LedgerKind,
+  type LedgerRecord,
   RESERVED_PREFIX,
   type Repository,
   repositories,
@@ -36,10 +43,15 @@ export type LedgerItem = v.InferOutput<typeof LedgerItem>
 
 const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 
-/** A ledger entry with the names of its owner and repository, before its members are checked against its kind. */
+/**
+ * A ledger entry with the names of its owner and repository, before its members are checked against its kind.
+ */
 export type NamedEntry = LedgerName & LedgerItem
 
-type LedgerByName = Ledger<NamedEntry>
+export interface LedgerByName extends Ledger<NamedEntry> {
+  /** @param unit what errors call an operation; the route has one on each line */
+  batch(operations: readonly LedgerOperation<NamedEntry>[], unit?: 'line' | 'operation'): Promise<number>
+}
 
 interface LedgerByNameDependencies {
   readonly store: Store
@@ -70,7 +82,7 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
     if (operation.op === 'put') return put(tx, operation)
     if (operation.op === 'delete') return remove(tx, operation)
     const { op } = operation as { op: unknown }
-    throw invalid(`op: expected put or delete, received ${describeValue(op)}`)
+    throw invalidMember('op', `expected put or delete, received ${describeValue(op)}`)
   }
   return {
     get: async (name) => {
@@ -89,12 +101,12 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
     },
     put: (entry) => store.write((tx) => put(tx, entry)),
     delete: (name) => store.write((tx) => remove(tx, name)),
-    batch: async (operations) => {
+    batch: async (operations, unit = 'operation') => {
       if (!Array.isArray(operations))
-        throw invalid(`operations: expected an array, received ${describeValue(operations)}`)
+        throw invalidMember('operations', `expected an array, received ${describeValue(operations)}`)
       return store.write(async (tx) => {
         for await (const [index, operation] of paced(operations.entries()))
-          await withLineNumber(index + 1, () => apply(tx, operation))
+          await withLineNumber(index + 1, () => apply(tx, operation), [], unit)
         return operations.length
       })
     },
@@ -110,14 +122,14 @@ const checkEntry = (entry: NamedEntry) => {
 }
 
 export const checkLedgerKey = (key: string): void => {
-  if (key === '' || Buffer.byteLength(key) > 255) throw invalid('key: must have 1 to 255 bytes')
-  if (!key.isWellFormed()) throw invalid('key: is not valid Unicode text')
+  if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')
+  if (!key.isWellFormed()) throw invalidMember('key', 'is not valid Unicode text')
   refuseControls(key, 'key')
 }
 
 const MAX_LISTED = 1000
 
-const Listing = v.strictObject({
+const LedgerListingSchema = v.strictObject({
   kind: LedgerKind,
   prefix: shortText,
   after: v.optional(v.string()),
@@ -125,12 +137,12 @@ const Listing = v.strictObject({
 })
 
 /** @throws AllotError invalid, with the name of the option */
-const checkListing = (listing: LedgerListing): v.InferOutput<typeof Listing> => {
+const checkListing = (listing: LedgerListing): v.InferOutput<typeof LedgerListingSchema> => {
   requireObject(listing, 'list: expected an object with kind and prefix')
-  const { issues, output } = v.safeParse(Listing, listing, { abortEarly: true })
+  const { issues, output } = v.safeParse(LedgerListingSchema, listing, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
   if (output.after !== undefined && !output.after.startsWith(output.prefix))
-    throw invalid('after: must begin with the prefix')
+    throw invalidMember('after', 'must begin with the prefix')
   return output
 }
 
@@ -146,17 +158,24 @@ const checkLedgerName = (name: LedgerName) => {
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
 }
 
-/** Refuses keys reserved for the server. @throws AllotError invalid */
+/**
+ * Refuses keys reserved for the server.
+ * @throws AllotError invalid
+ */
 const refuseReservedKey = (name: LedgerName) => {
   checkLedgerName(name)
   const { key } = name
   if (key.startsWith(RESERVED_PREFIX))
-    throw invalid(
-      `key: keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
+    throw invalidMember(
+      'key',
+      `keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
     )
 }
 
-/** What an entry belongs to: an owner, and the repository of this owner that has the entry. */
+/**
+ * What an entry belongs to: an owner, and the repository of this owner that has the entry; without a
+ * repository, the owner alone. The owner is undefined once it was deleted.
+ */
 interface Place {
   readonly owner: Owner | undefined
   readonly repository: Repository | undefined
@@ -190,7 +209,7 @@ const recordOf = (
 
 const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): NonNullable<LedgerItem[M]> => {
   const value = entry[member]
-  if (value === undefined) throw invalid(`${member}: required for ${entry.kind}`)
+  if (value === undefined) throw invalidMember(member, `required for ${entry.kind}`)
   return value as NonNullable<LedgerItem[M]>
 }
 
@@ -201,7 +220,7 @@ const numberOf = (
   { requiresIndexOrRun = false }: LedgerByNameDependencies,
 ): number | null => {
   if (requiresIndexOrRun && entry[member] === undefined && entry.repository !== undefined)
-    throw invalid(`${member}: required for ${entry.kind} in a repository`)
+    throw invalidMember(member, `required for ${entry.kind} in a repository`)
   return entry[member] ?? null
 }
 
@@ -215,7 +234,8 @@ const placeOf = async (
   { kind, repository: path, owner: ownerName }: NamedEntry,
 ): Promise<PlaceOfNew> => {
   if (path !== undefined) {
-    if (!hasRepositories) throw invalid('repository: there are no repositories here; name the owner alone')
+    if (!hasRepositories)
+      throw invalidMember('repository', 'there are no repositories here; name the owner alone')
     return repositoryPlace(tx, path)
   }
   if (hasRepositories && !OWNER_KINDS.includes(kind))
@@ -225,7 +245,7 @@ const placeOf = async (
   if (ownerName === undefined)
     throw invalid(hasRepositories ? `Repository or Owner is required for ${kind}` : 'Owner is required')
   const owner = await owners.claim(tx, ownerName)
-  if (owner === undefined) throw invalid(`owner: there is no ${owners.title} ${ownerName}`)
+  if (owner === undefined) throw invalidMember('owner', `there is no ${owners.title} ${ownerName}`)
   return { owner, repository: undefined }
 }
 
@@ -234,7 +254,7 @@ const repositoryPlace = async (tx: WriteContext, path: string): Promise<PlaceOfN
   const owner = rest.length === 0 ? await accountByName(tx, ownerName) : undefined
   const repository = owner && (await repositoryOf(tx, owner, name))
   if (owner === undefined || repository === undefined)
-    throw invalid(`repository: there is no repository ${path}`)
+    throw invalidMember('repository', `there is no repository ${path}`)
   return { owner, repository }
 }
 
@@ -242,7 +262,7 @@ const repositoryPlace = async (tx: WriteContext, path: string): Promise<PlaceOfN
 const namedEntry = async (
   tx: ReadTransaction,
   owners: OwnerDirectory,
-  entry: LedgerEntry,
+  entry: LedgerRecord,
 ): Promise<NamedEntry> => {
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
   const id = repository?.owner ?? entry.partitionOwner!
@@ -250,7 +270,7 @@ const namedEntry = async (
   return named(entry, { owner, repository })
 }
 
-const named = (entry: Omit<LedgerEntry, 'partitionOwner'>, { owner, repository }: Place): NamedEntry => {
+const named = (entry: Omit<LedgerRecord, 'partitionOwner'>, { owner, repository }: Place): NamedEntry => {
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }

@@ -19,7 +19,10 @@ interface EntryOfKind<K extends LedgerKind> extends LedgerName {
 }
 
 interface EntryInRepository {
-  /** The repository that the entry belongs to, as `owner/name`. The entry counts toward the quota of its owner. */
+  /**
+   * The repository that the entry belongs to, as `owner/name`. The entry counts toward the quota of its
+   * owner.
+   */
   readonly repository: string
   /** Follows from the repository. */
   readonly owner?: undefined
@@ -55,8 +58,8 @@ interface PackageEntry extends EntryOfKind<'packages'> {
 }
 
 /**
- * A ledger entry of an Allot. An attachment and an LFS object belong to a repository; an artifact and a package to a
- * repository or to an owner alone.
+ * A ledger entry of an Allot. An attachment and an LFS object belong to a repository; an artifact and a
+ * package to a repository or to an owner alone.
  */
 export type LedgerEntry =
   | (AttachmentEntry & EntryInRepository & Index)
@@ -100,15 +103,20 @@ export interface LedgerListing {
   readonly limit?: number | undefined
 }
 
-/** Records what counts toward quota and is stored in another system, as entries with names that the host chooses. */
+/**
+ * Records what counts toward quota and is stored in another system, as entries with names that the host
+ * chooses.
+ */
 export interface Ledger<E = LedgerEntry> {
   /**
-   * Reads an entry. One that was put over HTTP can lack `run` or `index`, which the HTTP API does not require.
+   * Reads an entry. One that was put over HTTP can lack `run` or `index`, which the HTTP API does not
+   * require.
    * @returns the entry with the present names of its owner and repository; undefined when there is none
    */
   get(name: LedgerName): Promise<E | undefined>
   /**
-   * Lists entries by their keys, in the order of their Unicode code points, such as to compare them with a bucket.
+   * Lists entries by their keys, in the order of their Unicode code points, such as to compare them with a
+   * bucket.
    * @returns one page: fewer entries than `limit` when there are no more
    * @throws AllotError invalid, with the name of the option that is wrong
    */

@@ -5,8 +5,8 @@ import {
   repositoryViewer,
   sharedOf,
   type Viewer,
-  visibleAccount,
 } from '../accounts/access.ts'
+import { visibleAccount } from '../accounts/find.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
@@ -64,7 +64,9 @@ export const repositoriesOf = async (
   return list(tx, { owners: [[owner, audiences]], shared }, order, slice)
 }
 
-/** Repositories of the viewer and of the viewer's organizations, and those that are shared with the viewer. */
+/**
+ * Repositories of the viewer and of the viewer's organizations, and those that are shared with the viewer.
+ */
 export const repositoriesFor = async (
   tx: ReadTransaction,
   viewer: NonNullable<Viewer>,
@@ -123,7 +125,10 @@ const list = async (
 
 type Entries = AsyncIterable<IndexEntry>
 
-/** Puts the owner's name in front of the order of each listing, because a list by name is ordered by `owner/name`. */
+/**
+ * Puts the owner's name in front of the order of each listing, because a list by name is ordered by
+ * `owner/name`.
+ */
 const byFullName = async (
   tx: ReadTransaction,
   prefixes: readonly (readonly [owner: number, audience: Audience])[],

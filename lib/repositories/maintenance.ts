@@ -12,8 +12,9 @@ interface MaintenanceOptions {
 }
 
 /**
- * Maintains repositories in the background (`Maintenance` in lib/git), and counts what that changes: after a push or a fork, and
- * after the first search of a history, since repositories also come from imports, migrations and former versions.
+ * Maintains repositories in the background (`Maintenance` in lib/git), and counts what that changes: after a
+ * push or a fork, and after the first search of a history, since repositories also come from imports,
+ * migrations and former versions.
  */
 export class RepositoryMaintenance {
   readonly #options: MaintenanceOptions

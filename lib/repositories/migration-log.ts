@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import { type MigrationRecord, migrationRecords } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
@@ -42,7 +42,10 @@ export class MigrationLog {
     await this.#inBatches(records, (tx, record) => this.saveIn(tx, record))
   }
 
-  /** Saves a record within a transaction that also saves what was copied. @throws AllotError invalid for names that are too long */
+  /**
+   * Saves a record within a transaction that also saves what was copied.
+   * @throws AllotError invalid for names that are too long
+   */
   async saveIn(tx: WriteContext, record: NewMigrationRecord): Promise<void> {
     checkNames(this.#source, record)
     await migrationRecords.save(tx, { ...record, grants: [...record.grants], source: this.#source })
@@ -69,7 +72,8 @@ export class MigrationLog {
 }
 
 const checkNames = (source: string, { scope, name }: NewMigrationRecord): void => {
-  if (source.length > MAX_NAME) throw invalid(`source: must not be longer than ${MAX_NAME} characters`)
+  if (source.length > MAX_NAME)
+    throw invalidMember('source', `must not be longer than ${MAX_NAME} characters`)
   if (scope.length > MAX_NAME || name.length > MAX_NAME)
-    throw invalid(`name: must not be longer than ${MAX_NAME} characters`)
+    throw invalidMember('name', `must not be longer than ${MAX_NAME} characters`)
 }

@@ -1,8 +1,9 @@
 import { audienceOfAccount, audienceOfRepository, membershipOf } from '../accounts/access.ts'
 import { isFullMember } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, checkArgument, isObject } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import { creationTimes } from '../records/edits.ts'
 import {
   type Account,
   collaborators,
@@ -45,11 +46,13 @@ export const recordOf = (
   stars: 0,
   forks: 0,
   watchers: 0,
-  createdAt: now(),
-  updatedAt: now(),
+  ...creationTimes(),
 })
 
-/** Saves a new repository, which its creator watches if it is a user, and counts it for its parent if it is a fork. */
+/**
+ * Saves a new repository, which its creator watches if it is a user, and counts it for its parent if it is a
+ * fork.
+ */
 export const insertRepository = async (
   tx: WriteContext,
   { quota, gitData }: { readonly quota: QuotaEngine; readonly gitData: GitData },
@@ -65,7 +68,13 @@ export const insertRepository = async (
   // A member by teams administers what it creates, whatever its teams give.
   const membership = isWatched ? await membershipOf(tx, owner, creator.id) : undefined
   if (membership !== undefined && !isFullMember(membership))
-    await collaborators.save(tx, { repository: id, account: creator.id, level: 'admin', createdAt: now() })
+    await collaborators.save(tx, {
+      repository: id,
+      account: creator.id,
+      level: 'admin',
+      byMembership: true,
+      createdAt: now(),
+    })
   const record = { ...repository, watchers: isWatched ? 1 : 0 }
   await repositories.save(tx, record)
   await gitData.confirm(tx, id)
@@ -82,11 +91,23 @@ export const countFork = async (tx: WriteContext, parent: number, change: 1 | -1
 
 /** @throws AllotError conflict */
 export const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
-  if (await isNameTaken(tx, owner, name)) throw taken(name)
+  const holder = await holderOfName(tx, owner, name)
+  if (holder !== undefined) throw taken(holder)
 }
 
-export const isNameTaken = async (tx: ReadTransaction, owner: number, name: string): Promise<boolean> =>
-  (await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined
+/** The owner's repository with the name, without regard to case. */
+export const holderOfName = (
+  tx: ReadTransaction,
+  owner: number,
+  name: string,
+): Promise<Repository | undefined> => repositories.findBy(tx, 'name', [owner, name.toLowerCase()])
 
-export const taken = (name: string) =>
+export const taken = ({ name }: Repository) =>
   new AllotError('conflict', `the owner already has a repository named ${name}`)
+
+/** For callers in JavaScript, who may forget an argument. */
+export const checkNew = (into: unknown, creator: unknown, repository: unknown): void => {
+  checkArgument(isObject(into) || typeof into === 'function', 'owner', 'an account', into)
+  checkArgument(isObject(creator), 'creator', 'an account', creator)
+  checkArgument(isObject(repository), 'repository', "an object, such as { name: 'app' }", repository)
+}

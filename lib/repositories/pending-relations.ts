@@ -2,17 +2,16 @@
  * Stars and watches whose copy of the audience a job has yet to update, or that a job has yet to remove
  * (lib/accounts/visibility.ts).
  */
-import { repositoryById } from '../accounts/access.ts'
+import { repositoryById } from '../accounts/find.ts'
 import { type JobHandler, pendingIds } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
   AUDIENCES,
+  RELATIONS,
   type Relation,
   type RelationCollection,
   type Repository,
   repositories,
-  stars,
-  watches,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -35,19 +34,23 @@ export const pendingRelations = async (
 }
 
 /**
- * The repository with its counts reduced by the stars and watches of deleted accounts, which a job removes in steps. Its
- * position in a list that is ordered by stars changes with those steps.
+ * The repository with its counts reduced by the stars and watches of deleted accounts, which a job removes in
+ * steps. Its position in a list that is ordered by stars changes with those steps.
  */
 export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
   const owners = await pendingIds(tx, 'removeAccountData')
   const deleted = owners.map((account) => [account, repository.id])
   if (deleted.length === 0) return repository
-  // Read again from this snapshot, because the given record can be older than the relations that are subtracted.
+  // Read again from this snapshot, because the given record can be older than the relations that are
+  // subtracted.
   const current = (await repositories.get(tx, [repository.id])) ?? repository
+  const counts = RELATIONS.map(async ({ collection, count }) => [
+    count,
+    current[count] - existing(await collection.getMany(tx, deleted)).length,
+  ])
   return {
     ...repository,
-    stars: current.stars - existing(await stars.getMany(tx, deleted)).length,
-    watchers: current.watchers - existing(await watches.getMany(tx, deleted)).length,
+    ...Object.fromEntries(await Promise.all(counts)),
     forks: current.forks - (await forksOfDeleted(tx, repository.id, owners)),
   }
 }
@@ -65,12 +68,14 @@ const forksOfDeleted = async (
 const existing = <T>(records: readonly (T | undefined)[]): T[] =>
   records.filter((record) => record !== undefined)
 
-/** Updates the audience of a repository's stars and watches, or removes them when the repository is deleted. */
+/**
+ * Updates the audience of a repository's stars and watches, or removes them when the repository is deleted.
+ */
 export const updateRelationsJob: JobHandler = {
   async step(tx, id, limit) {
     const audience = (await repositoryById(tx, id))?.audience
     let updated = 0
-    for (const relation of [stars, watches])
+    for (const { collection: relation } of RELATIONS)
       for (const stale of AUDIENCES.filter((other) => other !== audience)) {
         const found = await relation.list(tx, 'repository', { prefix: [id, stale], limit: limit - updated })
         for await (const record of paced(found))

@@ -1,4 +1,4 @@
-import { repositoryById } from '../accounts/access.ts'
+import { repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
@@ -28,9 +28,10 @@ interface PushJournalOptions {
 }
 
 /**
- * Journal of pushes. Git data and the record of its size cannot be written in one transaction. So an entry is saved
- * before git may change the repository, and removed in the write that saves the new size. Entries that a crash left are
- * settled as lib/repositories/disk-journals.ts says, so that the counted size agrees with the disk again.
+ * Journal of pushes. Git data and the record of its size cannot be written in one transaction. So an entry is
+ * saved before git may change the repository, and removed in the write that saves the new size. Entries that
+ * a crash left are settled as lib/repositories/disk-journals.ts says, so that the counted size agrees with
+ * the disk again.
  */
 export class PushJournal {
   readonly #options: PushJournalOptions
@@ -42,8 +43,8 @@ export class PushJournal {
   }
 
   /**
-   * Takes the id of an entry for a change without a git process that can be found: the caller then calls `save` in the write that
-   * begins the change, and `settle` after it.
+   * Takes the id of an entry for a change without a git process that can be found: the caller then calls
+   * `save` in the write that begins the change, and `settle` after it.
    */
   nextId(): Promise<number> {
     return this.#options.store.sequences.next('push')
@@ -73,7 +74,8 @@ export class PushJournal {
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param changes.push what has changed, and by whom; absent when nothing did
-   * @param changes.isCleaned false when git left something that another writer or server may own: the entry stays until that is removed
+   * @param changes.isCleaned false when git left something that another writer or server may own: the entry
+   * stays until that is removed
    * @returns undefined when the repository was deleted
    */
   async settle(
@@ -96,13 +98,17 @@ export class PushJournal {
     }
   }
 
-  /** Settles the entries that are abandoned. Called at the start, before git runs; on a shared store also every hour. */
+  /**
+   * Settles the entries that are abandoned. Called at the start, before git runs; on a shared store also
+   * every hour.
+   */
   async settleAbandoned(): Promise<void> {
     const { store, gitStorage, onRecountError, onDeletionError } = this.#options
     for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
-        // In a shared store, another server may be taking a push to the same repository, or maintaining it: what is younger than
-        // MAX_WORK_MS, which bounds both, is left alone. The pid can be that of a process of another machine.
+        // In a shared store, another server may be taking a push to the same repository, or maintaining it:
+        // what is younger than MAX_WORK_MS, which bounds both, is left alone. The pid can be that of a
+        // process of another machine.
         const left = store.driver.shared ? null : pid
         // What cannot be removed keeps the entry; the push counts nevertheless.
         const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
@@ -166,8 +172,8 @@ const trySettle = async (
 type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
 
 /**
- * Measures a repository after a push. When the first push has no default branch, its first branch by name becomes the
- * default.
+ * Measures a repository after a push. When the first push has no default branch, its first branch by name
+ * becomes the default.
  */
 const measure = async (
   gitStorage: GitStorage,

@@ -23,7 +23,10 @@ export interface GitServices {
   readonly pushes: Pushes
 }
 
-/** Pushes over HTTP and SSH, and commits that the API makes. Invariant: git's report reaches the client after the new size is durable. */
+/**
+ * Pushes over HTTP and SSH, and commits that the API makes. Invariant: git's report reaches the client after
+ * the new size is durable.
+ */
 export class Pushes {
   readonly #options: PushesOptions
 
@@ -48,7 +51,10 @@ export class Pushes {
     return this.#options.transport.receive(id, request, listener)
   }
 
-  /** Counts the repository after git has changed it. @param onCounted called once the new size is durable */
+  /**
+   * Counts the repository after git has changed it.
+   * @param onCounted called once the new size is durable
+   */
   #countingListener(
     id: number,
     by: number,
@@ -89,6 +95,8 @@ export class Pushes {
     updates: Push['updates'],
   ): Promise<void> {
     const account = await this.#options.accounts.byId(owner)
-    this.#options.onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+    // The owner may be deleted by now, and the repository with it.
+    if (account === undefined) return
+    this.#options.onPush({ repository: `${account.name}/${name}`, repositoryId: id, pusher, updates, size })
   }
 }

@@ -2,41 +2,37 @@
  * Redirects from former names of repositories, until another repository takes the name.
  * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
  */
-import {
-  canRead,
-  type ReadFor,
-  readableRepository,
-  repositoryById,
-  type Viewer,
-  visibleAccount,
-} from '../accounts/access.ts'
-import { accountByFormerName } from '../accounts/former-names.ts'
+import { canRead, canSee, type RepositoryPart, type Viewer } from '../accounts/access.ts'
+import { accountByFormerName, accountByName, readableRepository, repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { RepositoryName } from './relations.ts'
+import type { RepositoryName } from './names.ts'
 
 /** Former names that a repository can have; a further one replaces the oldest. */
 const MAX_REDIRECTS = 50
 
-/** Present name of the repository with the former name, or of a former owner; undefined unless the viewer can see both. */
-export const findRedirect = async (
+/**
+ * Present name of the repository with the former name, or of a former owner; undefined unless the viewer can
+ * read the repository, and see a former owner.
+ */
+export const presentName = async (
   tx: ReadTransaction,
   viewer: Viewer,
   owner: string,
   name: string,
-): Promise<RepositoryName | undefined> => (await findMoved(tx, viewer, owner, name))?.movedTo
+): Promise<RepositoryName | undefined> => (await findByFormerName(tx, viewer, owner, name))?.presentName
 
-const findMoved = async (
+const findByFormerName = async (
   tx: ReadTransaction,
   viewer: Viewer,
   ownerName: string,
   name: string,
-  readFor?: ReadFor,
-): Promise<FoundForGit | undefined> => {
-  const owner = await visibleAccount(tx, viewer, ownerName)
-  const former = owner ?? (await accountByFormerName(tx, viewer, ownerName))
+  part?: RepositoryPart,
+): Promise<FoundRepository | undefined> => {
+  const owner = await accountByName(tx, ownerName)
+  const former = owner ?? (await accountByFormerName(tx, ownerName))
   if (former === undefined) return undefined
   const key = [former.id, name.toLowerCase()]
   const redirect = await redirects.get(tx, key)
@@ -44,15 +40,17 @@ const findMoved = async (
   const repository = byName
     ? await repositories.findBy(tx, 'name', key)
     : redirect && (await repositoryById(tx, redirect.repository))
-  if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
+  if (repository === undefined || !(await canRead(tx, viewer, repository, part))) return undefined
+  // Who can read a repository learns who owns it, but not that an account which owned it before exists.
+  if (repository.owner !== former.id && !(await canSee(tx, viewer, former))) return undefined
   const newOwner = await accounts.get(tx, [repository.owner])
-  return newOwner && { repository, movedTo: { owner: newOwner.name, name: repository.name } }
+  return newOwner && { repository, presentName: { owner: newOwner.name, name: repository.name } }
 }
 
-interface FoundForGit {
+interface FoundRepository {
   readonly repository: Repository
-  /** The present name of a repository that was found by a former one. */
-  readonly movedTo: RepositoryName | undefined
+  /** Undefined when the repository was found by its present name. */
+  readonly presentName: RepositoryName | undefined
 }
 
 /** The repository with the name, or with the former name, if the viewer can read its git data. */
@@ -61,11 +59,11 @@ export const findForGit = (
   viewer: Viewer,
   owner: string,
   name: string,
-): Promise<FoundForGit | undefined> =>
+): Promise<FoundRepository | undefined> =>
   store.read(async (tx) => {
     const repository = await readableRepository(tx, viewer, owner, name, 'code')
-    if (repository !== undefined) return { repository, movedTo: undefined }
-    return findMoved(tx, viewer, owner, name, 'code')
+    if (repository !== undefined) return { repository, presentName: undefined }
+    return findByFormerName(tx, viewer, owner, name, 'code')
   })
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */
@@ -88,7 +86,10 @@ export const takeName = async (tx: WriteContext, repository: Repository): Promis
 export const removeRedirects = async (tx: WriteContext, repository: number): Promise<void> =>
   removeAll(tx, await redirectsTo(tx, repository))
 
-/** Removes former names of a deleted owner's repositories, `limit` at most. @returns how many were removed */
+/**
+ * Removes former names of a deleted owner's repositories, `limit` at most.
+ * @returns how many were removed
+ */
 export const removeRedirectsOf = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
   const found: Redirect[] = []
   for await (const redirect of redirects.all(tx, [owner])) {

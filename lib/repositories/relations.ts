@@ -1,81 +1,78 @@
-import {
-  canRead,
-  existingAccount,
-  readableRepository,
-  repositoryById,
-  repositoryViewer,
-  type SignedIn,
-  type Viewer,
-  visibleAmong,
-} from '../accounts/access.ts'
+import { canRead, repositoryViewer, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { existingAccount, readableRepository, repositoryById } from '../accounts/find.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
+  type CountedRelation,
   PRIVATE,
   type Relation,
   type RelationCollection,
   type Repository,
   repositories,
-  stars,
-  watches,
+  STARS,
+  WATCHES,
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
+import type { RepositoryName } from './names.ts'
 import { countsWithPending, pendingRelations } from './pending-relations.ts'
-import { visiblePage } from './search/list-page.ts'
+import { visiblePage } from './visible-page.ts'
 
-/** A repository by the names of its owner and itself. */
-export interface RepositoryName {
-  /** Name of the user or the organization. */
-  owner: string
-  /** Name of the repository. */
-  name: string
-}
-
-/** Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository. */
+/**
+ * Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository.
+ */
 export class RepositoryRelation {
   readonly #store: Store
-  readonly #relation: RelationCollection
+  readonly #relation: CountedRelation
 
-  constructor(store: Store, relation: RelationCollection) {
+  constructor(store: Store, relation: CountedRelation) {
     this.#store = store
     this.#relation = relation
   }
 
-  /** Sets the relation; setting it twice changes nothing. @returns the repository */
+  /**
+   * Sets the relation; setting it twice changes nothing.
+   * @returns the repository
+   */
   set(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
     return this.#change(viewer, repository, relate)
   }
 
-  /** Clears the relation; clearing it twice changes nothing. @returns the repository */
+  /**
+   * Clears the relation; clearing it twice changes nothing.
+   * @returns the repository
+   */
   clear(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
     return this.#change(viewer, repository, unrelate)
   }
 
-  /** Whether the relation is set. @returns the repository if so */
+  /**
+   * Whether the relation is set.
+   * @returns the repository if so
+   */
   check(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      return (await this.#relation.get(tx, [viewer.id, repository.id])) && repository
+      return (await this.#relation.collection.get(tx, [viewer.id, repository.id])) && repository
     })
   }
 
   /** Repositories that an account has the relation to and the viewer can see. */
   list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>> {
     return this.#store.read(async (tx) => {
-      const { items, total } = await relationsOf(tx, this.#relation, viewer, account, slice)
+      const { items, total } = await relationsOf(tx, this.#relation.collection, viewer, account, slice)
       const ids = items.map(({ repository }) => repository)
       return { items: [...(await repositories.byIds(tx, ids)).values()], total }
     })
   }
 
   /**
-   * Users who have the relation to a repository, by id. The total is that of the repository; users whom the viewer cannot
-   * see are left out of their page.
+   * Users who have the relation to a repository, by id. The total is that of the repository; users whom the
+   * viewer cannot see are left out of their page.
    */
   accounts(
     viewer: Viewer,
@@ -86,10 +83,13 @@ export class RepositoryRelation {
       const found = await readableRepository(tx, viewer, owner, name)
       if (found === undefined) return undefined
       const repository = await countsWithPending(tx, found)
-      const related = await this.#relation.list(tx, 'repository', { prefix: [repository.id], ...slice })
+      const related = await this.#relation.collection.list(tx, 'repository', {
+        prefix: [repository.id],
+        ...slice,
+      })
       const ids = related.map(({ account }) => account)
       const items = await visibleAmong(tx, viewer, ids)
-      return { items, total: this.#relation === stars ? repository.stars : repository.watchers }
+      return { items, total: repository[this.#relation.count] }
     })
   }
 
@@ -111,8 +111,8 @@ export class Relations {
   readonly follows: Follows
 
   constructor(store: Store) {
-    this.stars = new RepositoryRelation(store, stars)
-    this.watches = new RepositoryRelation(store, watches)
+    this.stars = new RepositoryRelation(store, STARS)
+    this.watches = new RepositoryRelation(store, WATCHES)
     this.follows = new Follows(store)
   }
 }
@@ -135,7 +135,7 @@ export const relationsOf = async (
     prefix: [account],
     viewer: repositoryViewer(viewer),
     isReadable,
-    belonging: (viewer: SignedIn) => relationsToOwn(tx, relation, viewer, account),
+    candidates: (user: SignedIn) => relationsToOwn(tx, relation, user, account),
     pending: await pendingRelations(tx, relation, account),
   }
   return visiblePage(tx, query, slice)
@@ -144,12 +144,12 @@ export const relationsOf = async (
 /** Saves and counts the relation unless it is already set. */
 const relate = async (
   tx: WriteContext,
-  relation: RelationCollection,
+  relation: CountedRelation,
   account: number,
   repository: Repository,
 ): Promise<Repository> => {
-  if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
-  await saveRelation(tx, relation, account, repository)
+  if ((await relation.collection.get(tx, [account, repository.id])) !== undefined) return repository
+  await saveRelation(tx, relation.collection, account, repository)
   const counted = withCount(relation, repository, 1)
   await repositories.save(tx, counted)
   return counted
@@ -168,24 +168,25 @@ export const saveRelation = async (
 
 export const unrelate = async (
   tx: WriteContext,
-  relation: RelationCollection,
+  relation: CountedRelation,
   account: number,
   repository: Repository,
 ): Promise<Repository> => {
-  if ((await relation.remove(tx, [account, repository.id])) === undefined) return repository
+  if ((await relation.collection.remove(tx, [account, repository.id])) === undefined) return repository
   const counted = withCount(relation, repository, -1)
   await repositories.save(tx, counted)
   return counted
 }
 
-const withCount = (relation: RelationCollection, repository: Repository, change: 1 | -1): Repository => {
-  const count = relation === stars ? 'stars' : 'watchers'
-  return { ...repository, [count]: repository[count] + change }
-}
+const withCount = ({ count }: CountedRelation, repository: Repository, change: 1 | -1): Repository => ({
+  ...repository,
+  [count]: repository[count] + change,
+})
 
 /**
- * An account's relations to private repositories that the viewer may read by a right, and perhaps to others, which the caller
- * leaves out. Reads the shorter side: the account's relations, or the repositories that the viewer has rights on.
+ * An account's relations to private repositories that the viewer may read by a right, and perhaps to others,
+ * which the caller leaves out. Reads the shorter side: the account's relations, or the repositories that the
+ * viewer has rights on.
  */
 const relationsToOwn = async (
   tx: ReadTransaction,

@@ -1,11 +1,12 @@
-import { canRead, type ReadFor, readableRepository, repositoryById, type Viewer } from '../accounts/access.ts'
+import { canRead, type RepositoryPart, type Viewer } from '../accounts/access.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
+import { readableRepository, repositoryById } from '../accounts/find.ts'
 import { saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument, isObject } from '../errors.ts'
+import { AllotError } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { definedMembers } from '../records/edits.ts'
+import { withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
@@ -23,38 +24,22 @@ import type { Outbox } from '../webhooks/outbox.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
-import { checkRepositoryName } from './names.ts'
+import { checkRepositoryName, type RepositoryName } from './names.ts'
 import {
   authorFor,
+  checkNew,
   countFork,
+  holderOfName,
   insertRepository,
-  isNameTaken,
   recordOf,
   refuseTaken,
   taken,
 } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
-import { addRedirect, findRedirect, removeRedirects } from './redirects.ts'
-import type { RepositoryName } from './relations.ts'
+import { addRedirect, presentName, removeRedirects } from './redirects.ts'
+import { editOf, type RepositoryEdit } from './repository-edit.ts'
 import type { StoredFiles } from './stored-files.ts'
 import { removeTeamsOf } from './team-repositories.ts'
-
-interface RepositoryEdit {
-  /** Name; the former name redirects to the new one. */
-  name?: string | undefined
-  /** Description of the repository. */
-  description?: string | undefined
-  /** URL. */
-  website?: string | undefined
-  /** Whether only accounts with a right on it and administrators can see it. */
-  private?: boolean | undefined
-  /** Whether it is read-only. */
-  archived?: boolean | undefined
-  /** Whether others can generate repositories from it. */
-  template?: boolean | undefined
-  /** Branch that HEAD names. */
-  defaultBranch?: string | undefined
-}
 
 /** The services that change repositories use. */
 export interface RepositoryServices {
@@ -80,10 +65,10 @@ export class Repositories {
   }
 
   /**
-   * Checks, then creates the git data, then saves the record in a write that finds and authorizes the owner again.
+   * Checks, creates the git data, then saves the record in a write that authorizes the owner again.
    * @param into the new owner, or how to find and authorize it within the write
-   * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or template;
-   * not_found when the owner was deleted
+   * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or
+   * template; not_found when the owner was deleted
    */
   async create(
     into: Account | Authorizer<Account>,
@@ -93,15 +78,15 @@ export class Repositories {
     checkNew(into, creator, repository)
     const { gitData, outbox } = this.#services
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
-    const { owner, isTaken } = await this.#store.read(async (tx) => {
+    const { owner, holder } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
       checkRepositoryName(repository.name)
       checkTexts('repository', repository)
       if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
-      return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
+      return { owner, holder: await holderOfName(tx, owner.id, repository.name) }
     })
     const first = gitData.firstCommit(repository, authorFor(owner, creator))
-    if (isTaken) throw taken(repository.name)
+    if (holder !== undefined) throw taken(holder)
     const id = await this.#store.sequences.next('repository')
     const content = { branch: repository.defaultBranch ?? 'main', first }
     return gitData.create(id, content, creator, (size) =>
@@ -126,8 +111,8 @@ export class Repositories {
   }
 
   /** The repository with the name, if the viewer can see it. */
-  find(viewer: Viewer, owner: string, name: string, readFor?: ReadFor): Promise<Repository | undefined> {
-    return this.#store.read((tx) => readableRepository(tx, viewer, owner, name, readFor))
+  find(viewer: Viewer, owner: string, name: string, part?: RepositoryPart): Promise<Repository | undefined> {
+    return this.#store.read((tx) => readableRepository(tx, viewer, owner, name, part))
   }
 
   /** The repository with the id, if the viewer can see it. */
@@ -138,9 +123,12 @@ export class Repositories {
     })
   }
 
-  /** Present name of the repository with the former name; undefined unless the viewer can see both. */
-  findMoved(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined> {
-    return this.#store.read((tx) => findRedirect(tx, viewer, owner, name))
+  /**
+   * Present name of the repository with the former name, or of a former owner; undefined unless the viewer
+   * can read it, and see a former owner.
+   */
+  presentName(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined> {
+    return this.#store.read((tx) => presentName(tx, viewer, owner, name))
   }
 
   /** An owner's repositories that the viewer can see. */
@@ -152,22 +140,24 @@ export class Repositories {
    * Changes a repository.
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
-   * @throws AllotError invalid for a malformed name; conflict for a taken one; not_found when the owner was deleted
+   * @throws AllotError invalid for a bad name; conflict for a taken one; not_found for a deleted owner
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services
+    const members = editOf(edit)
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     const entry = await journal?.nextId()
     const edited = await this.#change(which, async (tx, before) => {
-      const after = { ...before, ...definedMembers(edit), updatedAt: now() }
-      checkTexts('repository', edit)
+      const after = withEdit(before, members)
+      if (after === before) return before
+      checkTexts('repository', members)
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name !== before.name) await rename(tx, before, after)
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
       if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
       const saved = await saveWithVisibility(tx, jobs, after)
-      const action = after.name === before.name ? 'edited' : 'renamed'
-      await outbox.record(tx, { event: 'repository', action, repository: saved, by })
+      for (const action of actionsOf(before, members))
+        await outbox.record(tx, { event: 'repository', action, repository: saved, by })
       return saved
     })
     return edited === undefined || entry === undefined ? edited : journal?.settle(entry, edited.id)
@@ -193,7 +183,7 @@ export class Repositories {
     })
   }
 
-  /** Sets when the repository was created and last changed, for copies, which keep the dates of their originals. */
+  /** Sets when the repository was created and last changed: copies keep the dates of their originals. */
   setDates(id: number, dates: Pick<Repository, 'createdAt' | 'updatedAt'>): Promise<Repository | undefined> {
     return this.#change(id, async (tx, before) => {
       if (before.createdAt === dates.createdAt && before.updatedAt === dates.updatedAt) return before
@@ -242,18 +232,21 @@ export class Repositories {
   }
 }
 
-/** For callers in JavaScript, who may forget an argument. */
-const checkNew = (into: unknown, creator: unknown, repository: unknown): void => {
-  checkArgument(isObject(into) || typeof into === 'function', 'owner', 'an account', into)
-  checkArgument(isObject(creator), 'creator', 'an account', creator)
-  checkArgument(isObject(repository), 'repository', "an object, such as { name: 'app' }", repository)
-}
+/** What an edit does, as events report it: it can rename the repository, and change other members too. */
+const actionsOf = (before: Repository, { name = before.name, ...rest }: RepositoryEdit) => [
+  ...(name === before.name ? [] : (['renamed'] as const)),
+  ...(withEdit(before, rest) === before ? [] : (['edited'] as const)),
+]
 
-/** Ends the rights of teams, an offer, and the new owner's own right as a collaborator. Other collaborators stay. */
+/**
+ * Ends an offer, the rights of teams and of other members of the former owner, and that of the new owner as a
+ * collaborator. Collaborators whom somebody added stay.
+ */
 const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<void> => {
   await removeTeamsOf(tx, id)
   await transfers.remove(tx, [id])
-  await collaborators.remove(tx, [id, owner])
+  for (const { account, byMembership } of await collaborators.list(tx, 'repository', { prefix: [id] }))
+    if (byMembership || account === owner) await collaborators.remove(tx, [id, account])
 }
 
 const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {

@@ -31,14 +31,15 @@ interface StoredFilesOptions {
 }
 
 /**
- * Stored files with their records. A file and its record cannot be written in one transaction, so a record has a state:
+ * Stored files with their records. A file and its record cannot be written in one transaction, so a record
+ * has a state:
  *
  *   arriving   saved before the content is moved to its place
  *   kept       set in the write that saves the record the file belongs to
  *   leaving    set in the write that removes that record; the file is deleted next, and its own record last
  *
- * Files that a crash left arriving or leaving are deleted as lib/repositories/disk-journals.ts says. Invariant: the content of a
- * kept file is durable.
+ * Files that a crash left arriving or leaving are deleted as lib/repositories/disk-journals.ts says.
+ * Invariant: the content of a kept file is durable.
  */
 export class StoredFiles {
   readonly #options: StoredFilesOptions
@@ -53,8 +54,8 @@ export class StoredFiles {
   /**
    * Stores a file. When `save` throws, nothing is left of it.
    * @param place a place that was never used before, so that no other request writes or removes the same file
-   * @param save saves the record that the file belongs to; it can run more than once, and must itself check that the
-   * repository or account still exists and that the request is permitted
+   * @param save saves the record that the file belongs to; it can run more than once, and must itself check
+   * that the repository or account still exists and that the request is permitted
    */
   async add<T>(
     place: FilePlace,
@@ -82,7 +83,10 @@ export class StoredFiles {
     return file?.state === 'kept' ? file : undefined
   }
 
-  /** The content of a file, or a range of it. @throws AllotError not_found when it was deleted meanwhile */
+  /**
+   * The content of a file, or a range of it.
+   * @throws AllotError not_found when it was deleted meanwhile
+   */
   read(place: FilePlace, range?: ByteRange): Promise<Readable> {
     return this.#options.fileStorage.read(place, range).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'ENOENT') throw cause
@@ -96,7 +100,10 @@ export class StoredFiles {
     if (file !== undefined) await this.#markLeaving(tx, file)
   }
 
-  /** Deletes files of a repository or account after the commit, `limit` at most. @returns how many will be deleted */
+  /**
+   * Deletes files of a repository or account after the commit, `limit` at most.
+   * @returns how many will be deleted
+   */
   async deleteAllAfterCommit(
     tx: WriteContext,
     area: FileArea,
@@ -108,7 +115,10 @@ export class StoredFiles {
     return kept.length
   }
 
-  /** Resolves when every file of a deleted record is deleted, is kept by a `DeletionHold` (lib/disk.ts) until that ends, or could not be deleted. */
+  /**
+   * Resolves when every file of a deleted record is deleted, is kept by a `DeletionHold` (lib/disk.ts) until
+   * that ends, or could not be deleted.
+   */
   async idle(): Promise<void> {
     await this.#deleting
   }
@@ -159,7 +169,9 @@ export class StoredFiles {
     }
   }
 
-  /** Deletes a file that was not kept, after the commit. Looks again, since a kept file belongs to a record. */
+  /**
+   * Deletes a file that was not kept, after the commit. Looks again, since a kept file belongs to a record.
+   */
   async #giveUp(tx: WriteContext, file: StoredFile): Promise<void> {
     const current = await files.get(tx, idOf(file))
     if (current?.state !== 'kept') await this.#markLeaving(tx, file)

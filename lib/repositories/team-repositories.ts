@@ -1,9 +1,10 @@
-import { canRead, repositoryByName, type SignedIn, type Viewer } from '../accounts/access.ts'
-import { authorizeAdmin, isOwnerOf } from '../accounts/authorize.ts'
+import { canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { authorizeRepositoryAdmin, isOwnerOf } from '../accounts/authorize.ts'
+import { repositoryByName } from '../accounts/find.ts'
 import type { FoundTeam } from '../accounts/team-members.ts'
 import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember, NAME_LIMIT } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   accounts,
@@ -16,12 +17,15 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { repositoriesOf } from './lists.ts'
-import type { RepositoryName } from './relations.ts'
+import type { RepositoryName } from './names.ts'
 
 /** How many repositories a team can have that is not for all; each request of its members reads them all. */
 const MAX_REPOSITORIES = 1000
 
-/** The repositories that teams have rights on. Methods return undefined when one does not exist or the viewer cannot see it. */
+/**
+ * The repositories that teams have rights on. Methods return undefined when one does not exist or the viewer
+ * cannot see it.
+ */
 export class TeamRepositories {
   readonly #store: Store
 
@@ -68,7 +72,10 @@ export class TeamRepositories {
     })
   }
 
-  /** Takes its rights on a repository from a team. @returns whether it had them */
+  /**
+   * Takes its rights on a repository from a team.
+   * @returns whether it had them
+   */
   remove(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const found = await changeableTeam(tx, viewer, id)
@@ -80,7 +87,7 @@ export class TeamRepositories {
   /** The teams that have rights on a repository, for those who administer it: the owners first. */
   teamsOf(viewer: SignedIn, { owner, name }: RepositoryName): Promise<FoundTeam[] | undefined> {
     return this.#store.read(async (tx) => {
-      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
       return repository && teamsOn(tx, repository)
     })
   }
@@ -92,7 +99,7 @@ export class TeamRepositories {
     teamName: string,
   ): Promise<FoundTeam | undefined> {
     return this.#store.read(async (tx) => {
-      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
       const found = repository && (await teamsOn(tx, repository))
       return found?.find(({ team }) => (team?.name ?? OWNERS).toLowerCase() === teamName.toLowerCase())
     })
@@ -100,7 +107,8 @@ export class TeamRepositories {
 
   /**
    * @returns whether the repository and the team exist
-   * @throws AllotError forbidden for anyone but an owner; conflict for too many; invalid for a repository that the team has as one of all
+   * @throws AllotError forbidden for anyone but an owner; conflict for too many; invalid for a repository
+   * that the team has as one of all
    */
   setTeam(
     viewer: SignedIn,
@@ -109,13 +117,13 @@ export class TeamRepositories {
     isAssigned: boolean,
   ): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
       if (repository === undefined) return false
       if (!(await isOwnerOf(tx, viewer, repository.owner)))
         throw new AllotError('forbidden', 'only owners of the organization may do this')
       if ((await accounts.get(tx, [repository.owner]))?.kind !== 'organization') return false
       const key = [repository.owner, teamName.toLowerCase()]
-      const team = teamName.length > 255 ? undefined : await teams.findBy(tx, 'name', key)
+      const team = teamName.length > NAME_LIMIT ? undefined : await teams.findBy(tx, 'name', key)
       if (team === undefined && teamName.toLowerCase() !== OWNERS.toLowerCase()) return false
       if (!isAssigned) return unassign(tx, team, repository)
       await assign(tx, team, repository)
@@ -161,7 +169,7 @@ const unassign = async (
   team: Team | undefined,
   repository: Repository,
 ): Promise<boolean> => {
-  if (!isLimited(team)) throw invalid(`team: ${team?.name ?? OWNERS} is for all repositories`)
+  if (!isLimited(team)) throw invalidMember('team', `${team?.name ?? OWNERS} is for all repositories`)
   return (await teamRepositories.remove(tx, [team.id, repository.id])) !== undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Authorizer } from '../accounts/authorize.ts'
-import { now } from '../clock.ts'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
+import { withEdit } from '../records/edits.ts'
 import { type Repository, repositories } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 
@@ -25,11 +25,12 @@ export class Topics {
     change: (before: readonly string[]) => readonly string[],
   ): Promise<Repository | undefined> {
     return this.#store.write(async (tx) => {
-      const before = await which(tx)
-      if (before === undefined) return undefined
-      const topics = normalTopics(change(before.topics ?? []))
-      const after = { ...before, topics, updatedAt: now() }
-      await repositories.save(tx, after)
+      const found = await which(tx)
+      if (found === undefined) return undefined
+      const before = { ...found, topics: found.topics ?? [] }
+      const topics = normalTopics(change(before.topics))
+      const after = withEdit(before, { topics })
+      if (after !== before) await repositories.save(tx, after)
       return after
     })
   }
@@ -47,8 +48,10 @@ export const normalTopic = (topic: string): string => topic.trim().toLowerCase()
 export const checkTopics = (topics: readonly string[]): void => {
   const wrong = topics.find((topic) => !TOPIC.test(topic))
   if (wrong !== undefined)
-    throw invalid(
-      `topics: ${JSON.stringify(wrong)} must begin with a letter or digit and have at most 35 letters, digits, '-' and '.'`,
+    throw invalidMember(
+      'topics',
+      `${JSON.stringify(wrong)} must begin with a letter or digit and have at most 35 letters, digits, '-' and '.'`,
     )
-  if (topics.length > MAX_TOPICS) throw invalid(`topics: a repository can have at most ${MAX_TOPICS} topics`)
+  if (topics.length > MAX_TOPICS)
+    throw invalidMember('topics', `a repository can have at most ${MAX_TOPICS} topics`)
 }

@@ -1,12 +1,13 @@
-import { repositoryByName, type SignedIn, visibleAccount } from '../accounts/access.ts'
+import type { SignedIn } from '../accounts/access.ts'
 import { authorizeOwner, isOwnerOf } from '../accounts/authorize.ts'
+import { repositoryByName, visibleAccount } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { type Account, accounts, type Repository, type Transfer, transfers } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { RepositoryName } from './relations.ts'
+import type { RepositoryName } from './names.ts'
 import type { Repositories } from './repositories.ts'
 
 /** Offers that an owner can have at a time. */
@@ -19,9 +20,9 @@ interface Transferred {
 }
 
 /**
- * Transfers of repositories. Users who own the new owner's account, too, move a repository at once, since its quota pays for
- * it; otherwise it is offered, and the new owner accepts or rejects it. An offer ends once the user who made it can no longer give
- * the repository away ({@link offerOf}).
+ * Transfers of repositories. Users who own the new owner's account, too, move a repository at once, since its
+ * quota pays for it; otherwise it is offered, and the new owner accepts or rejects it. An offer ends once the
+ * user who made it can no longer give the repository away ({@link offerOf}).
  */
 export class Transfers {
   readonly #store: Store
@@ -34,8 +35,9 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for anyone but an owner; conflict when it is offered already, or when it moves at once to an
-   * owner who has a repository of that name; an offer fails only when it is accepted
+   * @throws AllotError forbidden for anyone but an owner; conflict when it is offered already, or when the
+   * new owner has too many offers; invalid when it moves at once to an owner who has a repository of that
+   * name
    */
   async begin(
     viewer: SignedIn,
@@ -63,7 +65,11 @@ export class Transfers {
     return repository && { repository, isOffered: false }
   }
 
-  /** Moves an offered repository to its new owner. @returns undefined unless it is offered to the viewer */
+  /**
+   * Moves an offered repository to its new owner.
+   * @returns undefined unless it is offered to the viewer
+   * @throws AllotError invalid when the new owner has a repository of that name
+   */
   accept(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#move(
       async (tx) => (await offeredTo(tx, viewer, name))?.repository,
@@ -75,7 +81,10 @@ export class Transfers {
     )
   }
 
-  /** Ends an offer. @returns the repository; undefined unless it is offered to the viewer, or the viewer owns it */
+  /**
+   * Ends an offer.
+   * @returns the repository; undefined unless it is offered to the viewer, or the viewer owns it
+   */
   reject(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#store.write(async (tx) => {
       const found = await offered(tx, name)
@@ -98,7 +107,7 @@ export class Transfers {
     } catch (error) {
       // Clients expect 422 for a name that the new owner has.
       if (error instanceof AllotError && error.code === 'conflict')
-        throw invalid(`new_owner: ${error.message}`)
+        throw invalidMember('new_owner', error.message)
       throw error
     }
   }

@@ -1,14 +1,10 @@
-import {
-  type Permission,
-  permissionOn,
-  type ReadFor,
-  readableRepository,
-  type SignedIn,
-} from '../accounts/access.ts'
+import { type Permission, permissionOn, type SignedIn } from '../accounts/access.ts'
+import { readableRepository } from '../accounts/find.ts'
+import type { Rights } from '../accounts/rights.ts'
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { RepositoryName } from './relations.ts'
+import type { RepositoryName } from './names.ts'
 
 interface WithRepository {
   /** The repository that it belongs to. */
@@ -29,13 +25,13 @@ export const writeAccess = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   { owner, name }: RepositoryName,
-  readFor?: ReadFor,
+  part: keyof Rights,
 ): Promise<WriteAccess | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name, readFor)
+  const repository = await readableRepository(tx, viewer, owner, name, part)
   if (repository === undefined) return undefined
   if (repository.archived)
     throw new AllotError('forbidden', 'this repository is archived: it cannot be changed')
-  return { repository, permission: await permissionOn(tx, viewer, repository, readFor) }
+  return { repository, permission: await permissionOn(tx, viewer, repository, part) }
 }
 
 /**

@@ -68,7 +68,10 @@ export class Compactor {
     this.#timer = setInterval(run, INTERVAL_MS).unref()
   }
 
-  /** Runs one step. @returns whether there was a marked list */
+  /**
+   * Runs one step.
+   * @returns whether there was a marked list
+   */
   async step(): Promise<boolean> {
     const list = await this.#store.read((tx) => pickMarkedList(tx, this.#indexes))
     if (list === undefined) return false
@@ -146,7 +149,10 @@ const compactNext = async (
 /** The first key after a key is the same with a zero byte at its end. */
 const ZERO = Uint8Array.of(0)
 
-/** The first blocks, at most `limit`, that loose postings fall into, and how many of the loose postings those are. */
+/**
+ * The first blocks, at most `limit`, that loose postings fall into, and how many of the loose postings those
+ * are.
+ */
 const affectedBlocks = async (
   tx: ReadTransaction,
   { loose: { start }, blocks: range }: PostingList,
@@ -166,7 +172,10 @@ const affectedBlocks = async (
   return { blocks: blocks.slice(0, limit), count }
 }
 
-/** The orders of blocks, with the loose postings added and those with a tombstone removed; both lists are sorted. */
+/**
+ * The orders of blocks, with the loose postings added and those with a tombstone removed; both lists are
+ * sorted.
+ */
 const mergeOrders = (
   stored: readonly Bytes[],
   loose: readonly { order: Bytes; isRemoved: boolean }[],

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/indexes.ts'
+import type { MaintainedIndex } from '../records/indexes.ts'
 import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
 import { counterKey, counterName, decodeValue, encodeValue, orderedKey } from '../records/layout.ts'
 import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
@@ -16,11 +16,15 @@ export interface InvertedIndexOptions<R> {
   keys: (source: KeyTuple) => readonly KeyTuple[]
   /** How many leading parts of a key name the list. */
   listDepth: number
-  /** Whether the compactor moves postings into blocks. The key of a posting then ends with the id, one number. */
+  /**
+   * Whether the compactor moves postings into blocks. The key of a posting then ends with the id, one number.
+   */
   isCompacted?: boolean
 }
 
-/** The number of postings of a list, and a version that differs after every change of a list that has some. */
+/**
+ * The number of postings of a list, and a version that differs after every change of a list that has some.
+ */
 export interface VersionedCount {
   count: number
   /** 0 for a list without postings. */
@@ -29,11 +33,17 @@ export interface VersionedCount {
 
 /** A list with fewer postings is never marked for compaction. index.ts explains the numbers. */
 export const MIN_COMPACTED = 256
-/** A long list is marked for compaction after about this many changes. Random, so that no counter of changes is needed. */
+/**
+ * A long list is marked for compaction after about this many changes. Random, so that no counter of changes
+ * is needed.
+ */
 const CHANGES_PER_COMPACTION = 1024
 
-/** Lists of postings, one per token: a record has as many postings as `keys` returns for it. */
-export class InvertedIndex<R extends { id: number }> implements MaintainedIndex<R> {
+/**
+ * Keeps lists of postings, one per token: a record has as many postings as `keys` returns for it. Its two
+ * kinds, `WordIndex` and `TrigramIndex`, differ in how a list is stored and read.
+ */
+export abstract class InvertedIndex<R extends { id: number }> implements MaintainedIndex<R> {
   readonly options: InvertedIndexOptions<R>
   readonly #counter: string
 
@@ -54,7 +64,8 @@ export class InvertedIndex<R extends { id: number }> implements MaintainedIndex<
     const removed = postingsOnlyIn(old, current)
     const added = postingsOnlyIn(current, old)
     const changes = countChanges(this.#counter, removed, added)
-    // The value at the key of a loose posting says whether the posting is loose, in a block, or removed from one.
+    // The value at the key of a loose posting says whether the posting is loose, in a block, or removed from
+    // one.
     const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
     const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
     for (const [index, { key }] of removed.entries())
@@ -68,11 +79,6 @@ export class InvertedIndex<R extends { id: number }> implements MaintainedIndex<
 
   async count(tx: ReadTransaction, list: KeyTuple): Promise<VersionedCount> {
     return versionedCount(await tx.get(counterKey(this.#counter, list, lookupKey)))
-  }
-
-  /** The postings of one list, in order. Not for a compacted index. */
-  entries(tx: ReadTransaction, list: KeyTuple, { reverse = false } = {}): AsyncIterable<IndexEntry> {
-    return indexEntries(tx, this.options.collection, this.options.name, { prefix: list, reverse })
   }
 
   async #updateCounts(
@@ -152,7 +158,10 @@ const markForCompaction = async (tx: WriteTransaction, mark: Bytes) => {
 
 const MAX_VERSION = 2 ** 48 - 1
 
-/** The stored form of a counter, with a new version. Versions are random, so that processes need not agree on the next. */
+/**
+ * The stored form of a counter, with a new version. Versions are random, so that processes need not agree on
+ * the next.
+ */
 export const encodeVersionedCount = (count: number): Bytes => encodeValue([count, randomInt(1, MAX_VERSION)])
 
 const versionedCount = (bytes: Bytes | undefined): VersionedCount => {

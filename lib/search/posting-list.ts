@@ -104,7 +104,8 @@ export const searchPostings = async (
 ): Promise<SearchResult> => {
   if (query.postings === 0) return { entries: [], total: 0 }
   const loose = await searchLoose(tx, list, query)
-  // Loose postings are all visible, so when they are all postings, blocks have none that a tombstone does not hide.
+  // Loose postings are all visible, so when they are all postings, blocks have none that a tombstone does not
+  // hide.
   const isLoose = loose.postings === query.postings
   const blocks = isLoose ? NO_MATCHES : await searchBlocks(tx, list, query, loose.removed)
   const orders = [...blocks.first, ...loose.first].sort(Buffer.compare).slice(0, query.limit)
@@ -173,10 +174,15 @@ export const ID_LENGTH = encodeKey([1]).length
 
 const UINT32_LENGTH = 4
 
-/** The offset of the first order in a block of this size; also where the end of the order of this index is stored. */
+/**
+ * The offset of the first order in a block of this size; also where the end of the order of this index is
+ * stored.
+ */
 const bodyOffset = (size: number): number => UINT32_LENGTH + size * UINT32_LENGTH
 
-/** The stored form of a block: the number of orders, the end of each, and then the orders one after another. */
+/**
+ * The stored form of a block: the number of orders, the end of each, and then the orders one after another.
+ */
 export const encodeBlock = (orders: readonly Bytes[]): Bytes => {
   const start = bodyOffset(orders.length)
   const block = Buffer.allocUnsafe(orders.reduce((size, { length }) => size + length, start))

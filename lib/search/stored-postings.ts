@@ -12,8 +12,9 @@ import {
 } from './posting-list.ts'
 
 /**
- * Reads the stored postings of a compacted index, for the integrity check. A posting counts 1, loose or in a block, and a tombstone
- * counts -1. Invariant: the amounts of each key add up to 1 when the index has the posting, and to 0 otherwise.
+ * Reads the stored postings of a compacted index, for the integrity check. A posting counts 1, loose or in a
+ * block, and a tombstone counts -1. Invariant: the amounts of each key add up to 1 when the index has the
+ * posting, and to 0 otherwise.
  */
 export interface StoredPostings {
   readonly ranges: readonly PostingRange[]
@@ -29,8 +30,8 @@ interface PostingRange {
   readonly entry: string
   /**
    * @param emit called with the key of each posting, as if it were loose, and its amount
-   * @returns a reader for one pass, which gets the entries in the order of their keys and returns how many postings each
-   *   holds; undefined when it is malformed
+   * @returns a reader for one pass, which gets the entries in the order of their keys and returns how many
+   *   postings each holds; undefined when it is malformed
    */
   read(emit: EmitPosting): (key: Bytes, value: Bytes) => number | undefined
 }

@@ -12,8 +12,8 @@ export type SessionStream = Duplex & { readonly stderr: Writable; exit(code: num
 const MAX_UNSENT = 64 * 1024
 
 /**
- * Bytes of output after which the client is asked for a reply. Some clients make room for more only after each 1 MiB, which takes
- * minutes on a slow line, and what lies in the buffers of the network counts as sent.
+ * Bytes of output after which the client is asked for a reply. Some clients make room for more only after
+ * each 1 MiB, which takes minutes on a slow line, and what lies in the buffers of the network counts as sent.
  */
 const BYTES_FOR_PING = 128 * 1024
 
@@ -24,14 +24,16 @@ export interface CommandConnection {
   traffic(): number
   /** Asks for a reply, which the client sends once it has read everything that was sent before. */
   ping(): void
+  /** Aborted when the server closes, which waits for the command. */
+  readonly closing: AbortSignal
 }
 
 /** Milliseconds that a client has to send its last bytes, once it has the end of the output. */
 const DRAIN_MS = 5000
 
 /**
- * The streams of one command. Invariant: a client that sends or reads slowly occupies no more memory than a buffer, although
- * the library itself ignores how much a socket has not sent yet.
+ * The streams of one command. Invariant: a client that sends or reads slowly occupies no more memory than a
+ * buffer, although the library itself ignores how much a socket has not sent yet.
  */
 export class CommandChannel {
   /** The input that the client sends; fails when the connection breaks, and beyond the limit. */
@@ -46,7 +48,8 @@ export class CommandChannel {
   #inputLimit = { bytes: Number.POSITIVE_INFINITY, message: '' }
 
   /**
-   * @param ending aborted when the command must end; the channel aborts it when output waits and the connection has no traffic
+   * @param ending aborted when the command must end; the channel aborts it when output waits and the
+   * connection has no traffic
    * @param idleTimeout for how long, in milliseconds: the option `git.idleTimeout`
    */
   constructor(
@@ -85,7 +88,24 @@ export class CommandChannel {
     this.#inputLimit = { bytes, message }
   }
 
-  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client disconnects or stops reading */
+  /**
+   * Waits until the client begins to send, or the server closes. This may take as long as the command:
+   * between the list of references and the commands of a push, git runs the pre-push hook of its user.
+   */
+  async waitForInput(): Promise<void> {
+    const { closing } = this.#connection
+    if (closing.aborted) return
+    const waiting = new AbortController()
+    const options = { signal: waiting.signal }
+    const begun = [once(this.input, 'readable', options), once(this.input, 'close', options)]
+    await Promise.race([...begun, once(closing, 'abort', options)])
+    waiting.abort()
+  }
+
+  /**
+   * Sends everything that a stream gives, at the speed of the client.
+   * @throws Error when the client disconnects or stops reading
+   */
   async send(output: Readable): Promise<void> {
     try {
       for await (const chunk of output) await this.#write(chunk as Buffer)
@@ -103,7 +123,10 @@ export class CommandChannel {
     if (!this.#signal.aborted) this.#stream.stderr.write(text)
   }
 
-  /** Waits until the client has sent everything, since closing a channel while it sends hides the output from its user. */
+  /**
+   * Waits until the client has sent everything, since closing a channel while it sends hides the output from
+   * its user.
+   */
   async drain(): Promise<void> {
     this.input.resume()
     if (this.input.readableEnded || this.input.destroyed) return

@@ -4,7 +4,7 @@ import { clientOfAccount } from '../clients.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
 import { FETCH_LIMIT } from '../git/transport.ts'
-import { type Log, toFailure } from '../http/index.ts'
+import { type Log, requireScopes, toFailure } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
@@ -81,7 +81,10 @@ export class Commands {
     }
   }
 
-  /** Runs a command, and tells the client why when it is refused. The account and its rights are read for each command. */
+  /**
+   * Runs a command, and tells the client why when it is refused. The account and its rights are read for each
+   * command.
+   */
   async run(request: CommandRequest): Promise<CommandResult> {
     const line = request.text === undefined ? undefined : (parseCommand(request.text) ?? NO_COMMAND)
     const { owner, name } = line?.repository ?? {}
@@ -144,6 +147,7 @@ export class Commands {
     const { repository } = await this.#writable(context)
     const request = gitRequest(context)
     await channel.send(await transport.advertise(repository.id, 'receive-pack', request))
+    await channel.waitForInput()
     await channel.send(await pushes.receive(repository, user, { ...request, size: undefined }))
     await channel.drain()
   }
@@ -165,20 +169,26 @@ export class Commands {
     await channel.sendText(`${JSON.stringify(answer)}\n`)
   }
 
-  /** @throws AllotError bad_request without a name; not_found when there is no such repository, or the user may not read it */
+  /**
+   * @throws AllotError bad_request without a name; not_found when there is no such repository, or the user
+   * may not read it
+   */
   async #readable({ user, line, channel }: Context): Promise<Found> {
     if (line.repository === undefined)
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
     const { owner, name } = line.repository
     const found = await findForGit(this.#services.store, user, owner, name)
     if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
-    const { repository, movedTo = line.repository } = found
-    if (found.movedTo !== undefined)
-      channel.note(`This repository is now ${movedTo.owner}/${movedTo.name}: change the URL of the remote.\n`)
-    return { repository, owner: movedTo.owner, name: movedTo.name }
+    const { repository, presentName } = found
+    if (presentName !== undefined)
+      channel.note(
+        `This repository is now ${presentName.owner}/${presentName.name}: change the URL of the remote.\n`,
+      )
+    return { repository, ...(presentName ?? line.repository) }
   }
 
   async #writable(context: Context): Promise<Found> {
+    requireScopes(context.user, { scope: 'write:repository' })
     const found = await this.#readable(context)
     await this.#services.store.read((tx) => requirePush(tx, context.user, found.repository))
     return found

@@ -35,7 +35,10 @@ export interface ConnectionOptions {
 
 /** The user name of every SSH URL; the key identifies the account. */
 const USER = 'git'
-/** Requests of authentication: agents offer all the keys that they have, and a key that is accepted needs two requests. */
+/**
+ * Requests of authentication: agents offer all the keys that they have, and a key that is accepted needs two
+ * requests.
+ */
 const MAX_ATTEMPTS = 30
 /** Sessions of one connection: open at the same time, and in total. */
 const MAX_SESSIONS = 10
@@ -43,7 +46,8 @@ const MAX_TOTAL_SESSIONS = 1000
 /** Milliseconds that a client has to close its sessions, once the server closes. */
 const CLOSE_MS = 1000
 /**
- * Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below.
+ * Bytes that the library may hold for a connection, in each direction; clients which keep to their windows
+ * stay far below.
  */
 const MAX_BUFFERED = 16 * 1024 * 1024
 /** Changes of keys (rekeying) that a connection may have: one for each 16 MiB transferred, and 20 more. */
@@ -63,7 +67,7 @@ export class SshConnection {
   #sessions = { open: 0, total: 0 }
   #rekeys = 0
   #timer: NodeJS.Timeout
-  #isClosing = false
+  readonly #closing = new AbortController()
   #onSessionsClosed: () => void = () => undefined
 
   constructor(socket: Socket, client: Connection, options: ConnectionOptions) {
@@ -74,9 +78,11 @@ export class SshConnection {
       socket,
       traffic: () => socket.bytesRead + socket.bytesWritten - socket.writableLength,
       ping: () => ping(client),
+      closing: this.#closing.signal,
     }
     this.#timer = setTimeout(() => socket.destroy(), options.limits.loginTimeout)
-    // The library reports here what a client does wrong, and connections that break. It closes the connection then.
+    // The library reports here what a client does wrong, and connections that break. It closes the connection
+    // then.
     client.on('error', () => undefined)
     client.on('authentication', (context) => void this.#authenticate(context).catch(() => socket.destroy()))
     client.on('ready', () => this.#waitForWork())
@@ -88,7 +94,7 @@ export class SshConnection {
 
   /** Ends the connection after the commands that are running; refuses further ones. */
   async close(): Promise<void> {
-    this.#isClosing = true
+    this.#closing.abort()
     await Promise.all(this.#running)
     // A client that gets the end of the connection before its session is closed reports a failure.
     if (this.#sessions.open > 0)
@@ -111,7 +117,9 @@ export class SshConnection {
     context.accept()
   }
 
-  /** @returns the id of a stored key; undefined for another key, and for a signature that is not by the key */
+  /**
+   * @returns the id of a stored key; undefined for another key, and for a signature that is not by the key
+   */
   async #verifiedKey(context: PublicKeyAuthContext): Promise<number | undefined> {
     const { ssh2, findKey, onError } = this.#options
     const { username, key, signature, blob, hashAlgo } = context
@@ -124,7 +132,8 @@ export class SshConnection {
     })
     if (found === undefined) return undefined
     const parsed = ssh2.utils.parseKey(found.key)
-    // The library does not know keys on security keys: they are refused before the client asks its user to touch one.
+    // The library does not know keys on security keys: they are refused before the client asks its user to
+    // touch one.
     if (parsed instanceof Error) return undefined
     if (signature === undefined) return found.id
     if (blob === undefined) return undefined
@@ -162,7 +171,7 @@ export class SshConnection {
   ): void {
     // Undefined when the client has already closed the session.
     if (stream === undefined) return
-    if (this.#isClosing) return void stream.close()
+    if (this.#closing.signal.aborted) return void stream.close()
     clearTimeout(this.#timer)
     this.#streams.set(stream, ending)
     const run = this.#run(stream, ending, command).finally(() => {
@@ -182,8 +191,11 @@ export class SshConnection {
     const startedAt = performance.now()
     const { signal } = ending
     const { traffic } = this.#shared
-    const deadline = setTimeout(() => ending.abort(), limits.git.timeout)
     const channel = new CommandChannel(stream as SessionStream, this.#shared, ending, limits.git.idleTimeout)
+    const deadline = setTimeout(() => {
+      channel.note(`ERROR: the command took more than ${limits.git.timeout / 1000} seconds\n`)
+      ending.abort()
+    }, limits.git.timeout)
     const from = this.#socket.remoteAddress
     const result = await commands.run({ text, protocol, baseUrl, channel, signal, traffic, key: this.#key! })
     clearTimeout(deadline)

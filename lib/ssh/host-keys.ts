@@ -14,8 +14,8 @@ type KeyType = (typeof TYPES)[number]
 export const hostKeyFolder = (repositories: string): string => join(repositories, 'ssh')
 
 /**
- * The private keys of the server. The first start makes them, and they never change: clients refuse a server whose key
- * is another than last time.
+ * The private keys of the server. The first start makes them, and they never change: clients refuse a server
+ * whose key is another than last time.
  * @param file with a key of the operator's own, in place of those that are made
  * @throws AllotError misconfigured when a file has no key without a passphrase
  */
@@ -54,7 +54,10 @@ export const newHostKey = ({ utils }: Ssh2, type: KeyType): string => {
   }
 }
 
-/** Makes a key unless there is one. Of several processes that start together, one makes it: `link` never replaces a file. */
+/**
+ * Makes a key unless there is one. Of several processes that start together, one makes it: `link` never
+ * replaces a file.
+ */
 const makeOnce = async (ssh2: Ssh2, type: KeyType, path: string): Promise<void> => {
   if ((await readFile(path).catch(ifMissing(undefined))) !== undefined) return
   const key = newHostKey(ssh2, type)

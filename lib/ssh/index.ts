@@ -26,8 +26,8 @@ interface SshServerOptions extends CommandServices {
 const IDENT = 'allot'
 
 /**
- * Git over SSH, on connections that the host accepts. Invariant: one address never holds more than its share of the
- * connections; the git processes of a user count against the same budget as those over HTTP.
+ * Git over SSH, on connections that the host accepts. Invariant: one address never holds more than its share
+ * of the connections; the git processes of a user count against the same budget as those over HTTP.
  */
 export class Ssh2Server implements SshServer {
   readonly #options: SshServerOptions

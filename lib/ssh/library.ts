@@ -11,21 +11,22 @@ export const loadSsh2 = async (): Promise<Ssh2> => {
 }
 
 /**
- * Sends a request that every client must reply to (RFC 4254, section 4), after all that was sent before. The library has it for
- * its own pings only, in a member that it does not document.
+ * Sends a request that every client must reply to (RFC 4254, section 4), after all that was sent before. The
+ * library has it for its own pings only, in a member that it does not document.
  */
 export const ping = (client: Connection): void =>
   (client as unknown as { readonly _protocol: { ping(): void } })._protocol.ping()
 
 /**
- * Milliseconds between the library's own pings: the longest timer. It would close the connection of a client that takes longer than
- * a minute to read what was sent before. The limits of connections and commands end those of clients that are gone.
+ * Milliseconds between the library's own pings: the longest timer, so that it never sends them. They would
+ * close the connection of a client that takes longer than a minute to read what was sent before. The limits
+ * of connections and commands end those of clients that are gone.
  */
 export const PING_INTERVAL = 2 ** 31 - 1
 
 /**
- * The algorithms that the server offers. Left out: SHA-1, key exchanges that cost a server much and a client nothing, and compression,
- * since packs are compressed.
+ * The algorithms that the server offers. Left out: SHA-1, key exchanges that cost a server much and a client
+ * nothing, and compression, since packs are compressed.
  */
 export const ALGORITHMS = {
   kex: [

@@ -1,6 +1,6 @@
 import { LfsTokens } from '../content/lfs-tokens.ts'
 import type { Located } from '../data-folder.ts'
-import type { Hosting } from '../hosting.ts'
+import type { Hosting } from '../hosting/index.ts'
 import { type Log, logError } from '../http/index.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { CommandResult } from './commands.ts'
 
 /*
- * The types of SSH that hosts see. They name nothing of the library, which a host need not have installed: its declarations
- * would be missing.
+ * The types of SSH that hosts see. They name nothing of the library, which a host need not have installed:
+ * its declarations would be missing.
  */
 
 /** A command that has ended. */

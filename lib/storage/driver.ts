@@ -1,9 +1,9 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
 /**
- * The contract between Allot and its databases: ordered bytes, snapshot reads and serializable writes. All methods
- * are required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and any
- * SQL engine with serializable transactions.
+ * The contract between Allot and its databases: ordered bytes, snapshot reads and serializable writes. All
+ * methods are required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits
+ * LevelDB, a sorted map, and any SQL engine with serializable transactions.
  */
 
 /** A key or a value. Keys are ordered by their bytes, which are unsigned. */
@@ -25,15 +25,18 @@ export interface KeyRange {
 }
 
 /**
- * Reads from one snapshot. A key has at least one byte; a value may be empty. Returned bytes must not be changed, and stay
- * the same for as long as they are referenced. Methods reject after the transaction's callback has settled.
+ * Reads from one snapshot. A key has at least one byte; a value may be empty. Returned bytes must not be
+ * changed, and stay the same for as long as they are referenced. Methods reject after the transaction's
+ * callback has settled.
  */
 export interface ReadTransaction {
   /** The value of the key; undefined when it does not exist. */
   get(key: Bytes): Promise<Bytes | undefined>
   /** The values in the order of the keys, with undefined for each key that does not exist. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
-  /** Iteration may stop early. In a write it includes the changes made before the first entry is requested. */
+  /**
+   * Iteration may stop early. In a write it includes the changes made before the first entry is requested.
+   */
   range(range: KeyRange): AsyncIterable<Entry>
 }
 
@@ -48,20 +51,23 @@ export interface WriteTransaction extends ReadTransaction {
 /** Hints that a driver may ignore. */
 export interface ReadOptions {
   /**
-   * Whether the callback may run again, so it must have no side effects. A driver with a remote database can then begin with
-   * values that it read before, and run the callback again when they turn out to be outdated. False by default.
+   * Whether the callback may run again, so it must have no side effects. A driver with a remote database can
+   * then begin with values that it read before, and run the callback again when they turn out to be outdated.
+   * False by default.
    */
   canRunAgain?: boolean
   /**
-   * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver may return the
-   * result of an earlier read with the same key, as the same object, while nothing that it read has changed.
+   * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver
+   * may return the result of an earlier read with the same key, as the same object, while nothing that it
+   * read has changed.
    */
   cacheKey?: string | undefined
 }
 
 /**
- * A database. `open` and `close` may be called repeatedly and in any order; calls run one after another. All other methods
- * reject with a {@link StorageError} of the reason `closed` before `open` has resolved, and from the call of `close` on.
+ * A database. `open` and `close` may be called repeatedly and in any order; calls run one after another. All
+ * other methods reject with a {@link StorageError} of the reason `closed` before `open` has resolved, and
+ * from the call of `close` on.
  */
 export interface StorageDriver {
   /** Kind of the database, such as `level`, for messages. */
@@ -73,15 +79,15 @@ export interface StorageDriver {
   /** Connects, or opens the files. Rejects with a {@link StorageError} when it cannot. */
   open(): Promise<void>
   /**
-   * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run again, it may
-   * be taken as late as when `body` ends.
+   * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run
+   * again, it may be taken as late as when `body` ends.
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
-   * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may run `body` again.
-   * A run whose result is dropped may see records as absent that exist, so `body` must end whatever it reads. Nothing is
-   * written when `body` rejects. `body` must not wait for another `write` of the same driver: drivers that run writes one at a
-   * time would wait for ever.
+   * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may run
+   * `body` again. A run whose result is dropped may see records as absent that exist, so `body` must end
+   * whatever it reads. Nothing is written when `body` rejects. `body` must not wait for another `write` of
+   * the same driver: drivers that run writes one at a time would wait for ever.
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
   /** Waits for running transactions, so it must not be awaited within one. */
@@ -89,8 +95,16 @@ export interface StorageDriver {
 }
 
 /**
- * Why a store fails: `away` means that the database cannot be reached, `busy` that it is overloaded. All but `full` are
- * answered with 503.
+ * Why a store fails. All but `full` are answered with 503.
+ *
+ * - `closed`: the driver is not open.
+ * - `locked`: another driver or process has the database open, which only one may have.
+ * - `failed`: the database cannot be used for another reason, such as a wrong password.
+ * - `corrupt`: the data is damaged.
+ * - `full`: the disk of the database has no space left; answered with 507.
+ * - `away`: the database cannot be reached, or it is not known whether the last write took place.
+ * - `busy`: the database is overloaded, did not answer in time, or another process repairs it. Nothing was
+ *   written, and a retry may succeed.
  */
 export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full' | 'away' | 'busy'
 
@@ -108,3 +122,17 @@ export class StorageError extends AllotError {
     this.reason = reason
   }
 }
+
+/** Runs each transaction of a driver within `around`, which calls `run` once. */
+export const wrapDriver = (
+  driver: StorageDriver,
+  around: <T>(operation: 'read' | 'write', run: () => Promise<T>) => Promise<T>,
+): StorageDriver => ({
+  name: driver.name,
+  shared: driver.shared,
+  folder: driver.folder,
+  open: () => driver.open(),
+  close: () => driver.close(),
+  read: (body, options) => around('read', () => driver.read(body, options)),
+  write: (body) => around('write', () => driver.write(body)),
+})

@@ -14,9 +14,10 @@ interface Batch {
 }
 
 /**
- * Runs write transactions one at a time, which makes them serializable; each sees the changes of those before it. The
- * transactions that end while a batch is being written share the next batch, and each resolves when its batch is durable.
- * After a failed batch the state of the disk is unknown, so every later write is refused, and nothing is retried.
+ * Runs write transactions one at a time, which makes them serializable; each sees the changes of those before
+ * it. The transactions that end while a batch is being written share the next batch, and each resolves when
+ * its batch is durable. After a failed batch the state of the disk is unknown, so every later write is
+ * refused, and nothing is retried.
  */
 export class GroupCommit {
   readonly #source: ReadTransaction
@@ -68,7 +69,8 @@ export class GroupCommit {
     if (this.#waiting !== undefined) this.#waiting.layer.merge(changes)
     else {
       this.#waiting = { layer: changes, written: this.#writeNext(this.#writing) }
-      // Each transaction handles the failure itself; without a waiting transaction the rejection would be unhandled.
+      // Each transaction handles the failure itself; without a waiting transaction the rejection would be
+      // unhandled.
       this.#waiting.written.catch(() => undefined)
     }
     return this.#waiting.written

@@ -10,7 +10,7 @@ export type {
   StorageDriver,
   WriteTransaction,
 } from './driver.ts'
-export { StorageError, type StorageReason } from './driver.ts'
+export { StorageError, type StorageReason, wrapDriver } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
 export { type OutageListener, reportOutages } from './outages.ts'

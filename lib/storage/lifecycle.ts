@@ -12,7 +12,10 @@ export class Mutex {
   }
 }
 
-/** A resource that is opened and closed repeatedly, and used concurrently: it is closed only when it is no longer in use. */
+/**
+ * A resource that is opened and closed repeatedly, and used concurrently: it is closed only when it is no
+ * longer in use.
+ */
 export class Lifecycle<T> {
   readonly #acquire: () => Promise<T>
   readonly #release: (resource: T) => Promise<void>
@@ -45,7 +48,10 @@ export class Lifecycle<T> {
     return this.#changes.run(async () => this.#end(current ?? this.#take()))
   }
 
-  /** Runs a task with the resource. @throws StorageError closed when the resource is not open */
+  /**
+   * Runs a task with the resource.
+   * @throws StorageError closed when the resource is not open
+   */
   async use<R>(work: (resource: T) => Promise<R>): Promise<R> {
     if (this.#current === undefined) throw new StorageError('closed', 'the store is not open')
     this.#users++

@@ -1,8 +1,11 @@
-import { type StorageDriver, StorageError } from './driver.ts'
+import { type StorageDriver, StorageError, wrapDriver } from './driver.ts'
 
 /** Called for the host's log. */
 export interface OutageListener {
-  /** Called when the database goes away. @param error the first failure; its causes name the hosts */
+  /**
+   * Called when the database goes away.
+   * @param error the first failure; its causes name the hosts
+   */
   onAway(error: StorageError): void
   /** Called when it is back. */
   onBack(outage: {
@@ -14,12 +17,12 @@ export interface OutageListener {
 }
 
 /**
- * Tells when the database goes away and when it is back, once each, instead of a line for each request that fails. The
- * errors are marked as logged.
+ * Tells when the database goes away and when it is back, once each, instead of a line for each request that
+ * fails. The errors are marked as logged.
  */
 export const reportOutages = (driver: StorageDriver, { onAway, onBack }: OutageListener): StorageDriver => {
   let outage: { since: number; failed: number } | undefined
-  const observed = async <T>(call: () => Promise<T>): Promise<T> => {
+  return wrapDriver(driver, async (_operation, call) => {
     const known = outage
     try {
       const result = await call()
@@ -37,14 +40,5 @@ export const reportOutages = (driver: StorageDriver, { onAway, onBack }: OutageL
       outage.failed++
       throw error
     }
-  }
-  return {
-    name: driver.name,
-    shared: driver.shared,
-    folder: driver.folder,
-    open: () => driver.open(),
-    close: () => driver.close(),
-    read: (body, options) => observed(() => driver.read(body, options)),
-    write: (body) => observed(() => driver.write(body)),
-  }
+  })
 }

@@ -9,9 +9,9 @@ export interface PageSource<T> {
 }
 
 /**
- * Iterates over the items of pages, and fetches the next page while the current one is read. It costs a third of what an
- * async generator costs, which is most of the cost of reading a long range. The source is opened when the first item is
- * requested, and closed at the end, on an early return and on failure.
+ * Iterates over the items of pages, and fetches the next page while the current one is read. It costs a third
+ * of what an async generator costs, which is most of the cost of reading a long range. The source is opened
+ * when the first item is requested, and closed at the end, on an early return and on failure.
  */
 export const prefetch = <T>(open: () => PageSource<T>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]: () => new PrefetchIterator(open),

@@ -20,14 +20,17 @@ interface ActiveRead {
   readonly writes: ReadonlySet<string>[]
 }
 
-/** Estimated memory of the cache: keys, an overhead per object, and twice the bytes read, for the results made of them. */
+/**
+ * Estimated memory of the cache: keys, an overhead per object, and twice the bytes read, for the results made
+ * of them.
+ */
 const MAX_SIZE = 32 * 1024 * 1024
 const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
 
 /**
- * A result that keeps many of the range entries that it was made of, and says how many bytes they have. The cache does not count
- * range entries itself, because most results keep few of those that they read.
+ * A result that keeps many of the range entries that it was made of, and says how many bytes they have. The
+ * cache does not count range entries itself, because most results keep few of those that they read.
  */
 export interface HoldsEntries {
   /** Bytes of these entries. */
@@ -38,9 +41,9 @@ const heldBytesOf = (value: unknown): number =>
   typeof value === 'object' && value !== null && 'heldBytes' in value ? Number(value.heldBytes) : 0
 
 /**
- * Caches results of reads by cache key, for a database that only this process writes. A write removes the results that
- * depend on its keys before it begins, and a result that was read during such a write is not cached. So a read never
- * returns an older state than a read before it.
+ * Caches results of reads by cache key, for a database that only this process writes. A write removes the
+ * results that depend on its keys before it begins, and a result that was read during such a write is not
+ * cached. So a read never returns an older state than a read before it.
  */
 export class ReadCache {
   readonly #results = new LRUCache<string, CachedRead>({
@@ -81,7 +84,9 @@ export class ReadCache {
     }
   }
 
-  /** Removes the results that depend on the changed keys, and caches no such result until the write has ended. */
+  /**
+   * Removes the results that depend on the changed keys, and caches no such result until the write has ended.
+   */
   async invalidate(changes: Iterable<PendingChange>, write: () => Promise<void>): Promise<void> {
     const keys = new Set<string>()
     for (const [key] of changes) keys.add(keyText(key))
@@ -221,8 +226,8 @@ interface Bucket {
 const BUCKET_LENGTH = 8
 
 /**
- * Finds the named ranges that contain a key. A range is stored by the common prefix of its ends, so a lookup tries the
- * key's prefixes of the few lengths that occur, and not every range.
+ * Finds the named ranges that contain a key. A range is stored by the common prefix of its ends, so a lookup
+ * tries the key's prefixes of the few lengths that occur, and not every range.
  */
 export class RangeIndex {
   readonly #buckets = new Map<string, Bucket>()

@@ -13,10 +13,16 @@ export const keyText = (key: Bytes): string => {
   return bytes.toString('latin1')
 }
 
-/** Puts and deletes that hide older data: a transaction's own writes, or a batch that is being written to disk. */
+/**
+ * Puts and deletes that hide older data: a transaction's own writes, or a batch that is being written to
+ * disk.
+ */
 export class WriteBuffer {
   readonly #changes = new Map<string, PendingChange>()
-  /** Kept sorted from the first range on, so that alternating puts and ranges do not sort everything each time. */
+  /**
+   * Kept sorted from the first range on, so that alternating puts and ranges do not sort everything each
+   * time.
+   */
   #sorted: PendingChange[] | undefined
 
   /** Number of keys that the buffer changes. */
@@ -68,15 +74,17 @@ const MAX_RECENT = 1000
 const MAX_RECENT_BYTES = 1024
 
 /**
- * Values that write transactions have read from a database which only this process writes: the transactions of a batch read the
- * same names and counters. Invariant: `forget` is called with what a batch has written while its buffer still hides that.
+ * Values that write transactions have read from a database which only this process writes: the transactions
+ * of a batch read the same names and counters. Invariant: `forget` is called with what a batch has written
+ * while its buffer still hides that.
  */
 export class RecentReads {
   readonly #values = new Map<string, Promise<Bytes | undefined>>()
 
   /**
    * The value of a key, which is read when it is not kept.
-   * @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a write
+   * @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a
+   * write
    */
   get(text: string, read: () => Promise<Bytes | undefined>): Promise<Bytes | undefined> {
     const known = this.#values.get(text)
@@ -89,7 +97,10 @@ export class RecentReads {
     return reading
   }
 
-  /** Forgets the values of keys that have changed. @param texts the keys, as texts, that a batch has written */
+  /**
+   * Forgets the values of keys that have changed.
+   * @param texts the keys, as texts, that a batch has written
+   */
   forget(texts: Iterable<string>): void {
     for (const text of texts) this.#values.delete(text)
   }
@@ -160,7 +171,10 @@ interface Buffered extends Guarded<WriteTransaction> {
   buffer: WriteBuffer
 }
 
-/** A read transaction that rejects every use after `end`, so that a callback cannot use it after it has settled. */
+/**
+ * A read transaction that rejects every use after `end`, so that a callback cannot use it after it has
+ * settled.
+ */
 export const guarded = (source: ReadTransaction): Guarded<ReadTransaction> => {
   const { check, end } = createGuard()
   return { tx: guardedReads(source, check), end }
@@ -268,8 +282,8 @@ const checkedKey = (key: Bytes): Bytes => {
 const MAX_INLINE_BYTES = 64
 
 /**
- * A copy of the bytes; `slice` of a Buffer would share the memory. A longer copy is a part of Buffer's pool, which is four times as fast
- * as memory of its own.
+ * A copy of the bytes; `slice` of a Buffer would share the memory. A longer copy is a part of Buffer's pool,
+ * which is four times as fast as memory of its own.
  */
 const copyOf = (bytes: Bytes): Bytes =>
   bytes.length <= MAX_INLINE_BYTES ? new Uint8Array(bytes) : Buffer.from(bytes)

@@ -1,19 +1,20 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
 import { Link, PageContextProvider, RefusalNotice, RefusalProvider, sentence } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
-import { refusalIn } from './parts/labels.ts'
 import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
-/** Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no type for it. */
+/**
+ * Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no
+ * type for it.
+ */
 const WAITS_FOR_CONTENT = { blocking: 'render' }
 
 /**
- * Renders a whole HTML document. A refusal that no field of the page shows, such as one about a list that is empty by
- * now, is shown at the top.
+ * Renders a whole HTML document. A refusal that no field of the page shows, such as one about a list that is
+ * empty by now, is shown at the top.
  */
 export const renderDocument = (view: View, context: PageContext): string => {
   const refusal = { isShown: false }
@@ -24,7 +25,7 @@ export const renderDocument = (view: View, context: PageContext): string => {
   if (view.refusal === undefined || refusal.isShown) return html
   const body = (
     <>
-      <RefusalNotice message={refusalIn(view.refusal).message} />
+      <RefusalNotice refusal={view.refusal} />
       {view.body}
     </>
   )
@@ -77,9 +78,10 @@ const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>
   )
 
 /**
- * The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists.
- * @param isForm whether a form was sent: its answer is the message, which says what was deleted since its page was opened. Services
- * have one message for what is hidden and for what does not exist
+ * The page of an error. A 404 has one text, so that it does not reveal whether something private exists.
+ * @param isForm whether a form was sent: a 404 then shows the message of the error, such as what was deleted
+ * since the form was opened. It reveals nothing, since services have one message for what is hidden and for
+ * what does not exist
  */
 export const failureView = (status: number, message: string, isForm = false): View => {
   const title = FAILURE_TITLES[status] ?? 'Request failed'

@@ -1,14 +1,16 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
 import type { RenderableProps } from 'preact'
 import type { Identity } from '../accounts/access.ts'
-import { SET_PASSWORD } from '../accounts/own-passwords.ts'
 import { Link, Post, usePageContext } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
+import { SET_PASSWORD } from './parts/password-link.ts'
 import type { PageContext } from './parts/route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
 
-/** The section of a path. For administrators, the storage of others belongs to the administration, as the trail above it says. */
+/**
+ * The section of a path. For administrators, the storage of others belongs to the administration, as the
+ * trail above it says.
+ */
 const sectionOf = (path: string, { username, admin }: Identity): 'storage' | 'administration' | undefined => {
   if (path === '/' || path === `/-/storage/${username}` || path.startsWith(`/-/storage/${username}/`))
     return 'storage'
@@ -97,7 +99,7 @@ const UserMenu = ({ username }: { username: string }) => {
             <li>
               <Link to={`/${username}`}>
                 <Icon name="user" />
-                Profile
+                Public profile
               </Link>
             </li>
           )}

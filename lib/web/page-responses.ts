@@ -6,7 +6,10 @@ import { sendHead, sendStreamReply, signalOf } from '../http/send.ts'
 import type { Download, Picture } from './parts/route.ts'
 import type { Asset } from './styles/index.ts'
 
-/** Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that of the logo; no framing. */
+/**
+ * Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that
+ * of the logo; no framing.
+ */
 const policyOf = (brand: Brand): string => {
   const images = ["'self'", logoOrigin(brand)].filter(Boolean).join(' ')
   return `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`

@@ -1,59 +1,70 @@
-import { accountFormRoutes } from './admin/accounts.tsx'
+import { accountFormPageRoutes } from './admin/accounts.tsx'
 import { auditPageRoutes } from './admin/audit.tsx'
-import { groupRoutes } from './admin/groups.tsx'
-import { adminRoutes } from './admin/overview.tsx'
-import { ownerRoutes } from './admin/owners.tsx'
-import { ruleRoutes } from './admin/rules.tsx'
+import { groupPageRoutes } from './admin/groups.tsx'
+import { adminPageRoutes } from './admin/overview.tsx'
+import { ownerPageRoutes } from './admin/owners.tsx'
+import { rulePageRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
 import { avatarPageRoutes } from './people/avatar.tsx'
 import { emailPageRoutes } from './people/emails.tsx'
 import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
-import { passwordRoutes } from './people/password.tsx'
-import { sessionRoutes } from './people/sessions.tsx'
-import { setPasswordRoutes } from './people/set-password.tsx'
+import { passwordPageRoutes } from './people/password.tsx'
+import { sessionPageRoutes } from './people/sessions.tsx'
+import { setPasswordPageRoutes } from './people/set-password.tsx'
 import { settingsPageRoutes } from './people/settings.tsx'
-import { tokenRoutes } from './people/tokens.tsx'
+import { tokenPageRoutes } from './people/tokens.tsx'
+import { attachmentPageRoutes } from './repository/attached-files.tsx'
 import { commitPageRoutes } from './repository/commits.tsx'
 import { filePageRoutes } from './repository/files.tsx'
+import { historyPageRoutes } from './repository/history.tsx'
 import { homePageRoutes } from './repository/home.tsx'
-import { issuePageRoutes } from './repository/issues.tsx'
+import { issuePageRoutes } from './repository/issue.tsx'
+import { issueListPageRoutes } from './repository/issue-list.tsx'
 import { refPageRoutes } from './repository/refs.tsx'
 import { releasePageRoutes } from './repository/releases.tsx'
-import { signInRoutes } from './session.tsx'
-import { historyRoutes } from './storage/history.tsx'
-import { itemRoutes } from './storage/items.tsx'
-import { overviewRoutes } from './storage/overview.tsx'
-import { removalRoutes } from './storage/removal.tsx'
-import { repositoryRoutes } from './storage/repository.tsx'
+import { signInPageRoutes } from './session.tsx'
+import { usageHistoryPageRoutes } from './storage/history.tsx'
+import { itemPageRoutes } from './storage/items.tsx'
+import { overviewPageRoutes } from './storage/overview.tsx'
+import { removalPageRoutes } from './storage/removal.tsx'
+import { repositoryPageRoutes } from './storage/repository.tsx'
 
 /** Every page except {@link loginRoutes}; the specs that walk all pages use this list. */
 export const pageRoutes = [
-  ...overviewRoutes,
-  ...itemRoutes,
-  ...removalRoutes,
-  ...historyRoutes,
-  ...repositoryRoutes,
-  ...tokenRoutes,
+  ...overviewPageRoutes,
+  ...itemPageRoutes,
+  ...removalPageRoutes,
+  ...usageHistoryPageRoutes,
+  ...repositoryPageRoutes,
+  ...tokenPageRoutes,
   ...avatarPageRoutes,
   ...settingsPageRoutes,
   ...emailPageRoutes,
   ...keyPageRoutes,
-  ...adminRoutes,
-  ...ownerRoutes,
-  ...accountFormRoutes,
+  ...adminPageRoutes,
+  ...ownerPageRoutes,
+  ...accountFormPageRoutes,
   ...auditPageRoutes,
-  ...ruleRoutes,
-  ...groupRoutes,
+  ...rulePageRoutes,
+  ...groupPageRoutes,
   ...accountPageRoutes,
   ...packagePageRoutes,
   ...homePageRoutes,
   ...filePageRoutes,
+  ...historyPageRoutes,
   ...commitPageRoutes,
   ...refPageRoutes,
+  ...issueListPageRoutes,
   ...issuePageRoutes,
+  ...attachmentPageRoutes,
   ...releasePageRoutes,
 ]
 
 /** Pages of passwords and sessions, which a host that signs users in does not have. */
-export const loginRoutes = [...signInRoutes, ...setPasswordRoutes, ...passwordRoutes, ...sessionRoutes]
+export const loginRoutes = [
+  ...signInPageRoutes,
+  ...setPasswordPageRoutes,
+  ...passwordPageRoutes,
+  ...sessionPageRoutes,
+]

@@ -3,8 +3,8 @@ import type { Identity } from '../accounts/access.ts'
 import { addressOf, clientOf } from '../clients.ts'
 import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
+import type { FindMovedPath } from '../http/former-names.ts'
 import type { Failure, Log } from '../http/index.ts'
-import type { FindMovedPath } from '../http/moved-paths.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
@@ -111,7 +111,10 @@ interface Context extends RequestContext<Identity, AnyRoute> {
   form?: Form
 }
 
-/** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
+/**
+ * The pages for people. A request of a form is authenticated by its session and by the CSRF token of the
+ * form.
+ */
 class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   readonly basePath = ''
   readonly accessMessages = {
@@ -145,8 +148,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
         : readFileForm(req, maxFileBytes))
     if (!services.settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
-    // Last, so that the page of the failure knows its viewer. A form that needs a session is refused without one, whatever its token.
+    // A form that needs a session is refused without one, whatever its CSRF token.
     const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
+    // After the user is known, whom the page of the failure shows.
     if (context.form !== undefined && !isRefused)
       checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
     return context.user

@@ -1,16 +1,17 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /**
- * The session cookie and CSRF protection of the pages, and the pages to sign in and out. The cookie identifies a browser,
- * signed in or not: 32 random bytes that scripts cannot read. Every form carries a token derived from it. Signing in
- * replaces the cookie, which prevents session fixation.
+ * The session cookie and CSRF protection of the pages, and the pages to sign in and out. The cookie
+ * identifies a browser, signed in or not: 32 random bytes that scripts cannot read. Every form carries a
+ * token derived from it. Signing in replaces the cookie, which prevents session fixation.
  */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { newSessionSecret } from '../accounts/sessions.ts'
 import { AllotError } from '../errors.ts'
-import { requireScopes } from '../http/access.ts'
+import { PLAIN_PATH } from '../http/mount.ts'
+import { requireScopes } from '../scopes.ts'
 import { browserOf } from './parts/browser-name.ts'
 import { FlashMessage, Notice, Post } from './parts/components.tsx'
-import { labelOf } from './parts/labels.ts'
+import { labelOf, type Refusal } from './parts/labels.ts'
 import {
   BUSY,
   type PageRequest,
@@ -37,17 +38,17 @@ interface CookieScope {
 
 const SECRET = /^[\w-]{43}$/
 
-const newSecret = (): string => randomBytes(32).toString('base64url')
-
 /** The session of a request's browser; a new one when the request has no valid cookie. */
 export const browserSessionOf = (req: IncomingMessage, scope: CookieScope): BrowserSession => {
   const cookie = parseCookies(req).find(([name, value]) => name === cookieName(scope) && SECRET.test(value))
-  return cookie === undefined ? { secret: newSecret(), isNew: true } : { secret: cookie[1], isNew: false }
+  return cookie === undefined
+    ? { secret: newSessionSecret(), isNew: true }
+    : { secret: cookie[1], isNew: false }
 }
 
 /**
- * The Set-Cookie header of a session. `SameSite=Lax` and not `Strict`, so that links from mails and chats open pages signed
- * in. This is safe: a GET changes nothing, and a POST needs the token of a form.
+ * The Set-Cookie header of a session. `SameSite=Lax` and not `Strict`, so that links from mails and chats
+ * open pages signed in. This is safe: a GET changes nothing, and a POST needs the token of a form.
  * @param seconds lifetime; until the browser is closed when absent
  */
 export const sessionCookie = (scope: CookieScope, secret: string, seconds?: number): string =>
@@ -62,8 +63,8 @@ export const sessionCookie = (scope: CookieScope, secret: string, seconds?: numb
   ].join('; ')
 
 /**
- * Over HTTPS, the cookies of all mounts of an origin have the path `/`. The name tells them apart, so that signing in at one of
- * several instances does not sign out at another.
+ * Over HTTPS, the cookies of all mounts of an origin have the path `/`. The name tells them apart, so that
+ * signing in at one of several instances does not sign out at another.
  */
 const cookieName = ({ isSecure, mount }: CookieScope): string => {
   if (!isSecure) return 'allot'
@@ -101,11 +102,11 @@ export const checkCsrf = (req: IncomingMessage, secret: string, token: string, o
 const isCrossSite = ({ headers }: IncomingMessage, origin: string): boolean => {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site !== 'same-origin'
-  return headers.origin !== undefined && hostOf(headers.origin) !== hostOf(origin)
+  return headers.origin !== undefined && authorityOf(headers.origin) !== authorityOf(origin)
 }
 
 /** Schemes are not compared: behind a proxy that terminates TLS they differ. */
-const hostOf = (origin: string): string | undefined =>
+const authorityOf = (origin: string): string | undefined =>
   URL.canParse(origin) ? new URL(origin).host : undefined
 
 export const SIGN_IN = '/-/sign-in'
@@ -113,7 +114,7 @@ export const SIGN_IN = '/-/sign-in'
 /** The page to sign in at, for a form that was sent after the session had ended. */
 export const SESSION_ENDED = `${SIGN_IN}?ended=yes`
 
-export const signInRoutes = [
+export const signInPageRoutes = [
   page({
     method: 'GET',
     path: SIGN_IN,
@@ -149,27 +150,34 @@ export const signInRoutes = [
         requireScopes(user, { scope: 'write:user' })
         await hosting.sessions.endAll(user.id)
       } else await hosting.sessions.end(secret)
-      return { to: SIGN_IN, secret: { value: newSecret() } }
+      return { to: SIGN_IN, secret: { value: newSessionSecret() } }
     },
   }),
 ]
 
-/** The page to sign in at, which leads on to another one. @param search query string of that one, without its question mark */
+/**
+ * The page to sign in at, which leads on to another one.
+ * @param search query string of that one, without its question mark
+ */
 export const signInTo = (path: string, search: string): string => {
   const to = targetOf(search === '' ? path : `${path}?${search}`)
   return to === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(to)}`
 }
 
-/** No segment is empty, so that the path cannot begin with the name of another host. */
-const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+$/
-
-/** Printable ASCII without spaces, `"`, `#`, `<` and `>`, which browsers percent-encode; no longer than filters of pages are. */
+/**
+ * Printable ASCII without spaces, `"`, `#`, `<` and `>`, which browsers percent-encode; no longer than
+ * filters of pages are.
+ */
 const PAGE_QUERY = /^[!$-;=?-~]{1,2000}$/
 
-/** The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another site. */
+/**
+ * The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another
+ * site.
+ */
 const targetOf = (to: string | null): string => {
   const [path = '', ...rest] = (to ?? '').split('?')
-  if (path !== '/' && !PAGE_PATH.test(path)) return '/'
+  // No segment of a plain path is empty, so that it cannot begin with the name of another host.
+  if (path !== '/' && !PLAIN_PATH.test(path)) return '/'
   const query = rest.join('?')
   return PAGE_QUERY.test(query) ? `${path}?${query}` : path
 }
@@ -189,7 +197,7 @@ const REFUSALS: Refusals = { ...BUSY, unauthenticated: 422, forbidden: 403 }
 interface SignInForm {
   readonly to: string
   readonly name?: string
-  readonly failure?: string
+  readonly failure?: Refusal
   /** Whether a form was sent after the session had ended. */
   readonly hasEnded?: boolean
   /** Whether a token was refused. */
@@ -219,7 +227,7 @@ const signInView = (form: SignInForm): View => ({
 const WithPassword = ({ to, name = '', isToken, isWrong }: SignInForm) => {
   const mark = isWrong && !isToken ? { 'aria-invalid': true, 'aria-describedby': 'failure' } : {}
   return (
-    <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
+    <Post to={SIGN_IN} fields={{ to }} class="stacked">
       <label for="name">{labelOf('login')}</label>
       <input
         id="name"
@@ -243,7 +251,7 @@ const WithToken = ({ to, isToken = false, isWrong = false }: SignInForm) => {
   return (
     <details class="alternative" open={isToken}>
       <summary>Use an access token instead</summary>
-      <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
+      <Post to={SIGN_IN} fields={{ to }} class="stacked">
         <label for="token">{labelOf('accessToken')}</label>
         <input
           id="token"

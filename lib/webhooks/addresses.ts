@@ -5,15 +5,18 @@ import { AllotError } from '../errors.ts'
 import { matchesPattern } from './events.ts'
 
 /**
- * Which addresses receivers may have. Webhooks are made by users, so without a check they could send requests into the network
- * of the server. Invariant: the address that is checked is the one connected to, so a name that resolves differently the
- * second time gains nothing.
+ * Which addresses receivers may have. Webhooks are made by users, so without a check they could send requests
+ * into the network of the server. Invariant: the address that is checked is the one connected to, so a name
+ * that resolves differently the second time gains nothing.
  */
 export class AllowedAddresses {
   readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][] = []
   readonly #names: string[] = []
 
-  /** @param allowed addresses, networks such as `10.0.0.0/8`, and names such as `ci.internal` and `*.corp.example` */
+  /**
+   * @param allowed addresses, networks such as `10.0.0.0/8`, and names such as `ci.internal` and
+   * `*.corp.example`
+   */
   constructor(allowed: readonly string[]) {
     for (const text of allowed) {
       const network = networkIn(text)
@@ -22,7 +25,10 @@ export class AllowedAddresses {
     }
   }
 
-  /** @param host name or address of the receiver, as URL.hostname has it @param address that the name resolves to */
+  /**
+   * @param host name or address of the receiver, as URL.hostname has it
+   * @param address that the name resolves to
+   */
   permits(host: string, address: string): boolean {
     if (this.#names.some((pattern) => matchesPattern(pattern, host.toLowerCase()))) return true
     if (!ipaddr.isValid(address)) return false
@@ -33,7 +39,10 @@ export class AllowedAddresses {
     )
   }
 
-  /** @throws AllotError forbidden when the host is an address that is not permitted; names are checked when they are resolved */
+  /**
+   * @throws AllotError forbidden when the host is an address that is not permitted; names are checked when
+   * they are resolved
+   */
   checkHost(host: string): void {
     const address = addressIn(host)
     if (address !== undefined && !this.permits(host, address))
@@ -46,7 +55,8 @@ export class AllowedAddresses {
       if (error !== null) return callback(error, '')
       const permitted = found.filter(({ address }) => this.permits(host, address))
       const [first] = permitted
-      // The owner of the webhook reads this error: an address in it would reveal the names of the server's network.
+      // The owner of the webhook reads this error: an address in it would reveal the names of the server's
+      // network.
       if (first === undefined) callback(refused(`the address of ${host} is not allowed`), '')
       else if (options.all === true) callback(null, permitted)
       else callback(null, first.address, first.family)
@@ -54,7 +64,10 @@ export class AllowedAddresses {
   }
 }
 
-/** All public IPv6 addresses (RFC 4291 §2.4). Outside, ipaddr.js calls also `::127.0.0.1` unicast, which can lead to IPv4. */
+/**
+ * All public IPv6 addresses (RFC 4291 §2.4). Outside, ipaddr.js calls also `::127.0.0.1` unicast, which can
+ * lead to IPv4.
+ */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>

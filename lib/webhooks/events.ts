@@ -1,5 +1,5 @@
 /** The events, and which of them a webhook gets. */
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { QuotaEventById } from '../quota/quota-events.ts'
 import type { Comment, Hook, Issue, PackageVersion, Release, Repository } from '../records/schema/index.ts'
 
@@ -27,7 +27,9 @@ export const changesBetween = <T extends { title?: string; body: string }>(befor
   ...(before.body === after.body ? {} : { body: before.body }),
 })
 
-/** A reference that a push has changed; null for one that did not exist before, or does not exist any more. */
+/**
+ * A reference that a push has changed; null for one that did not exist before, or does not exist any more.
+ */
 export interface ChangedRef {
   readonly ref: string
   readonly before: string | null
@@ -109,8 +111,9 @@ export const isEvent = (name: string): boolean => KNOWN.has(name)
 export const checkEvents = (events: readonly string[]): void => {
   const unknown = events.find((name) => !isEvent(name))
   if (unknown !== undefined)
-    throw invalid(
-      `events: there is no event ${JSON.stringify(unknown.slice(0, 60))}; the events are ${EVENTS.join(', ')}, and * for all of them`,
+    throw invalidMember(
+      'events',
+      `there is no event ${JSON.stringify(unknown.slice(0, 60))}; the events are ${EVENTS.join(', ')}, and * for all of them`,
     )
 }
 
@@ -129,8 +132,9 @@ export const wantsEvents = ({ active, events }: Hook, name: EventName): boolean 
   active && (events.includes(name) || events.includes(ALL_EVENTS))
 
 /**
- * Whether a pattern covers a name: `*` stands for any characters, `?` for one, and `{main,release/*}` for one of several
- * patterns; braces after the first ones are plain characters. Not a regular expression, which could take exponential time.
+ * Whether a pattern covers a name: `*` stands for any characters, `?` for one, and `{main,release/*}` for one
+ * of several patterns; braces after the first ones are plain characters. Not a regular expression, which
+ * could take exponential time.
  */
 export const matchesPattern = (pattern: string, name: string): boolean => {
   const [, head = '', alternatives, tail = ''] = /^([^{]*)\{([^{}]*)\}(.*)$/s.exec(pattern) ?? []

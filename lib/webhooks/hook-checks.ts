@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import type { Hook } from '../records/schema/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { checkEvents } from './events.ts'
@@ -22,21 +22,22 @@ export const MAX_EVENTS = 50
 
 /**
  * Checks the members that are present.
- * @param addresses of receivers that are permitted; absent for an import, since every delivery checks them again
+ * @param addresses of receivers that are permitted; absent for an import, since every delivery checks them
+ * again
  * @throws AllotError invalid
  */
 export const checkHook = (hook: HookEdit, addresses?: AllowedAddresses): void => {
   for (const member of LIMITED) {
     const [text, limit] = [hook[member], HOOK_LIMITS[member]]
     if (text !== undefined && text.length > limit)
-      throw invalid(`${NAMES[member]}: must have at most ${limit} characters`)
+      throw invalidMember(NAMES[member], `must have at most ${limit} characters`)
   }
   if (hook.url !== undefined) checkUrl(hook.url, addresses)
   // Other characters cannot be in a header.
   if (!/^[\t\x20-\x7e]*$/.test(hook.authorization ?? ''))
-    throw invalid('authorization_header: must be one line of printable ASCII characters')
+    throw invalidMember('authorization_header', 'must be one line of printable ASCII characters')
   if ((hook.events?.length ?? 0) > MAX_EVENTS)
-    throw invalid(`events: must have at most ${MAX_EVENTS} elements`)
+    throw invalidMember('events', `must have at most ${MAX_EVENTS} elements`)
   checkEvents(hook.events ?? [])
 }
 
@@ -53,12 +54,12 @@ const NAMES: Record<(typeof LIMITED)[number], string> = {
 const checkUrl = (text: string, addresses: AllowedAddresses | undefined): void => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw invalid('config.url: expected a URL that begins with http:// or https://')
+    throw invalidMember('config.url', 'expected a URL that begins with http:// or https://')
   if (url.username !== '' || url.password !== '')
-    throw invalid('config.url: must not have a user or a password: set authorization_header instead')
+    throw invalidMember('config.url', 'must not have a user or a password: set authorization_header instead')
   try {
     addresses?.checkHost(url.hostname)
   } catch (error) {
-    throw invalid(`config.url: ${(error as Error).message}`)
+    throw invalidMember('config.url', `${(error as Error).message}`)
   }
 }

@@ -1,9 +1,8 @@
 import type { SignedIn } from '../accounts/access.ts'
-import { type Authorizer, authorizeAdmin, authorizeMembersOf } from '../accounts/authorize.ts'
+import { type Authorizer, authorizeOrganization, authorizeRepositoryAdmin } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
-import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { definedMembers } from '../records/edits.ts'
+import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
@@ -48,7 +47,10 @@ interface HooksOptions {
   readonly addresses: AllowedAddresses
 }
 
-/** Webhooks, for users who administer the repository, account or instance. Methods return undefined when one does not exist. */
+/**
+ * Webhooks, for users who administer the repository, account or instance. Methods return undefined when one
+ * does not exist.
+ */
 export class Hooks {
   readonly #options: HooksOptions
 
@@ -93,8 +95,10 @@ export class Hooks {
       if (found === undefined) return undefined
       checkHook(edit, addresses)
       const hook = edited(found.hook, edit)
-      await hooks.save(tx, hook)
-      await audit(tx, by, 'webhook changed', found.place, { before: found.hook, after: hook })
+      if (hook !== found.hook) {
+        await hooks.save(tx, hook)
+        await audit(tx, by, 'webhook changed', found.place, { before: found.hook, after: hook })
+      }
       // It may be able now to send what failed before.
       await outbox.retryNow(tx, hook)
       return hook
@@ -126,7 +130,10 @@ export class Hooks {
     )
   }
 
-  /** Sends a delivery again, after those that wait. @returns the new delivery */
+  /**
+   * Sends a delivery again, after those that wait.
+   * @returns the new delivery
+   */
   resend(place: Authorizer<HookPlace>, id: number, number: number): Promise<Delivery | undefined> {
     const { store, outbox } = this.#options
     return store.write(async (tx) => {
@@ -168,18 +175,21 @@ const testEvent = async (
   return { event: 'push', repository, by, ref, before: commit, after: commit }
 }
 
-/** A reference of the webhook's repository, and the commit that it names. */
+/** A reference or the id of a commit in the webhook's repository, and the commit that it names. */
 export interface TestPush {
   readonly ref: string
   readonly commit: string
 }
 
-/** Finds the place of webhooks, and checks that the viewer administers it; routes of the instance check that themselves. */
+/**
+ * Finds the place of webhooks, and checks that the viewer administers it; routes of the instance check that
+ * themselves.
+ */
 export const hookPlaces = {
   repository:
     (viewer: SignedIn, owner: string, name: string): Authorizer<HookPlace> =>
     async (tx) => {
-      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
       if (repository === undefined) return undefined
       const account = (await accounts.get(tx, [repository.owner]))!
       return { scope: 'repository', target: repository.id, name: `${account.name}/${repository.name}` }
@@ -187,7 +197,7 @@ export const hookPlaces = {
   organization:
     (viewer: SignedIn, name: string): Authorizer<HookPlace> =>
     async (tx) => {
-      const account = await authorizeMembersOf(viewer, name)(tx)
+      const account = await authorizeOrganization(viewer, name)(tx)
       return account && { scope: 'account', target: account.id, name: account.name }
     },
   user:
@@ -225,14 +235,26 @@ const newHook = (
   events: given.events === undefined || given.events.length === 0 ? ['push'] : given.events,
   branchFilter: given.branchFilter ?? '',
   active: given.active ?? false,
-  createdAt: now(),
-  updatedAt: now(),
+  ...creationTimes(),
 })
 
-/** The header `Authorization` is for one receiver only: an edit that changes the receiver must give it again. */
+const SAVED: Readonly<Record<keyof HookEdit, true>> = {
+  url: true,
+  contentType: true,
+  secret: true,
+  authorization: true,
+  events: true,
+  branchFilter: true,
+  active: true,
+  baseUrl: true,
+}
+
+/**
+ * The header `Authorization` is for one receiver only: an edit that changes the receiver must give it again.
+ */
 const edited = (before: Hook, edit: HookEdit): Hook => {
   const baseUrl = before.baseUrl || (edit.baseUrl ?? '')
-  const after = { ...before, ...definedMembers(edit), baseUrl, updatedAt: now() }
+  const after = withEdit(before, { ...savedMembers(edit, SAVED), baseUrl })
   const isSameReceiver = new URL(after.url).origin === new URL(before.url).origin
   return isSameReceiver || edit.authorization !== undefined ? after : { ...after, authorization: '' }
 }

@@ -15,7 +15,9 @@ import type { Changes, WebhookEvent } from './events.ts'
 interface HostEvent {
   /** Name of the user or the organization that owns the subject of the event. */
   owner: string
-  /** Name of the account that caused it: the owner when it is not known, `Ghost` when the account was deleted. */
+  /**
+   * Name of the account that caused it: the owner when it is not known, `Ghost` when the account was deleted.
+   */
   sender: string
 }
 
@@ -24,7 +26,10 @@ interface InRepository extends HostEvent {
   repository: Repository
 }
 
-/** Argument of `allot.on('push', listener)`, `'create'` and `'delete'`: a branch or a tag was changed, created or deleted. */
+/**
+ * Argument of `allot.on('push', listener)`, `'create'` and `'delete'`: a branch or a tag was changed, created
+ * or deleted.
+ */
 export interface RefEvent extends InRepository {
   /** Full name, such as `refs/heads/main`. */
   ref: string
@@ -50,7 +55,7 @@ export interface RepositoryEvent extends InRepository {
 export interface IssueEvent extends InRepository {
   /** The kind of change. */
   action: 'opened' | 'edited' | 'closed' | 'reopened' | 'deleted'
-  /** The issue after the event. */
+  /** The issue after the event; one that is deleted, as it was before. */
   issue: Issue
   /** The texts before an edit. */
   changes?: Changes
@@ -62,7 +67,7 @@ export interface CommentEvent extends InRepository {
   action: 'created' | 'edited' | 'deleted'
   /** The issue of the comment. */
   issue: Issue
-  /** The comment after the event. */
+  /** The comment after the event; one that is deleted, as it was before. */
   comment: Comment
   /** The former text, of an edited comment. */
   changes?: Changes
@@ -72,7 +77,7 @@ export interface CommentEvent extends InRepository {
 export interface ReleaseEvent extends InRepository {
   /** The kind of change. */
   action: 'published' | 'updated' | 'deleted'
-  /** The release after the event. */
+  /** The release after the event; one that is deleted, as it was before. */
   release: Release
 }
 
@@ -111,7 +116,9 @@ export interface HostEvents {
 /** The events that the outbox reports; the quota engine reports `quota` (lib/quota/quota-events.ts). */
 export type RecordedEvent = Exclude<WebhookEvent, { event: 'ping' | 'quota' }>
 
-/** The events with the members that listeners get: an action that {@link HostEvents} lacks does not compile. */
+/**
+ * The events with the members that listeners get: an action that {@link HostEvents} lacks does not compile.
+ */
 type DeclaredEvent = {
   [Name in RecordedEvent['event']]: Omit<HostEvents[Name], keyof HostEvent> & { event: Name }
 }[RecordedEvent['event']]

@@ -2,7 +2,10 @@ import { checkArgument, describeName, invalid } from '../errors.ts'
 
 type Listener = (event: never) => unknown
 
-/** The listeners that a host has added, by event. One that fails is logged, and affects neither the others nor the change. */
+/**
+ * The listeners that a host has added, by event. One that fails is logged, and affects neither the others nor
+ * the change.
+ */
 export class HostListeners<Events extends object> {
   readonly #byEvent: ReadonlyMap<keyof Events, Set<Listener>>
   readonly #onError: (error: unknown, fields: object) => void

@@ -3,16 +3,20 @@ import { hookLeases } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 
 /**
- * A lease outlasts the longest delivery by this much, since another process sends once it has ended; it also covers clocks that
- * differ.
+ * A lease outlasts the longest delivery by this much, since another process sends once it has ended; it also
+ * covers clocks that differ.
  */
 const MARGIN_MS = 30_000
-/** Pause before the lease of another process is looked at again; it doubles, since most leases end after a moment. */
+/**
+ * Pause before the lease of another process is looked at again; it doubles, since most leases end after a
+ * moment.
+ */
 const RETRY_MS = { first: 250, last: 20_000 }
 
 /**
- * Which process of a shared store sends to a webhook: otherwise two of them could send its deliveries in another order, and
- * each twice. A lease is renewed while deliveries go on, and ends by itself when its process was killed.
+ * Which process of a shared store sends to a webhook: otherwise two of them could send its deliveries in
+ * another order, and each twice. A lease is renewed while deliveries go on, and ends by itself when its
+ * process was killed.
  */
 export class Leases {
   readonly #store: Store
@@ -30,7 +34,8 @@ export class Leases {
   }
 
   /**
-   * Takes or renews the lease of a webhook: this process may send to it until a delivery that begins now has ended.
+   * Takes or renews the lease of a webhook: this process may send to it until a delivery that begins now has
+   * ended.
    * @returns 0, or the milliseconds to wait since another process has the lease
    */
   async hold(hook: number): Promise<number> {
@@ -64,8 +69,12 @@ export class Leases {
     })
   }
 
-  /** Ends all leases of this process. */
-  async endAll(): Promise<void> {
-    for (const hook of [...this.#held.keys()]) await this.end(hook)
+  /**
+   * Ends all leases of this process.
+   * @param onError told of each lease that could not be ended, with the id of its webhook
+   */
+  async endAll(onError: (error: unknown, fields: { hook: number }) => void): Promise<void> {
+    const held = [...this.#held.keys()]
+    await Promise.all(held.map((hook) => this.end(hook).catch((error) => onError(error, { hook }))))
   }
 }

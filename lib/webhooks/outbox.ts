@@ -13,9 +13,10 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ChangedRef, type WebhookEvent, wants, wantsEvents } from './events.ts'
+import { type ChangedRef, type WebhookEvent, wantsEvents } from './events.ts'
 import { type HostEvents, hostEvent, type RecordedEvent } from './host-events.ts'
 import type { HostListeners } from './host-listeners.ts'
+import { accountPlaces, hooksAt, hooksFor } from './recipients.ts'
 
 /** Whom a payload is made for. */
 export interface PayloadRecipient {
@@ -40,34 +41,39 @@ interface OutboxOptions {
   readonly present: PresentEvent
   /** Listeners of the host, called after the commit. */
   readonly listeners: HostListeners<HostEvents>
+  /** Told once of a webhook with so many waiting deliveries that its events are not recorded. */
+  readonly onFull: (hook: Hook) => void
+  /** Told of each event that is not recorded since its payload is above `MAX_PAYLOAD`. */
+  readonly onTooLarge: (event: string, characters: number) => void
 }
 
-/** Characters of a payload: an event with a larger one is not recorded. The limits of texts keep all events below it. */
+/** Characters of a payload that is recorded. The limits of texts keep all events below it. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
-/** Bytes of the answer of a receiver that are kept. */
-export const MAX_ANSWER = 4096
 
 /** References of one push that are reported; a client can push any number of tags at once. */
 const MAX_REFS = 100
 
-/** Deliveries of one webhook that can wait. Beyond it, its receiver has been away for long, and events are not recorded. */
+/** Deliveries of one webhook that can wait; beyond it, events are not recorded. */
 const MAX_WAITING = 100_000
 /** How many deliveries are added between two checks of that limit. */
 const CHECK_INTERVAL = 64
 
 /**
- * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose the event, with
- * the payload as of this moment, so none is saved for a change that did not happen. `Sender` sends it afterwards.
- * Not recorded: references above `MAX_REFS`, events of a webhook with `MAX_WAITING` deliveries, and payloads above `MAX_PAYLOAD`.
- * Invariant: the numbers of a webhook's deliveries are in the order of the commits, since each transaction takes them itself.
+ * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose
+ * the event, with the payload as of this moment, so none is saved for a change that did not happen. `Sender`
+ * sends it afterwards. Not recorded: references above `MAX_REFS`, events of a webhook with `MAX_WAITING`
+ * deliveries, and payloads above `MAX_PAYLOAD`. Invariant: the numbers of a webhook's deliveries are in the
+ * order of the commits, since each transaction takes them itself.
  */
 export class Outbox {
   readonly #options: OutboxOptions
   #wake: (hook: Hook) => void = () => undefined
   /** Whether it is known that there is no webhook, so that events cost nothing. */
   #isUnused = false
-  /** Counts the beginning and the commit of each creation of a webhook, so that a reader notices one that runs beside it. */
+  /** Counts the beginning and the commit of each creation of a webhook, so that a reader notices one. */
   #creations = 0
+  /** Ids of the webhooks that `onFull` was told of. */
+  readonly #full = new Set<number>()
 
   constructor(options: OutboxOptions) {
     this.#options = options
@@ -79,8 +85,8 @@ export class Outbox {
   }
 
   /**
-   * Reports an event to the host, and records it for webhooks. Without webhooks it costs one counter read, or nothing when no
-   * other process uses the store.
+   * Reports an event to the host, and records it for webhooks. Without webhooks it costs one counter read, or
+   * nothing when no other process uses the store.
    */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
     if (event.event !== 'ping' && event.event !== 'quota') await this.#reportToHost(tx, event)
@@ -92,7 +98,9 @@ export class Outbox {
       const payload = payloads.get(key) ?? this.#payload(tx, event, recipient)
       payloads.set(key, payload)
       const text = await payload
-      if (text !== undefined) await this.#add(tx, hook, { ...partsOf(event), payload: text })
+      if (text === undefined) continue
+      const delivery = await this.#add(tx, hook, { ...partsOf(event), payload: text })
+      if (delivery === undefined) tx.afterCommit((isCommitted) => isCommitted && this.#reportFull(hook))
     }
   }
 
@@ -110,7 +118,9 @@ export class Outbox {
     return found.some((hook) => wantsEvents(hook, 'quota'))
   }
 
-  /** Records what a push has changed: a `push`, and a `create` or `delete` where a reference begins or ends. */
+  /**
+   * Records what a push has changed: a `push`, and a `create` or `delete` where a reference begins or ends.
+   */
   async recordPush(
     tx: WriteContext,
     repository: Repository,
@@ -125,20 +135,26 @@ export class Outbox {
     }
   }
 
-  /** Adds a delivery with the content of another. @throws AllotError conflict when too many wait */
+  /**
+   * Adds a delivery with the content of another.
+   * @throws AllotError conflict when too many wait
+   */
   async repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery> {
     const { event, action, payload, commits, uuid, number } = delivery
     const content = { event, action, payload, ...(commits && { commits }) }
     return added(await this.#add(tx, hook, content, { uuid, number }))
   }
 
-  /** Adds a delivery for one webhook alone. @throws AllotError conflict when too many wait */
+  /**
+   * Adds a delivery for one webhook alone.
+   * @throws AllotError conflict when too many wait
+   */
   async test(tx: WriteContext, hook: Hook, event: WebhookEvent): Promise<void> {
     const payload = await this.#payload(tx, event, recipientOf(hook))
     if (payload !== undefined) added(await this.#add(tx, hook, { ...partsOf(event), payload }))
   }
 
-  /** Makes the sender try the waiting delivery again at once, or after the attempt that is in progress, which sees that `nextAt` has changed. */
+  /** Tries the waiting delivery at once, or after the attempt in progress, which sees the new `nextAt`. */
   async retryNow(tx: WriteContext, hook: Hook): Promise<void> {
     const [first] = await deliveries.list(tx, 'waiting', { prefix: [hook.id], limit: 1 })
     if (first === undefined) return
@@ -174,14 +190,18 @@ export class Outbox {
       tx.afterCommit((isCommitted) => isCommitted && listeners.notify(event.event, detail))
   }
 
-  async #payload(
-    tx: ReadTransaction,
-    event: WebhookEvent,
-    to: PayloadRecipient,
-  ): Promise<string | undefined> {
+  async #payload(tx: WriteContext, event: WebhookEvent, to: PayloadRecipient): Promise<string | undefined> {
     const payload = await this.#options.present(tx, event, to)
     const text = payload && jsonOf(payload)
-    return text !== undefined && text.length <= MAX_PAYLOAD ? text : undefined
+    if (text === undefined || text.length <= MAX_PAYLOAD) return text
+    tx.afterCommit((isCommitted) => isCommitted && this.#options.onTooLarge(event.event, text.length))
+    return undefined
+  }
+
+  #reportFull(hook: Hook): void {
+    if (this.#full.has(hook.id)) return
+    this.#full.add(hook.id)
+    this.#options.onFull(hook)
   }
 
   /** @returns undefined when too many wait */
@@ -192,7 +212,10 @@ export class Outbox {
     repeated?: Pick<Delivery, 'uuid' | 'number'>,
   ): Promise<Delivery | undefined> {
     const number = ((await hookQueues.get(tx, [hook.id]))?.last ?? 0) + 1
-    if (number % CHECK_INTERVAL === 0 && (await isFull(tx, hook, number))) return undefined
+    if (number % CHECK_INTERVAL === 0) {
+      if (await isFull(tx, hook, number)) return undefined
+      tx.afterCommit(() => this.#full.delete(hook.id))
+    }
     await hookQueues.save(tx, { hook: hook.id, last: number })
     const delivery: Delivery = {
       hook: hook.id,
@@ -230,42 +253,11 @@ const partsOf = (event: WebhookEvent): Omit<Content, 'payload'> => ({
     : {}),
 })
 
-/** The instance's webhooks are made by administrators, who see everything; others see what their creator sees as a user. */
+/** Webhooks of the instance see everything, as administrators do; others see what their creator sees. */
 const recipientOf = ({ scope, creator, baseUrl }: Hook): PayloadRecipient => ({
   viewer: { id: creator, admin: scope === 'instance' },
   baseUrl,
 })
-
-/** Webhooks that an event is delivered to: those of the repository, of the owner, and of the instance. */
-const hooksFor = async (tx: ReadTransaction, event: WebhookEvent): Promise<Hook[]> => {
-  const found = await hooksAt(tx, placesOf(event))
-  return found.filter((hook) => wants(hook, event))
-}
-
-type Place = readonly [scope: Hook['scope'], target: number]
-
-/** Administrators of a repository may not see the quota of its owner, so webhooks of repositories do not get it. */
-const accountPlaces = (owner: number): Place[] => [
-  ['instance', 0],
-  ['account', owner],
-]
-
-const placesOf = (event: WebhookEvent): Place[] => {
-  if (event.event === 'ping') return []
-  if (!('repository' in event)) return accountPlaces(event.owner)
-  const places = accountPlaces(event.repository.owner)
-  // The webhooks of a deleted repository are deleted with it.
-  const isDeleted = event.event === 'repository' && event.action === 'deleted'
-  return isDeleted ? places : [...places, ['repository', event.repository.id]]
-}
-
-const hooksAt = async (tx: ReadTransaction, places: readonly Place[]): Promise<Hook[]> => {
-  const found: Hook[] = []
-  for (const [scope, target] of places)
-    if ((await hooks.count(tx, 'target', [scope, target])) > 0)
-      found.push(...(await hooks.list(tx, 'target', { prefix: [scope, target] })))
-  return found
-}
 
 const added = (delivery: Delivery | undefined): Delivery => {
   if (delivery !== undefined) return delivery

@@ -5,7 +5,9 @@ import https from 'node:https'
 import type { Delivery, Hook } from '../records/schema/index.ts'
 import { VERSION } from '../version.ts'
 import type { AllowedAddresses } from './addresses.ts'
-import { MAX_ANSWER } from './outbox.ts'
+
+/** Bytes of the answer of a receiver that are kept. */
+export const MAX_ANSWER = 4096
 
 /** The answer of a receiver, or the reason why there is none. */
 export interface Outcome {
@@ -26,7 +28,9 @@ interface PostOptions {
   readonly signal: AbortSignal
 }
 
-/** Sends a delivery. Redirects are not followed, since they could lead to an address that is not permitted. */
+/**
+ * Sends a delivery. Redirects are not followed, since they could lead to an address that is not permitted.
+ */
 export const post = async (hook: Hook, delivery: Delivery, options: PostOptions): Promise<Outcome> => {
   const begun = performance.now()
   const timeout = AbortSignal.timeout(options.timeoutMs)
@@ -47,7 +51,10 @@ export const post = async (hook: Hook, delivery: Delivery, options: PostOptions)
 
 const MAX_ERROR = 255
 
-/** Why no answer came. The messages of node:net name the address of the receiver, which its owner may not learn. */
+/**
+ * Why no answer came. The messages of node:net name the address of the receiver, which its owner may not
+ * learn.
+ */
 const reasonOf = ({ code, message, syscall, errors }: NetError, { url }: Hook): string =>
   syscall === 'connect' || errors !== undefined ? `cannot connect to ${new URL(url).host}: ${code}` : message
 
@@ -59,7 +66,7 @@ const errorOf = (status: number): string =>
     ? `the receiver answered ${status}, and redirects are not followed: set its final URL`
     : `the receiver answered ${status}`
 
-const exchange = (
+const exchange = async (
   hook: Hook,
   delivery: Delivery,
   addresses: AllowedAddresses,
@@ -67,66 +74,80 @@ const exchange = (
 ): Promise<{ status: number; answer: string }> => {
   const url = new URL(hook.url)
   addresses.checkHost(url.hostname)
-  const body = bodyOf(hook, delivery)
+  const { payload } = delivery
+  const body = bodyOf(hook, payload)
   const { request } = url.protocol === 'https:' ? https : http
   const options = {
     method: 'POST',
     signal,
     lookup: addresses.lookup,
     agent: false,
-    headers: { ...headersOf(hook, delivery, body), 'Content-Length': body.length },
+    headers: { ...headersOf(hook, delivery, { payload, body }), 'Content-Length': body.length },
   }
-  return new Promise((resolve, reject) => {
-    const req = request(url, options, (res) => {
-      beginningOf(res).then((answer) => resolve({ status: res.statusCode ?? 0, answer }), reject)
-    })
+  const res = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    const req = request(url, options, resolve)
     req.on('error', reject)
-    // Without a listener Node destroys the socket, and reports neither a response nor an error, also not when the signal aborts.
-    req.on('upgrade', ({ statusCode = 0 }, socket) => {
-      socket.destroy()
-      resolve({ status: statusCode, answer: '' })
-    })
+    // Without a listener Node destroys the socket, and reports neither a response nor an error, also not when
+    // the signal aborts.
+    req.on('upgrade', (switching) => resolve(switching.destroy()))
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     req.end(body)
   })
+  return { status: res.statusCode ?? 0, answer: await beginningOf(res) }
 }
 
-/** Reads no more than is kept, so that a receiver cannot send an answer without end. */
+/**
+ * Reads no more than is kept, so that a receiver cannot send an answer without end. Never rejects: the status
+ * decides, also when the answer breaks off or lasts longer than the timeout.
+ */
 const beginningOf = async (res: http.IncomingMessage): Promise<string> => {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of res) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size >= MAX_ANSWER) break
+  try {
+    for await (const chunk of res) {
+      chunks.push(chunk as Buffer)
+      size += (chunk as Buffer).length
+      if (size >= MAX_ANSWER) break
+    }
+  } catch {
+    // What has come is the answer.
   }
   // As a stream: a character of which the limit cuts bytes is left out.
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_ANSWER), { stream: true })
 }
 
-const bodyOf = ({ contentType }: Hook, { payload }: Delivery): Buffer =>
+const bodyOf = ({ contentType }: Hook, payload: string): Buffer =>
   Buffer.from(contentType === 'json' ? payload : new URLSearchParams({ payload }).toString())
 
-/** Brands under which receivers look for the event, the id and the signature. */
-const BRANDS = ['X-Gitea', 'X-Forgejo', 'X-Gogs', 'X-GitHub'] as const
+/** Beginnings of the names of headers in which receivers look for the signature. */
+const SIGNED_PREFIXES = ['X-Gitea', 'X-Forgejo', 'X-Gogs']
+/** Beginnings of those in which they look for the event and the id. */
+const HEADER_PREFIXES = [...SIGNED_PREFIXES, 'X-GitHub']
 
-/** Two signatures, which differ for a form: the headers of Gitea sign the JSON, `X-Hub-Signature-256` signs the bytes of the body. */
-const headersOf = (hook: Hook, delivery: Delivery, body: Buffer): Record<string, string> => {
+/**
+ * Two signatures, which differ for a form: the headers of Gitea sign the JSON, `X-Hub-Signature-256` signs
+ * the bytes of the body.
+ */
+const headersOf = (
+  hook: Hook,
+  delivery: Delivery,
+  { payload, body }: { payload: string; body: Buffer },
+): Record<string, string> => {
   const { secret, authorization, contentType } = hook
   const headers: Record<string, string> = {
     'Content-Type': contentType === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
     'User-Agent': `Allot/${VERSION}`,
     ...(authorization === '' ? {} : { Authorization: authorization }),
   }
-  for (const brand of BRANDS) {
-    headers[`${brand}-Event`] = delivery.event
-    headers[`${brand}-Event-Type`] = delivery.event
-    headers[`${brand}-Delivery`] = delivery.uuid
+  for (const prefix of HEADER_PREFIXES) {
+    headers[`${prefix}-Event`] = delivery.event
+    headers[`${prefix}-Event-Type`] = delivery.event
+    headers[`${prefix}-Delivery`] = delivery.uuid
   }
   if (secret === '') return headers
   const sign = (signed: string | Buffer) => createHmac('sha256', secret).update(signed).digest('hex')
-  const ofPayload = sign(delivery.payload)
-  for (const brand of ['X-Gitea', 'X-Forgejo', 'X-Gogs']) headers[`${brand}-Signature`] = ofPayload
+  const ofPayload = sign(payload)
+  for (const prefix of SIGNED_PREFIXES) headers[`${prefix}-Signature`] = ofPayload
   headers['X-Hub-Signature-256'] = `sha256=${sign(body)}`
   return headers
 }

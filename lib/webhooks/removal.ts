@@ -11,7 +11,10 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 
-/** @param limit deliveries to delete in this transaction at most @returns how many records were deleted */
+/**
+ * @param limit deliveries to delete in this transaction at most
+ * @returns how many records were deleted
+ */
 export const removeHook = async (
   tx: WriteContext,
   jobs: Jobs,

@@ -1,13 +1,13 @@
 import { now } from '../clock.ts'
-import { pause } from '../records/pacing.ts'
+import { pause, untilDone } from '../records/pacing.ts'
 import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
+import { HookQueue, type WaitingHook } from './hook-queue.ts'
 import { Leases } from './leases.ts'
 import type { Outbox } from './outbox.ts'
 import { type Outcome, post } from './post.ts'
-import { type Receiver, ReceiverQueue } from './receiver-queue.ts'
 
 /** Times are milliseconds. */
 interface SenderSettings {
@@ -44,7 +44,7 @@ const FAILURE_RETRY_MS = 5000
 const READING_MS = 60_000
 const STOP_MS = 2000
 
-/** Ids of the webhooks that have waiting deliveries. Reads one delivery of each, since a webhook can have many. */
+/** Ids of the webhooks with waiting deliveries. Reads one of each, since a webhook can have many. */
 const waitingHooks = async (tx: ReadTransaction): Promise<Set<number>> => {
   const ids = new Set<number>()
   for (let from = 0; ; ) {
@@ -56,15 +56,16 @@ const waitingHooks = async (tx: ReadTransaction): Promise<Set<number>> => {
 }
 
 /**
- * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it was delivered or
- * given up. Its progress is in the records, so that another process continues after one was killed.
+ * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it
+ * was delivered or given up. Its progress is in the records, so that another process continues after one was
+ * killed.
  */
 export class Sender {
   readonly #options: SenderOptions
-  readonly #queue: ReceiverQueue
+  readonly #queue: HookQueue
   readonly #leases: Leases
-  /** Webhooks that send or wait for a turn, and what was woken meanwhile: its host is another one after an edit. */
-  readonly #busy = new Map<number, Receiver | undefined>()
+  /** Webhooks that send or wait for a turn, and what was woken meanwhile: an edit may change its host. */
+  readonly #busy = new Map<number, WaitingHook | undefined>()
   /** Webhooks that wait until their next attempt. */
   readonly #paused = new Map<number, NodeJS.Timeout>()
   /** By webhook: the push whose commits could not be read, and the time of the first failure. */
@@ -78,21 +79,21 @@ export class Sender {
   constructor(options: SenderOptions) {
     this.#options = options
     const { maxConcurrent: total, maxConcurrentPerReceiver: perHost, timeout } = options.settings
-    this.#queue = new ReceiverQueue({ total, perHost, perCreator: Math.max(1, Math.floor(total / 4)) })
+    this.#queue = new HookQueue({ total, perHost, perCreator: Math.max(1, Math.floor(total / 4)) })
     this.#leases = new Leases(options.store, timeout)
     options.outbox.onRecorded((hook) => this.#wake(hook))
   }
 
-  /** Sends what earlier processes left. On a shared store looks now and then for what killed processes left. */
+  /** Sends what earlier processes left; on a shared store, now and then, what killed processes left. */
   start(): void {
     const { store } = this.#options
-    this.#inBackground(() => this.#findWaiting())
+    this.#inBackground(() => this.#untilDone(() => this.#findWaiting(), {}))
     this.#inBackground(() => this.#expire())
     this.#every(EXPIRY_INTERVAL_MS, () => this.#expire())
     if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#findWaiting())
   }
 
-  /** Waits a moment for the requests in flight, then ends them; the next start, or another process, sends their deliveries again. */
+  /** Waits a moment for the requests in flight, then ends them; their deliveries are sent again later. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of [...this.#timers, ...this.#paused.values()]) clearTimeout(timer)
@@ -100,7 +101,7 @@ export class Sender {
     const end = setTimeout(() => this.#ending.abort(), STOP_MS)
     await Promise.all(this.#turns)
     clearTimeout(end)
-    await this.#leases.endAll().catch((error) => this.#options.onError(error, {}))
+    await this.#leases.endAll(this.#options.onError)
   }
 
   #every(intervalMs: number, body: () => Promise<void>): void {
@@ -114,6 +115,11 @@ export class Sender {
     this.#turns.add(turn)
   }
 
+  #untilDone<T>(body: () => Promise<T>, fields: object): Promise<T | undefined> {
+    const onError = (error: unknown) => this.#options.onError(error, fields)
+    return untilDone(body, { onError, retryMs: FAILURE_RETRY_MS, signal: this.#stopping.signal })
+  }
+
   async #findWaiting(): Promise<void> {
     const { store } = this.#options
     const found = await store.read(async (tx) => hooks.byIds(tx, await waitingHooks(tx)))
@@ -122,38 +128,38 @@ export class Sender {
 
   #wake(hook: Hook): void {
     if (this.#stopping.signal.aborted) return
-    const receiver = { id: hook.id, creator: hook.creator, host: new URL(hook.url).host }
+    const waiting = { id: hook.id, creator: hook.creator, host: new URL(hook.url).host }
     if (this.#busy.has(hook.id)) {
-      this.#busy.set(hook.id, receiver)
+      this.#busy.set(hook.id, waiting)
       return
     }
     clearTimeout(this.#paused.get(hook.id))
     this.#paused.delete(hook.id)
     this.#busy.set(hook.id, undefined)
-    this.#queue.add(receiver)
+    this.#queue.add(waiting)
     this.#startTurns()
   }
 
   #startTurns(): void {
     while (!this.#stopping.signal.aborted) {
-      const receiver = this.#queue.take()
-      if (receiver === undefined) return
-      this.#inBackground(() => this.#turn(receiver))
+      const waiting = this.#queue.take()
+      if (waiting === undefined) return
+      this.#inBackground(() => this.#turn(waiting))
     }
   }
 
   /** Sends one delivery, and lets the webhook take its next turn behind others. */
-  async #turn(receiver: Receiver): Promise<void> {
-    const { id } = receiver
+  async #turn(waiting: WaitingHook): Promise<void> {
+    const { id } = waiting
     const waitMs = await this.#sendNext(id).catch((error) => {
       this.#options.onError(error, { hook: id })
       return FAILURE_RETRY_MS
     })
-    this.#queue.release(receiver)
+    this.#queue.release(waiting)
     const woken = this.#busy.get(id)
     if (waitMs === 0 || woken !== undefined) {
       this.#busy.set(id, undefined)
-      this.#queue.add(woken ?? receiver)
+      this.#queue.add(woken ?? waiting)
     } else {
       this.#busy.delete(id)
       if (waitMs !== undefined) this.#wakeLater(id, waitMs)
@@ -165,7 +171,8 @@ export class Sender {
     if (this.#stopping.signal.aborted) return
     const wake = async () => {
       this.#paused.delete(id)
-      const hook = await this.#options.store.read((tx) => hooks.get(tx, [id]))
+      const read = () => this.#options.store.read((tx) => hooks.get(tx, [id]))
+      const hook = await this.#untilDone(read, { hook: id })
       if (hook !== undefined) this.#wake(hook)
     }
     this.#paused.set(id, setTimeout(() => this.#inBackground(wake), waitMs).unref())
@@ -186,7 +193,7 @@ export class Sender {
     }
     const { nextAt, attempts } = next.delivery
     const waitMs = nextAt - Date.now()
-    // Longer than any pause after so many attempts: the clock was set back, and the delivery must not wait for the difference.
+    // Longer than any pause after so many attempts: the clock was set back.
     if (waitMs > 0 && waitMs <= pauseAfter(attempts)) return waitMs
     const leasedMs = await this.#leases.hold(id)
     if (leasedMs > 0) return leasedMs
@@ -219,8 +226,8 @@ export class Sender {
   }
 
   /**
-   * The payload with its commits. A push whose commits cannot be read for a while is sent without them, since the deliveries after
-   * it wait.
+   * The payload with its commits. A push whose commits cannot be read for a while is sent without them, as
+   * later deliveries wait.
    */
   async #payloadOf(hook: Hook, delivery: Delivery): Promise<string> {
     const { addCommits, onUnreadCommits, settings } = this.#options
@@ -242,7 +249,7 @@ export class Sender {
     }
   }
 
-  /** Saves an attempt, unless its webhook was deleted meanwhile. After `Outbox.retryNow` during the attempt, the next one stays due. */
+  /** Saves an attempt, unless the webhook is gone. After `Outbox.retryNow` meanwhile, the next stays due. */
   #save(before: Delivery, after: Delivery): Promise<Delivery | undefined> {
     return this.#options.store.write(async (tx) => {
       const current = await deliveries.get(tx, [before.hook, before.number])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { createSpecStore } from '../support/store.ts'
 
@@ -145,4 +146,21 @@ describe('setUp', () => {
         assert.deepEqual(await allot.setUp({ admin: 'root' }), { token: undefined })
       assert.equal((await loginOf(allot, '')).is_admin, true)
     }))
+
+  it('reads only, where the store has an administrator and the host has its own login', async () => {
+    const { driver, drop } = await createSpecStore()
+    let isSetUp = false
+    const write: StorageDriver['write'] = (...given) => {
+      assert.ok(!isSetUp, 'setUp writes')
+      return driver.write(...given)
+    }
+    const authenticate = () => ({ username: 'root' })
+    const allot = await createAllot({ driver: { ...driver, write }, repositories: false, authenticate })
+    await allot.setUp({ admin: 'root' })
+    isSetUp = true
+    assert.deepEqual(await allot.setUp({ admin: 'root' }), { token: undefined })
+    isSetUp = false
+    await allot.close()
+    await drop()
+  })
 })

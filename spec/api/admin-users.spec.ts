@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { OPERATOR } from '../../lib/accounts/access.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { basic, start, type TestServer } from '../support/test-server.ts'
 
@@ -119,6 +120,51 @@ describe('PATCH /admin/users/{username}', () => {
     assertError(await allot.as(eve, 'GET', '/user'), 403)
     await allot.as(allot.root, 'PATCH', path, { prohibit_login: false })
     assert.equal((await allot.as(eve, 'GET', '/user')).status, 200)
+  })
+
+  it('answers 422 when it would leave the store without an active administrator', async () => {
+    const own = await start()
+    const changes: [method: string, path: string, body?: object][] = [
+      ['PATCH', '/admin/users/root', { admin: false }],
+      ['PATCH', '/admin/users/root', { active: false }],
+      ['PATCH', '/admin/users/root', { prohibit_login: true }],
+      ['DELETE', '/admin/users/root'],
+      ['DELETE', '/admin/users/root?purge=true'],
+    ]
+    try {
+      const ann = await own.person('ann', { admin: true })
+      assert.equal((await own.as(own.root, 'PATCH', '/admin/users/ann', { active: false })).status, 200)
+      await own.as(own.root, 'POST', '/orgs', { username: 'acme' })
+      for (const change of changes)
+        assertError(await own.as(own.root, ...change), 422, /^root is the last active administrator: /)
+      assert.equal((await own.as(own.root, 'GET', '/orgs/acme')).status, 200)
+      await own.as(own.root, 'PATCH', '/admin/users/ann', { active: true })
+      const statuses = (
+        await Promise.all([
+          own.as(own.root, 'PATCH', '/admin/users/ann', { admin: false }),
+          own.as(ann, 'PATCH', '/admin/users/root', { admin: false }),
+        ])
+      ).map(({ status }) => status)
+      assert.ok(
+        statuses.includes(200) && statuses.some((status) => [403, 422].includes(status)),
+        `${statuses}`,
+      )
+    } finally {
+      await own.stop()
+    }
+  })
+
+  it('lets the host and the operator of the store take the right of the last administrator', async () => {
+    const own = await start()
+    try {
+      const { id } = own.root
+      for (const options of [{}, { by: OPERATOR }]) {
+        assert.equal((await own.allot.hosting.accounts.edit(id, { admin: false }, options))?.admin, false)
+        await own.allot.hosting.accounts.edit(id, { admin: true })
+      }
+    } finally {
+      await own.stop()
+    }
   })
 
   it('answers 422 to bad input without changing anything, and 404 when the user does not exist', async () => {

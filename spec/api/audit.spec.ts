@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
-import { MAX_OF_USER } from '../../lib/audit.ts'
+import { after, before, describe, it, mock, type TestContext } from 'node:test'
+import { AUDIT_DAYS, MAX_OF_USER } from '../../lib/audit.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 interface Entry {
@@ -234,6 +234,40 @@ describe('GET /admin/audit', () => {
   })
 })
 
+describe('The changes of a plan', () => {
+  it('are recorded like the same changes made directly', async (t) => {
+    const { root, as, stop } = await start({ repositories: false })
+    t.after(stop)
+    const rule = (limit: number) => ({ name: 'x', limit, subjects: ['size:all'] })
+    const group = (rules: string[]) => ({ name: 'y', rules })
+    const assigned = { assignments: { root: ['y'] } }
+    const steps: [plan: object, method: string, path: string, body?: object][] = [
+      [{ rules: [rule(1)] }, 'POST', '/admin/quota/rules', rule(1)],
+      [{ rules: [rule(2)] }, 'PATCH', '/admin/quota/rules/x', { limit: 2 }],
+      [{ groups: [group([])] }, 'POST', '/admin/quota/groups', { name: 'y' }],
+      [{ groups: [group(['x'])] }, 'PUT', '/admin/quota/groups/y/rules/x'],
+      [assigned, 'PUT', '/admin/quota/groups/y/users/root'],
+      [{ groups: [group([])], ...assigned, prune: true }, 'DELETE', '/admin/quota/rules/x'],
+      [{ prune: true }, 'DELETE', '/admin/quota/groups/y'],
+    ]
+    /** What the requests add to the log, the oldest first. */
+    const recorded = async (requests: [method: string, path: string, body?: object][]) => {
+      const log = async (): Promise<Entry[]> => (await as(root, 'GET', '/admin/audit?limit=50')).body
+      const before = (await log()).length
+      for (const request of requests) assert.ok((await as(root, ...request)).status < 300, request[1])
+      const entries = (await log()).reverse().slice(before)
+      return entries.map(({ action, subject, before, after }) => ({ action, subject, before, after }))
+    }
+    const direct = await recorded(steps.map(([, ...request]) => request))
+    const planned = await recorded(steps.map(([plan]) => ['POST', '/admin/quota/apply', plan]))
+    // A plan also lists the assignments that end with a group.
+    const unassigned = { action: 'groups assigned', subject: 'root', before: '["y"]', after: '[]' }
+    assert.deepEqual(planned, [...direct, unassigned])
+    // Deleting the rule also changes its group.
+    assert.equal(direct.length, steps.length + 1)
+  })
+})
+
 describe('The changes of a user who is not an administrator', () => {
   it(`fill the log to ${MAX_OF_USER} records, the newest, and those of administrators are kept`, async (t) => {
     const allot = await start({ repositories: false })
@@ -251,5 +285,43 @@ describe('The changes of a user who is not an administrator', () => {
     assert.deepEqual(namesBy(root), ['busy'])
     assert.equal(namesBy(fay).length, MAX_OF_USER)
     assert.deepEqual([namesBy(fay)[0], namesBy(fay).at(-1)], [`Busy ${MAX_OF_USER + 1}`, 'Busy 2'])
+  })
+})
+
+describe('The audit log after a quiet time', () => {
+  const setLimit = async (allot: TestServer, limit: number) => {
+    const { status } = await allot.as(allot.root, 'PATCH', '/admin/quota/rules/p', { limit })
+    assert.equal(status, 200)
+  }
+  /** Starts a server whose log has this many changes, which are too old to be shown once the clock is set. */
+  const startWithChanges = async (t: TestContext, changes: number): Promise<TestServer> => {
+    const allot = await start({ repositories: false })
+    t.after(() => allot.stop())
+    await allot.as(allot.root, 'POST', '/admin/quota/rules', { name: 'p', limit: 1, subjects: ['size:all'] })
+    for (let limit = 2; limit <= changes; limit++) await setLimit(allot, limit)
+    return allot
+  }
+  const waitLong = (t: TestContext) =>
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + (AUDIT_DAYS + 1) * 86_400_000 })
+
+  it('counts the changes that it shows, however many others have expired', async (t) => {
+    const allot = await startWithChanges(t, 250)
+    waitLong(t)
+    for (let limit = 1; limit <= 3; limit++) await setLimit(allot, limit)
+    const { headers, body } = await allot.as(allot.root, 'GET', '/admin/audit')
+    assert.deepEqual([headers.get('x-total-count'), body.length], ['3', 3])
+  })
+
+  it('is freed of expired changes in each of the stores of a process that take turns', async (t) => {
+    const stores = [await startWithChanges(t, 5), await startWithChanges(t, 5)]
+    waitLong(t)
+    for (let limit = 1; limit <= 20; limit++) for (const allot of stores) await setLimit(allot, 100 + limit)
+    for (const { allot } of stores) {
+      let lines = ''
+      await allot.export(async (chunk) => {
+        lines += Buffer.from(chunk).toString()
+      })
+      assert.equal(lines.match(/^\{"collection":"audit"/gm)?.length, 20)
+    }
   })
 })

@@ -55,6 +55,12 @@ describe('Credentials', () => {
       assertError(await allot.request('PATCH', '/version', { headers: { authorization } }), 401)
     })
 
+  it('say that the access token does not exist, also when Basic has it as the password', async () => {
+    const wrong = '0'.repeat(40)
+    for (const authorization of [`token ${wrong}`, basic('alice', wrong).authorization!])
+      assertError(await whoami(authorization), 401, /^the access token does not exist$/)
+  })
+
   it('with an unknown scheme, or without exactly one value, are answered 401 on every path, also outside the API', async () => {
     const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/)
     const scheme = name.filter((one) => !/^(?:token|bearer|basic)$/i.test(one))

@@ -25,7 +25,8 @@ const writeClientTypes = (): void => {
   const file = join(folder, 'types.ts')
   // Outside of the project, whose packages npx would prefer.
   execFileSync('npx', ['--yes', ...GENERATOR, DOCUMENT, '-o', file], { cwd: folder, stdio: 'ignore' })
-  // One line for each interface: the file is not meant to be read, and its diffs follow from those of the document.
+  // One line for each interface: the file is not meant to be read, and its diffs follow from those of the
+  // document.
   writeFileSync(TYPES, firstLine() + readFileSync(file, 'utf8').replace(/\n\s+/g, ' '))
   rmSync(folder, { recursive: true })
 }

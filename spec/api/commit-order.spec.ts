@@ -94,6 +94,31 @@ describe('When a write runs again because of a conflict', () => {
     assert.equal((await ok('GET', `/repos/root/demo/commits/${sha}/status`)).state, 'success')
   })
 
+  it('packages are listed with the one that was committed last first', async () => {
+    const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
+    const upload = async (name: string) => {
+      const headers = { authorization: `token ${allot.root.token}` }
+      const url = `${allot.base}/api/packages/root/generic/${name}/1/file`
+      assert.equal((await fetch(url, { method: 'PUT', headers, body: 'a' })).status, 201)
+    }
+    mock.timers.enable({ apis: ['Date'], now: beginning })
+    try {
+      repeatNext('packageVersion', async () => {
+        mock.timers.setTime(beginning + 1000)
+        await upload('first')
+        mock.timers.setTime(beginning + 2000)
+      })
+      await upload('second')
+    } finally {
+      mock.timers.reset()
+    }
+    const listed: { name: string }[] = await ok('GET', '/packages/root')
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      ['second', 'first'],
+    )
+  })
+
   const sized = (name: string) => ({ name, limit: 0, subjects: ['size:all'] })
   const attach = async (path: string, name: string) => {
     const body = new FormData()

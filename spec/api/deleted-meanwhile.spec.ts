@@ -18,17 +18,18 @@ interface LetIn {
   response: Promise<IncomingMessage[]>
 }
 
-const letIn = async (person: Person, method: string, path: string): Promise<LetIn> => {
+const letIn = async (person: Person, method: string, path: string, api = allot.api): Promise<LetIn> => {
   const headers = {
     authorization: `token ${person.token}`,
     'content-type': 'application/json',
     expect: '100-continue',
   }
-  const sent = httpRequest(allot.api + path, { method, headers })
+  const sent = httpRequest(api + path, { method, headers })
   const response = once(sent, 'response')
   sent.flushHeaders()
   await once(sent, 'continue')
-  // In some hosts a request takes several turns of the event loop to its authentication. A later one takes as many.
+  // In some hosts a request takes several turns of the event loop to its authentication. A later one takes as
+  // many.
   await allot.as(person, 'GET', '/user')
   return { sent, response }
 }
@@ -69,6 +70,17 @@ describe('A request whose account is deleted before the body arrives', () => {
       assert.deepEqual((await allot.as(allot.root, 'GET', '/repos/search?q=late')).body.data, [])
       assert.equal((await allot.as(allot.root, 'GET', `/orgs/late-${person.name}`)).status, 404)
     })
+
+  it('an upload to the packages of another account answers 404 and adds nothing', async () => {
+    const person = await allot.person('uploader', { admin: true })
+    const upload = await letIn(person, 'PUT', '/api/packages/root/generic/late/1/file', allot.base)
+    await allot.allot.hosting.accounts.remove(person.id)
+    upload.sent.end('late')
+    const [message] = (await upload.response) as [IncomingMessage]
+    message.resume()
+    assert.equal(message.statusCode, 404)
+    assert.deepEqual((await allot.as(allot.root, 'GET', '/packages/root')).body, [])
+  })
 })
 
 describe('A request whose account is deleted and whose name is taken by another account', () => {

@@ -5,7 +5,10 @@ import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** Other users must not be able to slow down the requests of a user. The specs count reads of records, not milliseconds. */
+/**
+ * Other users must not be able to slow down the requests of a user. The specs count reads of records, not
+ * milliseconds.
+ */
 const counted = countReads(memory())
 let allot: TestServer
 let victim: Person
@@ -57,8 +60,8 @@ describe('The requests of a user', () => {
     assert.deepEqual(Object.fromEntries(results), { 204: 100, 409: 260 })
     for (const path of PATHS) {
       const more = (await readsOf(victim, path)) - reads.get(path)!
-      // For each organization its membership, its counts of repositories and an index entry; and one page of repositories,
-      // each with what gives the user a right on it.
+      // For each organization its membership, its counts of repositories and an index entry; and one page of
+      // repositories, each with what gives the user a right on it.
       assert.ok(more <= 100 * 10 + 50 * 2, `${path}: ${more} more records`)
     }
   })

@@ -122,7 +122,10 @@ const OF_BODIES = new RegExp(` (?:${BODY_COMMANDS.join('|')}) `)
 /** Those that some GET has started. */
 const startedByGet = new Set<string>()
 
-/** Sends HEAD and GET to each path of a route, as its owner and as nobody. @returns the statuses of GET */
+/**
+ * Sends HEAD and GET to each path of a route, as its owner and as nobody.
+ * @returns the statuses of GET
+ */
 const compareAll = async (
   base: string,
   path: string,

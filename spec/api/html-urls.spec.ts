@@ -26,7 +26,10 @@ const FORM = { 'content-type': 'multipart/form-data; boundary=xyzzy' }
 const FILE =
   '--xyzzy\r\nContent-Disposition: form-data; name="attachment"; filename="a.txt"\r\n\r\na\r\n--xyzzy--\r\n'
 
-/** Creates one of each resource that has an `html_url`, and reads all of them. @returns the URLs by kind */
+/**
+ * Creates one of each resource that has an `html_url`, and reads all of them.
+ * @returns the URLs by kind
+ */
 const readUrls = async (allot: TestServer): Promise<object> => {
   const ann = await allot.person('ann')
   const send = async (method: string, path: string, body?: unknown) => {
@@ -308,6 +311,11 @@ const BAD: readonly [option: string, template: unknown, message: string][] = [
   ['artifact', 'https://code.example.org/\u0000{run}', 'must not contain spaces, control characters or \\'],
   ['release', 7, 'expected a string, received the number 7'],
   ['pull', `${HOST}/{owner}`, 'there is no such option'],
+  ...['/storage/', 'storage', HOST].map((path): [string, string, string] => [
+    'pages',
+    path,
+    'expected a path such as /storage, without a slash at the end',
+  ]),
 ]
 
 describe('A template', () => {

@@ -297,11 +297,11 @@ describe('allot.ledger', () => {
       size: 1,
     } as const
     const wrong: [operation: unknown, message: RegExp][] = [
-      [undefined, /^line 2: entry: expected an object/],
-      [{ ...right, op: 'move' }, /^line 2: op: expected put or delete, received the string "move"$/],
-      [{ ...right, op: undefined }, /^line 2: op: expected put or delete, received undefined$/],
-      [{ op: 'delete', kind: 'artifacts' }, /^line 2: Key is required$/],
-      [{ ...right, size: 0.5 }, /^line 2: size: expected a whole number/],
+      [undefined, /^operation 2: entry: expected an object/],
+      [{ ...right, op: 'move' }, /^operation 2: op: expected put or delete, received the string "move"$/],
+      [{ ...right, op: undefined }, /^operation 2: op: expected put or delete, received undefined$/],
+      [{ op: 'delete', kind: 'artifacts' }, /^operation 2: Key is required$/],
+      [{ ...right, size: 0.5 }, /^operation 2: size: expected a whole number/],
     ]
     for (const [operation, message] of wrong) {
       const operations = [right, operation as LedgerOperation]

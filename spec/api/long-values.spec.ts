@@ -7,9 +7,9 @@ import { KNOWN_VALUES, populate } from '../fuzz/populated.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 /**
- * No parameter and no member of a body leads to a key that the store cannot hold. For every length and every character,
- * the status is one that the route declares, it is not a 5xx, and a refusal names the parameter or the member. The table is
- * generated from the declarations, so it includes new routes.
+ * No parameter and no member of a body leads to a key that the store cannot hold. For every length and every
+ * character, the status is one that the route declares, it is not a 5xx, and a refusal names the parameter or
+ * the member. The table is generated from the declarations, so it includes new routes.
  */
 const VALUES: [what: string, text: string][] = [
   ['256 letters', 'x'.repeat(256)],

@@ -7,7 +7,10 @@ import { type Answer, type Person, start, type TestServer } from '../support/tes
 
 type Step = () => Promise<unknown>
 
-/** A driver that runs a callback just before the next write, or just after the next read of a range, such as a list. */
+/**
+ * A driver that runs a callback just before the next write, or just after the next read of a range, such as a
+ * list.
+ */
 const interrupted = () => {
   const real = memory()
   const armed: { write?: Step | undefined; read?: Step | undefined } = {}

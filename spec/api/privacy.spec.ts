@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Answer, Person, TestServer } from '../support/test-server.ts'
 import { type PageServer, startPages } from '../web/browser.ts'
 import { filled, MARK } from './filled.ts'
@@ -27,7 +28,7 @@ const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>):
 
 /** Visible content. It is created first, so that it has the same ids in both instances. */
 const openWorld = async (): Promise<World & { alice: Person }> => {
-  const allot = await startPages()
+  const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
   const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   await made(allot, alice, 'POST', '/orgs', { username: 'acme' })
   for (const path of ['/user/repos', '/orgs/acme/repos'])
@@ -39,7 +40,10 @@ const openWorld = async (): Promise<World & { alice: Person }> => {
   return { allot, alice, outsider }
 }
 
-/** The same instance with a hidden user, a hidden organization and private repositories, related to the visible content. */
+/**
+ * The same instance with a hidden user, a hidden organization and private repositories, related to the
+ * visible content.
+ */
 const worldWithSecrets = async (): Promise<World> => {
   const { allot, alice, outsider } = await openWorld()
   const hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
@@ -58,6 +62,9 @@ const worldWithSecrets = async (): Promise<World> => {
   await made(allot, alice, 'POST', '/orgs/acme/repos', repository)
   await made(allot, hidden, 'POST', `/orgs/${MARK}-org/repos`, { ...repository, private: false })
   await made(allot, hidden, 'POST', '/user/repos', { ...repository, private: false })
+  const fork = { organization: 'acme', name: `${MARK}-fork` }
+  await made(allot, alice, 'POST', '/repos/alice/open/forks', fork)
+  await made(allot, alice, 'PATCH', `/repos/acme/${MARK}-fork`, { private: true })
   for (const [one, other] of [
     [hidden, 'alice'],
     [hidden, 'outsider'],
@@ -130,9 +137,14 @@ const queriesOf = (route: Route<never, never>): string[] => {
   return route.paging === undefined ? [''] : QUERIES.slice(0, 3)
 }
 
-/** The whole response, without times, the port and random values. A use of a token is saved some time after it. */
+/**
+ * The whole response, without times, the port, random values, and the number of forks, which includes private
+ * ones (SECURITY.md). A use of a token is saved some time after it.
+ */
 const saidBy = ({ status, headers, text }: Answer) => {
-  const body = text.replace(/"last_used_at":(?:null|"[^"]*")/g, '"last_used_at":""')
+  const body = text
+    .replace(/"last_used_at":(?:null|"[^"]*")/g, '"last_used_at":""')
+    .replace(/"forks_count":\d+/g, '"forks_count":0')
   const kept = [...headers]
     .filter(([name]) => !['date', 'etag', 'keep-alive', 'connection'].includes(name))
     .map(([name, value]) => [
@@ -256,6 +268,7 @@ describe('The pages of people and repositories', () => {
     `${status} ${text}`
       .replace(/127\.0\.0\.1:\d+/g, 'host')
       .replace(/name="form" value="[^"]*"/g, '')
+      .replace(/>\d+ forks?</g, '><')
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z| UTC)/g, 'then')
 
   for (const who of ['a visitor', 'an outsider'])

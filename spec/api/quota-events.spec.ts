@@ -33,7 +33,10 @@ const put = ({ allot }: TestServer, owner: string, key: string, size: number) =>
 /** Sizes on both sides of the limit, and of no other threshold. */
 const LAST = { below: 90, above: 110 }
 
-/** Events follow the response to a write, in the order of the changes: so all have come when that of a last change has. */
+/**
+ * Events follow the response to a write, in the order of the changes: so all have come when that of a last
+ * change has.
+ */
 const settled = async (server: TestServer): Promise<void> => {
   for (const size of [LAST.above, LAST.below]) {
     let isTold = false
@@ -197,7 +200,8 @@ describe("allot.on('quota')", () => {
             }),
           ),
         )
-        // Some engines run writes side by side, so that the last one to begin may not be the last one to be written.
+        // Some engines run writes side by side, so that the last one to begin may not be the last one to be
+        // written.
         const used = (await server.allot.quota.info('alice')).used.size.assets.packages.all
         await server.stop()
         allot = undefined

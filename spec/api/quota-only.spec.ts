@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
+import { blankAccount } from '../../lib/accounts/account-records.ts'
 import {
   createAllot,
   createQuota,
@@ -16,6 +17,8 @@ import {
   type QuotaOptions,
   type Subject,
 } from '../../lib/index.ts'
+import { accounts } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
 import { allot as runAllot } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createPersistentStore, createSpecStore, type EmptyStore } from '../support/store.ts'
@@ -207,8 +210,8 @@ describe('createQuota', () => {
     it(`refuses an entry with ${what}, alone and in a batch, and applies nothing`, async () => {
       await assert.rejects(quota.ledger.put(entry as OwnerEntry), { code: 'invalid', message })
       const operations = [{ op: 'put', ...right } as const, { op: 'put', ...entry } as never]
-      const inLine = new RegExp(`^line 2: ${message.source.slice(1)}`)
-      await assert.rejects(quota.ledger.batch(operations), { code: 'invalid', message: inLine })
+      const inBatch = new RegExp(`^operation 2: ${message.source.slice(1)}`)
+      await assert.rejects(quota.ledger.batch(operations), { code: 'invalid', message: inBatch })
       assert.equal(await quota.ledger.get(right), undefined)
       assert.ok(!(await namedOwners()).includes('tenant-1'))
     })
@@ -312,6 +315,9 @@ describe('The store of createQuota', () => {
     const { code, out, err } = await runAllot(['verify', '--data', data])
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /all agree/)
+    const exported = await runAllot(['export', '--data', data])
+    assert.equal(exported.code, 0)
+    assert.match(exported.out, /"collection":"quotaOwner"/)
   })
 
   it('can be exported, and imported into another store', async () => {
@@ -333,16 +339,38 @@ describe('The store of createQuota', () => {
     })
   })
 
-  it('is not one of createAllot, whose users are unknown here', async () => {
+  it('is not one of createAllot, whose users are unknown here, even when it has owners of createQuota', async () => {
     const data = temporaryDirectory()
     const allot = await createAllot({ data })
     await allot.accounts.createUser({ name: 'alice' })
     await allot.close()
-    await assert.rejects(createQuota({ data }), {
-      code: 'conflict',
-      message: /has users.*open it with createAllot/,
-    })
+    const refused = { code: 'conflict', message: /^the store.* has users.*open it with createAllot/ }
+    await assert.rejects(createQuota({ data }), refused)
+    const message = new RegExp(`^the store in ${join(data, 'store')} has users`)
+    await assert.rejects(createQuota({ data }), { message })
     await (await createAllot({ data })).close()
+
+    const driver = memory()
+    const named = await createQuota({ driver, log: quiet })
+    await named.ledger.put(file('tenant-1', 'one', 1))
+    await named.close()
+    await driver.open()
+    const store = new Store(driver)
+    await store.write((tx) => accounts.save(tx, { ...blankAccount('organization', 'acme'), id: 1000 }))
+    await driver.close()
+    await assert.rejects(createQuota({ driver }), refused)
+  })
+
+  it('is refused by createAllot, which does not know the names of its owners', async () => {
+    const data = temporaryDirectory()
+    await withQuota({ data }, (named) => named.ledger.put(file('tenant-1', 'one', 1)))
+    await assert.rejects(createAllot({ data }), {
+      code: 'conflict',
+      message: /owners that the host names.*open it with createQuota/,
+    })
+    await withQuota({ data }, async (named) =>
+      assert.equal((await named.explain('tenant-1', 'size:all')).used, 1),
+    )
   })
 
   const BAD: [what: string, options: unknown, message: RegExp][] = [

@@ -253,7 +253,7 @@ describe('The lists of used resources', () => {
       second.headers.get('link'),
       `<${url}&page=3>; rel="next", <${url}&page=3>; rel="last", <${url}&page=1>; rel="first", <${url}&page=1>; rel="prev"`,
     )
-    assert.equal(second.headers.get('access-control-expose-headers'), 'Link, X-Total-Count')
+    assert.match(second.headers.get('access-control-expose-headers') ?? '', /Link, .*X-Total-Count/)
   })
 
   for (const list of ['attachments', 'packages', 'artifacts'])

@@ -40,6 +40,18 @@ before(async () => {
 })
 after(() => allot.stop())
 
+it('A browser that opens the base path of the API is sent to its reference, and other clients get 404', async () => {
+  for (const path of ['/api/v1', '/api/v1/']) {
+    const open = (accept: string) =>
+      fetch(allot.base + path, { headers: { accept }, redirect: 'manual' }).then(({ status, headers }) => [
+        status,
+        headers.get('location'),
+      ])
+    assert.deepEqual(await open('text/html,*/*;q=0.8'), [303, `${allot.base}/api/swagger`])
+    assert.deepEqual(await open('application/json'), [404, null])
+  }
+})
+
 /** Bodies of a request and its responses, with what they are of. */
 const bodiesOf = ({ title, requestBody, responses }: (typeof operations)[number]): [string, Body][] => [
   [`${title} request`, requestBody ?? {}],
@@ -126,7 +138,8 @@ describe('The examples of requests', () => {
         body: typeof example === 'string' ? example : JSON.stringify(example),
         headers: { 'content-type': type },
       })
-      // 404, 409 and these messages: the example is well formed, but its resource does not exist, or already exists.
+      // 404, 409 and these messages: the example is well formed, but its resource does not exist, or already
+      // exists.
       const isTaken = /is already taken|already has a repository|is not a template/.test(text)
       const isAccepted = status < 300 || status === 404 || status === 409 || isTaken
       if (!isAccepted) refused.push(`${title}: ${status} ${text}`)

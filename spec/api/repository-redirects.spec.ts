@@ -60,6 +60,14 @@ describe('The former name of a repository', () => {
     await assertMoved(alice, 'GET', `//repos/${alice.name}/before//issues`, 301, `${to}/issues`)
   })
 
+  it('is not deleted by its former name', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    assertNotFound(await allot.as(alice, 'DELETE', `/repos/${alice.name}/before`))
+    assert.equal((await allot.as(alice, 'GET', `/repos/${alice.name}/after`)).status, 200)
+  })
+
   it('answers 308 to other methods than GET, which clients then repeat unchanged', async () => {
     const alice = await allot.person()
     await make(alice, 'before')
@@ -67,7 +75,6 @@ describe('The former name of a repository', () => {
     const [from, to] = [`${alice.name}/before`, `${alice.name}/after`]
     await assertMoved(alice, 'PUT', `/user/starred/${from}`, 308, `/user/starred/${to}`)
     await assertMoved(alice, 'PUT', `/repos/${from}/subscription`, 308, `/repos/${to}/subscription`)
-    await assertMoved(alice, 'DELETE', `/repos/${from}`, 308, `/repos/${to}`)
     const followed = await fetch(`${allot.api}/user/starred/${from}`, {
       method: 'PUT',
       headers: { authorization: `token ${alice.token}` },
@@ -129,6 +136,21 @@ describe('The former name of a repository', () => {
     await allot.as(hidden, 'POST', `/repos/${hidden.name}/open/transfer`, { new_owner: `${hidden.name}-org` })
     await allot.as(allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
     assertNotFound(await allot.as(bob, 'GET', `/repos/${hidden.name}/open`))
+  })
+
+  it('leads on for a collaborator who cannot see its owner, also from a former name of the owner', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    await allot.as(alice, 'PUT', `/repos/${alice.name}/after/collaborators/${bob.name}`)
+    await allot.as(allot.root, 'PATCH', `/admin/users/${alice.name}`, { visibility: 'private' })
+    assertNotFound(await allot.as(bob, 'GET', `/users/${alice.name}`))
+    await assertMoved(bob, 'GET', `/repos/${alice.name}/before`, 301, `/repos/${alice.name}/after`)
+    const { accounts } = allot.allot
+    await accounts.rename(alice.id, `${alice.name}-x`)
+    for (const name of ['before', 'after'])
+      await assertMoved(bob, 'GET', `/repos/${alice.name}/${name}`, 301, `/repos/${alice.name}-x/after`)
+    assertNotFound(await allot.as(bob, 'GET', `/users/${alice.name}`))
   })
 
   it('is removed with its owner', async () => {
@@ -322,7 +344,7 @@ describe('The former name of an account', () => {
     assertNotFound(await allot.as(allot.root, 'GET', `/users/${person.former}`))
   })
 
-  it('exists for fifty names of an account, the latest one among them', async () => {
+  it('exists for fifty names of an account, the latest one among them, also after a change of case', async () => {
     const { name, former } = await renamed()
     const names = [former, name, ...Array.from({ length: 51 }, (_, index) => `${name}-${index}`)]
     for (let index = 2; index < names.length; index++) await renameAccount(names[index - 1]!, names[index]!)
@@ -331,6 +353,9 @@ describe('The former name of an account', () => {
     for (const one of names) statuses.set(one, (await allot.as(undefined, 'GET', `/users/${one}`)).status)
     assert.equal([...statuses.values()].filter((status) => status === 301).length, 50)
     await assertMoved(undefined, 'GET', `/users/${names.at(-1)}`, 301, `/users/${newest}`)
+    await renameAccount(newest, newest.toUpperCase())
+    for (const [one, status] of statuses)
+      assert.equal((await allot.as(undefined, 'GET', `/users/${one}`)).status, status, one)
   })
 })
 

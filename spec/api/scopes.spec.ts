@@ -68,7 +68,9 @@ const queriesOf = ({ path, query }: Route<never, never>): string[] => {
 const grants = (scope: string, needed: 'repository' | 'issue') =>
   scope === 'all' || scope === `read:${needed}` || scope === `write:${needed}`
 
-/** Whether a response may show private repositories, by the scope of the token and the purpose of the route. */
+/**
+ * Whether a response may show private repositories, by the scope of the token and the purpose of the route.
+ */
 const mayTell = (scope: string, route: Route<never, never>): boolean =>
   grants(scope, 'repository') || (grants(scope, 'issue') && route.scope === 'read:issue')
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { countReads } from '../counted.ts'
 import { assertSearchError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -15,10 +17,11 @@ before(async () => {
     [alice, 'search', { private: true }],
     [bob, 'seal', {}],
     [bob, 'seat', {}],
-    [bob, 'other', {}],
+    [bob, 'other', { description: 'By the sea' }],
   ] as const)
     assert.equal((await allot.as(owner, 'POST', '/user/repos', { name, ...more })).status, 201)
   await allot.as(bob, 'PATCH', '/repos/bob/seat', { archived: true })
+  await allot.as(bob, 'PUT', '/repos/bob/seal/topics', { topics: ['water'] })
   for (const name of ['sea', 'search']) await allot.as(alice, 'PUT', `/user/starred/alice/${name}`)
   await allot.as(alice, 'PUT', '/user/starred/bob/seal')
   await allot.as(bob, 'PUT', '/user/starred/bob/seal')
@@ -53,6 +56,8 @@ describe('GET /repos/search with filters', () => {
     ['q=sea&mode=source', ['sea', 'seal', 'search', 'seat']],
     ['q=sea&mode=fork', []],
     ['q=sea&mode=mirror', []],
+    ['q=sea&mode=collaborative', ['sea', 'seal', 'search', 'seat']],
+    ['q=sea&sort=alpha', ['sea', 'seal', 'search', 'seat']],
     ['q=sea&mode=', ['sea', 'seal', 'search', 'seat']],
     ['q=sea&sort=alpha&order=desc', ['seat', 'search', 'seal', 'sea']],
     ['q=sea&order=desc', ['seat', 'search', 'seal', 'sea']],
@@ -73,6 +78,14 @@ describe('GET /repos/search with filters', () => {
     ['q=/sea', []],
     ['q=alice/sea/', []],
     ['q=sea&sort=size&order=desc&is_private=false', ['seal', 'sea', 'seat']],
+    ['q=SEA&includeDesc=true', ['other', 'sea', 'seal', 'search', 'seat']],
+    ['q=alice/sea&includeDesc=true', ['sea', 'search']],
+    ['q=BOB/sea&includeDesc=true', ['other', 'seal', 'seat']],
+    ['q=alice/sea,other&includeDesc=true', ['other', 'sea', 'search']],
+    ['q=nothing/sea,other&includeDesc=true', ['other']],
+    ['q=bob/&includeDesc=true', ['other', 'seal', 'seat']],
+    ['q=bob/water&topic=true', ['seal']],
+    ['q=alice/water&topic=true', []],
   ]
   for (const [query, names] of FOUND) it(`finds for ${query}`, () => assertFound(query, names))
 
@@ -147,6 +160,31 @@ describe('GET /repos/search with filters', () => {
       const name = query.split('=')[0]!
       assertSearchError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
     })
+})
+
+describe('A search in the order of the index', () => {
+  it('reads one page, however many repositories match', async (t) => {
+    const counted = countReads(memory())
+    const { as, root, stop } = await start({ driver: counted.driver, repositories: false })
+    t.after(stop)
+    for (let number = 0; number < 60; number++)
+      assert.equal((await as(root, 'POST', '/user/repos', { name: `r${number}` })).status, 201)
+    const reads = (query: string) =>
+      counted.during(async () => {
+        const { status, headers } = await as(root, 'GET', `/repos/search?limit=1${query}`)
+        assert.deepEqual([status, headers.get('x-total-count')], [200, '60'], query)
+      })
+    await reads('')
+    assert.ok((await reads('&sort=id')) > 60)
+    for (const query of [
+      '&sort=alpha',
+      '&order=asc',
+      '&sort=alpha&order=asc',
+      '&mode=collaborative',
+      '&sort=&mode=',
+    ])
+      assert.ok((await reads(query)) < 60, query)
+  })
 })
 
 describe('A search that reads every match', () => {

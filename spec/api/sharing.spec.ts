@@ -103,6 +103,10 @@ describe('A private repository that is shared with a user', () => {
     assertList(await allot.as(bob, 'GET', at), 'login', [bob.name])
     assertNotFound(await allot.as(bob, 'GET', `${at}/${shy.name}`))
     assertNoContent(await allot.as(bob, 'GET', `${at}/${bob.name}`))
+    for (const { name } of [bob, shy]) {
+      assertNoContent(await allot.as(alice, 'GET', `${at}/${name}`))
+      assert.equal((await allot.as(alice, 'GET', `${at}/${name}/permission`)).body.user.login, name)
+    }
     assertError(await allot.as(bob, 'GET', `${at}/${alice.name}/permission`), 403)
     assertError(await allot.as(bob, 'DELETE', `${at}/${alice.name}`), 403)
     const names = async (list: string) =>
@@ -235,6 +239,43 @@ describe('A team', () => {
     assert.deepEqual(await permissionsOf(dev, `${org}/own`), [true, true, true])
     assert.equal(await permissionsOf(dev, `${org}/two`), 404)
     await allot.as(owner, 'DELETE', `/repos/${org}/own`)
+    await allot.as(owner, 'DELETE', `/teams/${team.id}`)
+  })
+
+  const LEAVE: [what: string, path: (team: number) => string][] = [
+    ['the organization', () => `/orgs/${org}/members/${dev.name}`],
+    ['their last team', (team) => `/teams/${team}/members/${dev.name}`],
+    ['the deleted team', (team) => `/teams/${team}`],
+  ]
+  for (const [what, path] of LEAVE)
+    it(`takes the rights on new repositories from creators who leave ${what}, and leaves those of collaborators`, async () => {
+      const team = await aTeam({ can_create_org_repo: true, permission: 'read' })
+      const join = () => allot.as(owner, 'PUT', `/teams/${team.id}/members/${dev.name}`)
+      assertNoContent(await join())
+      for (const name of ['made', 'shared']) await made(dev, `/orgs/${org}/repos`, { name, private: true })
+      const collaborator = `/repos/${org}/shared/collaborators/${dev.name}`
+      assertNoContent(await allot.as(owner, 'PUT', collaborator, { permission: 'write' }))
+      const own = `/repos/${org}/made/collaborators/${dev.name}`
+      assertNoContent(await allot.as(dev, 'PUT', own, { permission: 'admin' }))
+      assertNoContent(await allot.as(owner, 'DELETE', path(team.id)))
+      assert.equal(await permissionsOf(dev, `${org}/made`), 404)
+      assert.deepEqual(await permissionsOf(dev, `${org}/shared`), [false, true, true])
+      assertList(await allot.as(dev, 'GET', '/user/repos'), 'full_name', [`${org}/shared`])
+      await allot.as(owner, 'PUT', `/orgs/${org}/members/${dev.name}`)
+      assert.deepEqual(await permissionsOf(dev, `${org}/made`), [false, true, true])
+      await allot.as(owner, 'DELETE', `/orgs/${org}/members/${dev.name}`)
+      for (const name of ['made', 'shared']) await allot.as(owner, 'DELETE', `/repos/${org}/${name}`)
+      await allot.as(owner, 'DELETE', `/teams/${team.id}`)
+    })
+
+  it('that allowed its members to create a repository gives them no right on it after a transfer', async () => {
+    const team = await aTeam({ can_create_org_repo: true, permission: 'read' })
+    await allot.as(owner, 'PUT', `/teams/${team.id}/members/${dev.name}`)
+    await made(dev, `/orgs/${org}/repos`, { name: 'moving', private: true })
+    const moved = await allot.as(owner, 'POST', `/repos/${org}/moving/transfer`, { new_owner: owner.name })
+    assert.equal(moved.status, 202)
+    assert.equal(await permissionsOf(dev, `${owner.name}/moving`), 404)
+    await allot.as(owner, 'DELETE', `/repos/${owner.name}/moving`)
     await allot.as(owner, 'DELETE', `/teams/${team.id}`)
   })
 

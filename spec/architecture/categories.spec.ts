@@ -9,7 +9,10 @@ import { usageOfRepository } from '../../lib/quota/usage.ts'
 import { noLedgerEntries, REPOSITORY_SIZES } from '../../lib/records/schema/index.ts'
 import { partSizes } from '../../lib/web/storage/limits.tsx'
 
-/** Records, quota, the API and the pages each list the categories: one that is added must be in all of these lists. */
+/**
+ * Records, quota, the API and the pages each list the categories: one that is added must be in all of these
+ * lists.
+ */
 const categories = Object.keys(noUsage)
 
 /** Another power of two for each category, so that a sum says which of them are in it. */

@@ -13,7 +13,10 @@ const ROWS = sourceOf('docs/architecture.md')
 
 const files = ['lib', 'drivers', 'bin', 'examples'].flatMap(filesIn)
 
-/** The folder or file of the table that a file belongs to: of `lib/records` and `lib/records/schema` the longer one. */
+/**
+ * The folder or file of the table that a file belongs to: of `lib/records` and `lib/records/schema` the
+ * longer one.
+ */
 const layerOf = (file: string): string => {
   const layers = ROWS.flat().filter((path) => file === path || file.startsWith(`${path}/`))
   const layer = layers.sort((left, right) => right.length - left.length)[0]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, it } from 'node:test'
 import { filesIn, inRoot, sourceOf } from './source.ts'
@@ -10,9 +10,14 @@ const everything = [...sources, ...['spec', 'examples'].flatMap(filesIn)]
 const MAX_LINES = 300
 const MAX_FILES = 25
 
+/** The width to which the formatter (biome.json) breaks code; it leaves comments as they are. */
+const MAX_COLUMNS = 110
+
+const GENERATED = ['lib/options/types.ts', 'lib/client/types.ts']
+
 /**
- * Metaphors, and the term of the field that is used in place of each. They hid things that every engineer knows by the other name, so an
- * identifier must not bring them back.
+ * Metaphors, and the term of the field that is used in place of each. They hid things that every engineer
+ * knows by the other name, so an identifier must not bring them back.
  */
 const REPLACED = {
   errand: 'job',
@@ -59,9 +64,37 @@ const wordsOf = (source: string): Set<string> => {
 
 describe('The source files', () => {
   it(`have at most ${MAX_LINES} lines, unless they are generated`, () => {
-    const written = sources.filter((file) => file !== 'lib/options/types.ts')
+    const written = sources.filter((file) => !GENERATED.includes(file))
     const long = written.filter((file) => sourceOf(file).trimEnd().split('\n').length > MAX_LINES)
     assert.deepEqual(long, [])
+  })
+
+  it('begin a line with each tag of a doc comment, since a compiler reads no other ones', () => {
+    const within = everything
+      .filter((file) => !GENERATED.includes(file))
+      .flatMap((file) =>
+        sourceOf(file)
+          .split('\n')
+          .filter((line) => /^ *(?:\/\*\*|\*) .*\S @(?:param|returns|throws)\b/.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      )
+    assert.deepEqual(within, [])
+  })
+
+  it(`have comments of at most ${MAX_COLUMNS} columns, unless they are generated`, () => {
+    const wide = everything
+      .filter((file) => !GENERATED.includes(file))
+      .flatMap((file) =>
+        sourceOf(file)
+          .split('\n')
+          .map((line, index) => ({ line, at: `${file}:${index + 1}` }))
+          .filter(({ line }) => line.length > MAX_COLUMNS && /^ *(\/\/|\/?\*)/.test(line))
+          .filter(({ line }) => !/https?:\/\//.test(line)),
+      )
+    assert.deepEqual(
+      wide.map(({ at }) => at),
+      [],
+    )
   })
 
   it(`are at most ${MAX_FILES} in a folder`, () => {
@@ -82,6 +115,14 @@ describe('The source files', () => {
     assert.deepEqual(found, [])
   })
 
+  it('have no markers of a conflict, nor do the documents', () => {
+    const documents = readdirSync(inRoot('docs')).map((name) => `docs/${name}`)
+    const marked = [...everything, ...documents.filter((name) => name.endsWith('.md'))].filter((file) =>
+      /^(?:<{7} |>{7} |={7}$)/m.test(sourceOf(file)),
+    )
+    assert.deepEqual(marked, [])
+  })
+
   it('mention only files that exist', () => {
     const wrong = everything.flatMap((file) =>
       [...sourceOf(file).matchAll(/(?<![\w./-])(?:lib|bin|drivers|spec|docs)\/[\w./-]+\.(?:tsx?|md)\b/g)]
@@ -92,7 +133,10 @@ describe('The source files', () => {
   })
 })
 
-/** A row of a table in docs/architecture.md that follows a request: the functions, and the file that they are in. */
+/**
+ * A row of a table in docs/architecture.md that follows a request: the functions, and the file that they are
+ * in.
+ */
 interface TraceRow {
   readonly functions: readonly string[]
   readonly file: string | undefined

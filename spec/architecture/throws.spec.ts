@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { filesIn, sourceOf } from './source.ts'
 
-/** Codes that do not reach the callers of a function, although a function of a name that it calls throws them. */
+/**
+ * Codes that do not reach the callers of a function, although a function of a name that it calls throws them.
+ */
 const CAUGHT: Readonly<Record<string, readonly string[]>> = {
   'lib/http/validate.ts: pathParams': ['invalid'],
   // A new account has no token yet, and exists.
@@ -71,7 +73,9 @@ const calledBy = ({ file, body, name: own }: SourceFunction): SourceFunction[] =
     return name === own ? [] : all.filter((each) => each.file === file || all.length === 1)
   })
 
-/** What a comment says: its codes, and those of the functions that it refers to, such as in "as `find` does". */
+/**
+ * What a comment says: its codes, and those of the functions that it refers to, such as in "as `find` does".
+ */
 const statedBy = (described: SourceFunction): string[] => {
   const { throws = '', file } = described
   const references = [...throws.matchAll(/(?:`|\{@link )(?:\w+\.)?(\w+)/g)].flatMap(([, name]) => {

@@ -37,7 +37,9 @@ const counting = (driver: StorageDriver, count: (key: Uint8Array) => void): Stor
     }),
 })
 
-/** How many keys a star, and a ledger entry of an owner that has some, write with all indexes and counters. */
+/**
+ * How many keys a star, and a ledger entry of an owner that has some, write with all indexes and counters.
+ */
 const keysOf = async () => {
   const keys = new Set<string>()
   const driver = counting(memory(), (key) => keys.add(Buffer.from(key).toString('latin1')))
@@ -76,7 +78,10 @@ const compare = async (
   return { name, unit, value, reference, against, ...atLeast(goal, value / reference) }
 }
 
-/** Durable writes of 32 connections, against a bare server that writes as many keys for each request, in synced batches. */
+/**
+ * Durable writes of 32 connections, against a bare server that writes as many keys for each request, in
+ * synced batches.
+ */
 const batched = async (
   { name, keys }: { name: string; keys: number },
   rounds: number,
@@ -127,7 +132,10 @@ const put = async (url: string, token: string): Promise<void> => {
   if (status !== 201) throw new Error(`PUT ${url}: ${status}`)
 }
 
-/** Files of 1 MiB, against bare servers that write each to the disk and sync it, and that also do what a registry of packages must. */
+/**
+ * Files of 1 MiB, against bare servers that write each to the disk and sync it, and that also do what a
+ * registry of packages must.
+ */
 const uploads = async ({ port, token }: Program, folder: string, rounds: number): Promise<Measurement[]> => {
   const bare = await hostOnAllCores('synced-files', folder)
   const registry = await hostOnAllCores('synced-packages', folder)

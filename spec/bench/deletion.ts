@@ -6,7 +6,9 @@ import { filledStore, type Instances } from './instance.ts'
 import { type Bench, type Latency, latencyOf, type Measurement } from './report/measure.ts'
 import { ask, type Hosted, hostOnAllCores } from './servers/index.ts'
 
-/** Of two accounts, one with two thirds of all repositories, which have more than a million ledger entries. */
+/**
+ * Of two accounts, one with two thirds of all repositories, which have more than a million ledger entries.
+ */
 const SHAPE: Shape = { people: 2, repos: 4000, entries: 1_500_000, stars: 0 }
 const LARGEST = 'user-1'
 
@@ -59,7 +61,8 @@ export const deletionOf = ({ folder }: Instances): Bench => ({
     const copy = mkdtempSync(join(tmpdir(), 'allot-bench-'))
     try {
       cpSync(filled, copy, { recursive: true })
-      // LevelDB compacts in a thread of its own, which one core for the whole process would put before requests.
+      // LevelDB compacts in a thread of its own, which one core for the whole process would put before
+      // requests.
       const served = await hostOnAllCores('instance', copy, String(SHAPE.people))
       try {
         say('removing it')

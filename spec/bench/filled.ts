@@ -20,7 +20,10 @@ export interface Shape {
   stars: number
 }
 
-/** A million records: 2 % accounts, 8 % repositories with their tallies, half of them ledger entries, and stars. */
+/**
+ * A million records: 2 % accounts, 8 % repositories with their tallies, half of them ledger entries, and
+ * stars.
+ */
 export const MILLION: Shape = { people: 20_000, repos: 80_000, entries: 500_000, stars: 300_000 }
 
 /** The contents of an instance of some age: a few owners have much, most have little. */

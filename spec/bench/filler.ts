@@ -14,8 +14,8 @@ const BATCH_SIZE = 20_000
 const WRITE_BUFFER_BYTES = 256 * 1024 * 1024
 
 /**
- * Makes a store in a folder. Nothing is synced until the end, when LevelDB has written its files anew, as it has done with most of
- * what a store of some age holds.
+ * Makes a store in a folder. Nothing is synced until the end, when LevelDB has written its files anew, as it
+ * has done with most of what a store of some age holds.
  */
 export const fillStore = async (
   folder: string,
@@ -44,7 +44,10 @@ interface Sources {
   readonly postings: PostingFiller[]
 }
 
-/** Puts records with all that follows from them straight into a database: a million in half a minute, where saving takes ten. */
+/**
+ * Puts records with all that follows from them straight into a database: a million in half a minute, where
+ * saving takes ten.
+ */
 export class Filler {
   readonly #database: ClassicLevel<Bytes, Bytes>
   readonly #onProgress: (records: number) => void

@@ -28,8 +28,8 @@ import { verification } from './verify.ts'
 import { writes } from './writes.ts'
 
 /**
- * Measures each operation and its reference in turns, and prints medians and ratios. `--docs` writes the tables into
- * docs/performance.md, and the picture beside it when all were measured.
+ * Measures each operation and its reference in turns, and prints medians and ratios. `--docs` writes the
+ * tables into docs/performance.md, and the picture beside it when all were measured.
  */
 const USAGE = `npm run bench -- [options]   measures each operation and a reference in turns
 

@@ -89,7 +89,10 @@ export const WORDS = [
   'tokelra-',
 ]
 
-/** How large the filled instances are, and where they are kept between runs: the largest takes minutes to make. */
+/**
+ * How large the filled instances are, and where they are kept between runs: the largest takes minutes to
+ * make.
+ */
 export interface Instances {
   /** 1 for a hundred thousand users, a million repositories and ten million ledger entries. */
   readonly scale: number

@@ -7,12 +7,16 @@ import { type Bench, type Latency, type Measurement, median } from './report/mea
 import { API, latencyAt, type Program, post, program } from './servers/program.ts'
 
 const [LOGINS_PER_SECOND, REQUESTS_PER_SECOND] = [20, 500]
-/** As many as there are logins in one measurement: a password that was verified is not hashed again for a while. */
+/**
+ * As many as there are logins in one measurement: a password that was verified is not hashed again for a
+ * while.
+ */
 const ACCOUNTS = 60
 const PASSWORD = 'correct horse battery'
 
 /**
- * From an address of its own, as the clients of a server have: one client gets half of the derivations at most.
+ * From an address of its own, as the clients of a server have: one client gets half of the derivations at
+ * most.
  * @returns the status
  */
 const logIn = ({ port }: Program, name: string, number: number): Promise<number> =>

@@ -24,9 +24,9 @@ import {
 } from '../../lib/records/schema/index.ts'
 
 /**
- * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it
- * over HTTP while somebody writes. Prints how long each took and the memory of the process; fails when the export needs
- * more than 64 MiB beyond what the server had before.
+ * Imports an instance of `--records N` records (a million when absent) through the command line, serves it,
+ * and exports it over HTTP while somebody writes. Prints how long each took and the memory of the process;
+ * fails when the export needs more than 64 MiB beyond what the server had before.
  */
 const { values: flags } = parseArgs({ options: { records: { type: 'string', default: '1000000' } } })
 const records = Number(flags.records)

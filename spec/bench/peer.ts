@@ -93,7 +93,10 @@ const memory = (pid: number, peer: number | undefined): Measurement[] => {
   return [{ ...compared, value, reference, goal: 'at most half', isReached: value <= reference / 2 }]
 }
 
-/** The same requests to the server that `npm start` runs and to another server of the same API, each with the same 54 repositories. */
+/**
+ * The same requests to the server that `npm start` runs and to another server of the same API, each with the
+ * same 54 repositories.
+ */
 export const beside = ({ url, token, pid }: Peer): Bench => ({
   name: 'peer',
   sendsLoad: true,

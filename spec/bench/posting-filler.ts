@@ -15,8 +15,9 @@ interface List {
 }
 
 /**
- * Makes the postings of a compacted search index as the compactor leaves them, without writing each of them first. The
- * postings of a record must have the same order in all of its lists, as those of a trigram index have.
+ * Makes the postings of a compacted search index as the compactor leaves them, without writing each of them
+ * first. The postings of a record must have the same order in all of its lists, as those of a trigram index
+ * have.
  */
 export class PostingFiller {
   readonly #options: InvertedIndexOptions<unknown>

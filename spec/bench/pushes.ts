@@ -30,7 +30,10 @@ export const initialize = async (directory: string): Promise<void> => {
 
 const PUSHES = 10
 
-/** Commits of one file each, pushed one after another. @returns pushes a second */
+/**
+ * Commits of one file each, pushed one after another.
+ * @returns pushes a second
+ */
 const pushTo = async (checkout: string, url: string): Promise<number> => {
   const commits: string[] = []
   for (let number = 0; number < PUSHES; number++) {

@@ -33,7 +33,10 @@ const embedded = async (): Promise<Program> => {
   return { ...hosted, token: hosted.told.token }
 }
 
-/** A repository of the administrator with a file, and two of another user, of which the search for `dem` finds one. */
+/**
+ * A repository of the administrator with a file, and two of another user, of which the search for `dem` finds
+ * one.
+ */
 const fill = async (served: Program): Promise<void> => {
   const ann = { username: 'ann', email: 'ann@example.test', password: 'correct horse battery' }
   await post(served, '/user/repos', { name: 'demo', auto_init: true })

@@ -31,7 +31,9 @@ const dropFromCache = (folder: string): void => {
 }
 
 interface Run extends Latency {
-  /** MiB of the process, and MiB of it that are not pages of a file; undefined where the system does not tell. */
+  /**
+   * MiB of the process, and MiB of it that are not pages of a file; undefined where the system does not tell.
+   */
   memory: number | undefined
   own: number | undefined
 }

@@ -20,7 +20,8 @@ const ASKED: readonly Asked[] = [
   { name: '`GET /user/quota`', path: () => '/user/quota', within: 1.1 },
   {
     name: '`GET /user/quota/artifacts`',
-    // Another page each time, so that none is cached, and only such as the 189 artifacts in the smallest instance fill.
+    // Another page each time, so that none is cached, and only such as the 189 artifacts in the smallest
+    // instance fill.
     path: (at) => `/user/quota/artifacts?limit=${5 + (at % 23)}&page=${1 + (at % 7)}`,
     within: 1.2,
   },
@@ -49,7 +50,9 @@ const timed = async ({ port, told }: Hosted, { path, method }: Asked) => {
   }
 }
 
-/** The same requests at several sizes, each a tenth of the next: what is flat costs the same at all of them. */
+/**
+ * The same requests at several sizes, each a tenth of the next: what is flat costs the same at all of them.
+ */
 export const sizesUpTo = ({ scale: largest, folder }: Instances): Bench => ({
   name: 'sizes',
   async run({ say }) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { requireStore } from '../../bin/config/store.ts'
@@ -109,6 +109,28 @@ describe('allot user, token and org', () => {
     assert.match(hidden, /allot token add mute --storage …\n$/, 'the URL of a store can hold a password')
   })
 
+  it('say that a user was added to a server when the rest of the command is refused', async () => {
+    const data = temporaryDirectory()
+    await allot(['user', 'add', 'ci', '--admin', '--data', data])
+    const scopes = ['--scopes', 'write:admin,write:user']
+    const narrow = (await allot(['token', 'add', 'ci', ...scopes, '--data', data])).out.trim()
+    const server = await served(['--data', data])
+    try {
+      const url = new URL(server.api).origin
+      const env = { ALLOT_TOKEN: narrow }
+      const add = ['user', 'add', 'bob', '--admin', '--token', '--url', url]
+      const { code, out, err } = await allot(add, undefined, { env })
+      assert.deepEqual([code, out], [1, ''])
+      const hint = `to make one: allot token add bob --url ${url}`
+      assert.ok(err.startsWith(`allot: the user bob was added, but has no token yet (${hint}): `), err)
+      assert.match(err, / 403: this token cannot make one with the scope all, [^\n]+\n$/)
+      const { body } = await createSender(server.api)('GET', '/users/bob', { token: narrow })
+      assert.equal(body.is_admin, true)
+    } finally {
+      await server.stop()
+    }
+  })
+
   it('delete organizations, and with --purge what these own, in a store and on a server', async () => {
     const own = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', own])
@@ -202,6 +224,14 @@ describe('allot user, token and org', () => {
       2,
       /^allot: --port x: expected a number from 0 to 65535\n$/,
     ],
+    ...['token delete ci 1', 'org delete x', 'quota rules delete r', 'quota groups delete g'].map(
+      (command): [string, string[], number, RegExp] => [
+        `JSON of ${command}, which prints no result`,
+        [...command.split(' '), '--json'],
+        2,
+        /^error: unknown option '--json'\n/,
+      ],
+    ),
     ['an empty address', ['serve', '--host', ''], 2, /^allot: --host: expected an address/],
     ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
@@ -221,6 +251,40 @@ describe('allot user, token and org', () => {
       }),
     )
   })
+
+  const REFUSED: readonly string[] = [
+    'token add root',
+    'token list root',
+    'org add x --owner y',
+    'quota rules set a --limit 1 --subjects size:all',
+    'quota groups set a --rules nope',
+    'quota groups assign x y',
+    'user add a/b',
+    'user add bob --password short',
+    'user add bob --email x',
+    'user link bob',
+    'serve --host 192.0.2.1',
+    'serve --storage mysql://x',
+  ]
+  it('leave no store behind when they fail', async () => {
+    const folder = temporaryDirectory()
+    const outcomes = await Promise.all(REFUSED.map((words) => allot(words.split(' '), folder)))
+    for (const [index, { code, err }] of outcomes.entries()) assert.ok(code, `${REFUSED[index]}: ${err}`)
+    assert.deepEqual(readdirSync(folder), [])
+  })
+
+  const UNKNOWN: readonly (readonly [words: string, instead: string])[] = [
+    ['start', 'allot serve starts the server'],
+    ['version', 'allot --version prints the version'],
+    ['user delete ci', 'users are deleted on the page Administration, or with DELETE '],
+  ]
+  for (const [words, instead] of UNKNOWN)
+    it(`say what to use instead of allot ${words}`, async () => {
+      const { code, err } = await allot(words.split(' '))
+      assert.equal(code, 2)
+      assert.match(err, /^error: unknown command '\w+': .*\n\(run allot /)
+      assert.ok(err.includes(`: ${instead}`), err)
+    })
 
   it('show help for `help` with an option, which is not taken for a command', async () => {
     for (const [words, path] of [
@@ -323,7 +387,7 @@ timeout = 0
       'server.port: expected a number',
       'server.prot: there is no such option; did you mean server.port?',
       'api.dialect: expected one of',
-      'api.baseUrl: there is no such option',
+      'api.baseUrl: there is no such option; did you mean api.base_url?',
       'quota.default_groups[0]: expected a string',
       'quota.default_total: expected bytes',
       'markdown.timeout: ',

@@ -296,6 +296,12 @@ describe('A wrong command line', () => {
       1,
       /^allot: http:\/\/127\.0\.0\.1:9\/\S+ cannot be reached: /,
     ],
+    [
+      'a port on which nothing listens',
+      ['user', 'list', '--url', 'http://127.0.0.1:3', '--token', 't'],
+      1,
+      / cannot be reached: nothing listens on this port: start the server, or correct the port\n$/,
+    ],
     ['an unknown shell', ['completion', 'tcsh'], 2, /bash, zsh, fish/],
     ['a name with a slash', ['quota', 'show', '..'], 2, /is not a valid name/],
   ]
@@ -328,6 +334,19 @@ describe('A wrong command line', () => {
     assert.deepEqual([none.code, none.out], [1, ''])
     assert.match(none.err, /^allot: there is no store in .*--data.*--url\n$/)
     assert.ok(!existsSync(join(cwd, 'data')))
+  })
+
+  it('says what the address may have when the server answers 404', async () => {
+    const other = createServer((_, res) => res.writeHead(404).end()).listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/root`
+    try {
+      const { code, err } = await allot(['user', 'list', '--url', url, '--token', 't'])
+      const advice = 'give the address without a path, or with that of the API, such as /api/v1'
+      assert.deepEqual([code, err.endsWith(`/root/version answered 404; ${advice}\n`)], [1, true], err)
+    } finally {
+      other.close()
+    }
   })
 
   it('says when the server is not an Allot', async () => {

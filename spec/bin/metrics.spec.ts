@@ -5,11 +5,14 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { register } from 'prom-client'
-import { measureDriver, measureListener } from '../../bin/metrics/index.ts'
+import { measureDriver, measureListener, measureSsh } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { streamRoutesFor } from '../../lib/api/index.ts'
+import type { Log } from '../../lib/http/index.ts'
+import type { SshServer } from '../../lib/ssh/index.ts'
+import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { loginRoutes, pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
@@ -17,6 +20,7 @@ import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
 
+const operations = fileURLToPath(new URL('../../docs/operations.md', import.meta.url))
 const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))
 
 /** The value of a sample, by its name and labels as they are written. */
@@ -25,8 +29,10 @@ const sample = (text: string, name: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-const listening = async (allot: OpenAllot) => {
-  const options = { readers: 'loopback', basePath: '/api/v1' } as const
+const silent: Log = { error: () => undefined, info: () => undefined }
+
+const listening = async (allot: OpenAllot, log = silent) => {
+  const options = { readers: 'loopback', basePath: '/api/v1', log } as const
   const { origin, ...server } = await listen(measureListener(allot, allot.handler, options))
   const stop = async () => {
     await server.stop()
@@ -177,6 +183,65 @@ describe('/-/metrics', () => {
   })
 })
 
+describe('/-/metrics during an outage of the database', () => {
+  const outages = {
+    'rejects reads': () => Promise.reject(new StorageError('away', 'the database cannot be reached')),
+    'does not reply': () => new Promise<never>(() => undefined),
+  }
+  let outage: (() => Promise<never>) | undefined
+  const logged: string[] = []
+  const log: Log = { ...silent, error: (_fields, message) => void logged.push(message) }
+  let origin: string
+  let stop: () => Promise<void>
+  let secret: string
+  const read = async (headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${origin}/-/metrics`, { headers })
+    return { status: answer.status, text: await answer.text() }
+  }
+
+  before(async () => {
+    register.clear()
+    const store = memory()
+    const driver: StorageDriver = {
+      ...store,
+      read: (body, options) => outage?.() ?? store.read(body, options),
+    }
+    const allot = await openAllot({ driver: measureDriver(driver), repositories: false })
+    ;({ origin, stop } = await listening(allot, log))
+    const { id } = await allot.hosting.accounts.createUser({ name: 'root', admin: true })
+    secret = (await allot.hosting.tokens.create(id, 'all', ['all'])).secret
+  })
+  after(() => stop())
+
+  for (const [what, fail] of Object.entries(outages))
+    it(`answers without the number of accounts when the database ${what}`, async () => {
+      outage = fail
+      for (let times = 0; times < 2; times++) {
+        const { status, text } = await read()
+        assert.deepEqual([status, /^allot_accounts\{/m.test(text)], [200, false])
+        assert.match(text, /^allot_build_info\{/m)
+      }
+      outage = undefined
+      assert.equal(sample((await read()).text, 'allot_accounts{kind="user"}'), 1)
+    })
+
+  it('counts the failures and logs the first one', async () => {
+    assert.ok(sample((await read()).text, 'allot_store_failures_total{operation="read",reason="away"}')! > 0)
+    assert.deepEqual(logged, ['the accounts could not be counted for the metrics'])
+  })
+
+  it('answers 503 when a token cannot be checked, and logs why', async () => {
+    const asAdmin = () => read({ authorization: `Bearer ${secret}` })
+    outage = outages['rejects reads']
+    assert.deepEqual(await asAdmin(), { status: 503, text: 'the store does not answer\n' })
+    outage = () => Promise.reject(new Error('inside'))
+    const { status, text } = await asAdmin()
+    assert.deepEqual([status, text], [503, 'the server could not read the metrics: its log has the reason\n'])
+    outage = undefined
+    assert.deepEqual(logged.slice(1), Array(2).fill('the metrics could not be read'))
+  })
+})
+
 describe('The dashboard', () => {
   it('names only metrics that exist', async () => {
     register.clear()
@@ -202,6 +267,26 @@ describe('The dashboard', () => {
   })
 })
 
+describe('The documentation', () => {
+  it('describes every metric by its help text', async () => {
+    register.clear()
+    const allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
+    measureListener(allot, allot.handler, { readers: 'loopback', basePath: '/api/v1', log: silent })
+    measureSsh({ connections: 0 } as SshServer)
+    const rows = readFileSync(operations, 'utf8').match(/^\| `allot_.*/gm)!
+    const expected = (await register.getMetricsAsJSON())
+      .filter(({ name }) => name.startsWith('allot_'))
+      .map(({ name, help }) => `| \`${name}\` | ${help} |`)
+    for (const row of expected)
+      assert.ok(
+        rows.some((line) => line.startsWith(row)),
+        row,
+      )
+    assert.equal(rows.length, expected.length)
+    await allot.close()
+  })
+})
+
 describe('The log of the server', () => {
   let server: Served
   let token: string
@@ -217,14 +302,17 @@ describe('The log of the server', () => {
     const words = ['user', 'add', 'ci', '--admin', '--password', 'open sesame 1', '--token', '--data', data]
     token = (await commandLine(words)).out.trim()
     const file = join(temporaryDirectory(), 'allot.toml')
-    writeFileSync(file, '[server]\nmetrics = "token"\nlog = "requests"\n')
+    writeFileSync(file, '[server]\nmetrics = "token"\nlog = "requests"\n[api]\ntrusted_proxies = 1\n')
     server = await served(['--data', data, '--config', file])
   })
   after(() => server.stop())
 
   it('has a line for each request with its id, which the client may choose and the response repeats', async () => {
     const asked = async (id?: string) => {
-      const headers: Record<string, string> = id === undefined ? {} : { 'x-request-id': id }
+      // The first address could be made up by the client, and the trusted proxy has added the last one.
+      const forwarded = { 'x-forwarded-for': '192.0.2.1, 198.51.100.7' }
+      const headers: Record<string, string> =
+        id === undefined ? forwarded : { ...forwarded, 'x-request-id': id }
       const answer = await fetch(`${server.api}/users/ci?page=1`, { headers })
       return answer.headers.get('x-request-id')!
     }
@@ -236,7 +324,7 @@ describe('The log of the server', () => {
     const { method, path, status, from, msg, ms } = line
     assert.deepEqual(
       [method, path, status, from, msg],
-      ['GET', '/api/v1/users/ci', 200, '127.0.0.1', 'request'],
+      ['GET', '/api/v1/users/ci', 200, '198.51.100.7', 'request'],
     )
     assert.ok(typeof ms === 'number' && ms > 0)
   })
@@ -252,7 +340,7 @@ describe('The log of the server', () => {
     const read: typeof store.read = (work) =>
       isBroken ? Promise.reject(new Error('inside')) : store.read(work)
     const allot = await openAllot({ driver: { ...store, read }, repositories: false, log })
-    const { origin, stop } = await listen(withRequestLog(log, allot.handler))
+    const { origin, stop } = await listen(withRequestLog(log, 0, allot.handler))
     try {
       isBroken = true
       const answer = await fetch(`${origin}/api/v1/users/ci`, { headers: { 'x-request-id': 'of-the-proxy' } })

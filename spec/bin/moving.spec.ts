@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
@@ -38,6 +39,9 @@ before(async () => {
   await server.stop()
 })
 
+/** Names of files of exports that are not complete. */
+const unfinishedIn = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.unfinished'))
+
 /** An export without its time and those at which tokens were used, so that two exports can be compared. */
 const linesOf = (text: string): string[] =>
   text
@@ -46,7 +50,10 @@ const linesOf = (text: string): string[] =>
     .slice(1, -1)
     .map((line) => line.replace(/,"lastUsedAt":\d+/, ''))
 
-/** Starts a server that ends with the test. @returns its URL */
+/**
+ * Starts a server that ends with the test.
+ * @returns its URL
+ */
 const listen = async (t: TestContext, server: Server): Promise<string> => {
   t.after(() => {
     server.closeAllConnections()
@@ -99,7 +106,7 @@ describe('allot export and allot import', () => {
 
   it('write a file that only its owner may read', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600)
-    assert.ok(!existsSync(`${file}.unfinished`))
+    assert.deepEqual(unfinishedIn(), [])
   })
 
   it('replace no file without --force', async () => {
@@ -110,20 +117,26 @@ describe('allot export and allot import', () => {
     assert.deepEqual([code, out], [1, ''])
     assert.match(err, /^allot: .*kept\.ndjson exists: name another file, or give --force to replace it\n$/)
     assert.equal(readFileSync(kept, 'utf8'), 'the only backup')
-    assert.ok(!existsSync(`${kept}.unfinished`))
+    assert.deepEqual(unfinishedIn(), [])
     assert.equal((await exportTo('--force')).code, 0)
     assert.deepEqual(linesOf(readFileSync(kept, 'utf8')), linesOf(readFileSync(file, 'utf8')))
     assert.equal(statSync(kept).mode & 0o777, 0o600)
   })
 
   it('open the store when no server has it, and accept pipes for files', async () => {
-    const { code, out } = await allot(['export', '--data', data])
+    const { code, out, err } = await allot(['export', '--data', data, '--out', '-'])
     assert.equal(code, 0)
+    assert.match(err, /^exported \d+ lines\n$/)
     assert.deepEqual(linesOf(out), linesOf(readFileSync(file, 'utf8')))
     const piped = join(folder, 'piped')
     const imported = await allot(['import', '-', '--data', piped], folder, { input: Buffer.from(out) })
     assert.equal(imported.code, 0, imported.err)
     assert.deepEqual(linesOf((await allot(['export', '--data', piped])).out), linesOf(out))
+    const [pipe, named] = [join(folder, 'pipe'), join(folder, 'named')]
+    await exec('mkfifo', [pipe])
+    const [read] = await Promise.all([allot(['import', pipe, '--data', named]), writeFile(pipe, out)])
+    assert.equal(read.code, 0, read.err)
+    assert.deepEqual(linesOf((await allot(['export', '--data', named])).out), linesOf(out))
   })
 
   it('show their progress on a terminal only', async (t) => {
@@ -201,6 +214,12 @@ describe('An export or import that fails', () => {
       1,
       /^allot: the store is not empty: /,
     ],
+    [
+      'a folder',
+      () => ['import', folder, '--data', join(folder, 'none')],
+      1,
+      /cannot be read: illegal operation on a directory/,
+    ],
     ['no store', () => ['export', '--data', join(folder, 'none')], 1, /^allot: there is no store in .*none/],
     [
       'a server that is not there',
@@ -244,11 +263,40 @@ describe('An export or import that fails', () => {
       const out = join(folder, `${signal}.ndjson`)
       const child = begin(['export', '--url', url, '--token', 't', '--out', out])
       const ended = once(child, 'exit')
-      await waitFor(() => existsSync(`${out}.unfinished`))
+      await waitFor(() => unfinishedIn().length > 0)
       child.kill(signal)
       assert.deepEqual(await ended, [null, signal])
-      assert.ok(!existsSync(out) && !existsSync(`${out}.unfinished`))
+      assert.ok(!existsSync(out))
+      assert.deepEqual(unfinishedIn(), [])
     }
+  })
+
+  it('leaves the file of another export to the same name as it is', async (t) => {
+    const out = join(folder, 'shared.ndjson')
+    const whole = readFileSync(file)
+    const responses: ServerResponse[] = []
+    const server = createServer((_req, res) => {
+      res.write(whole.subarray(0, 400))
+      responses.push(res)
+    })
+    const url = await listen(t, server)
+    const exportTo = () => allot(['export', '--url', url, '--token', 't', '--out', out])
+    const first = exportTo()
+    await waitFor(() => responses.length === 1)
+    const second = exportTo()
+    await waitFor(() => responses.length === 2)
+    assert.equal(unfinishedIn().length, 2)
+    const failed = await allot(['export', '--data', join(folder, 'none'), '--out', out])
+    assert.match(failed.err, /there is no store in /)
+    responses[0]!.end(whole.subarray(400))
+    responses[1]!.destroy()
+    assert.deepEqual(
+      (await first).err.replace(out, 'OUT'),
+      `exported ${whole.toString().split('\n').length - 3} lines into OUT\n`,
+    )
+    assert.match((await second).err, /ended early/)
+    assert.deepEqual(readFileSync(out), whole)
+    assert.deepEqual(unfinishedIn(), [])
   })
 
   it('leaves no file when the response ends early or is cut short', async (t) => {
@@ -265,7 +313,8 @@ describe('An export or import that fails', () => {
       const { code, err } = await allot(['export', '--url', url, '--token', 't', '--out', out])
       assert.equal(code, 1)
       assert.match(err, words)
-      assert.ok(!existsSync(out) && !existsSync(`${out}.unfinished`))
+      assert.ok(!existsSync(out))
+      assert.deepEqual(unfinishedIn(), [])
       isCut = true
     }
   })

@@ -17,10 +17,16 @@ export const PROGRAM: readonly [string, ...string[]] =
     ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]
     : [process.execPath, process.env.ALLOT_PROGRAM]
 
-/** Lines are counted in the source, not in what is put together of it. */
-const UNCOUNTED = process.env.ALLOT_PROGRAM === undefined ? {} : { NODE_V8_COVERAGE: '' }
+/** Compiles the source as in its folder, whatever the current one is; counts no lines of a built program. */
+const ENVIRONMENT: Record<string, string> =
+  process.env.ALLOT_PROGRAM === undefined
+    ? { TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') }
+    : { NODE_V8_COVERAGE: '' }
 
-/** The real command line, in a process of its own. @param wrapper a command that starts it */
+/**
+ * The real command line, in a process of its own.
+ * @param wrapper a command that starts it
+ */
 export const begin = (
   args: readonly string[],
   cwd = root,
@@ -30,7 +36,7 @@ export const begin = (
   const [program = '', ...words] = [...wrapper, ...PROGRAM]
   return spawn(program, [...words, ...args], {
     cwd,
-    env: { ...process.env, ...UNCOUNTED, ...env },
+    env: { ...process.env, ...ENVIRONMENT, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 }

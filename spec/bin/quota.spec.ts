@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 import { allot, served } from './program.ts'
@@ -59,6 +59,19 @@ describe('allot quota show', () => {
   })
 })
 const EXACTLY = /^ {2}27,021,597,764,222,973 bytes$/m
+
+describe('allot quota rules delete', () => {
+  it('names the groups that have no rule after it, which limit nothing', async () => {
+    const data = temporaryDirectory()
+    await allot(['user', 'add', 'ci', '--data', data])
+    const more = '[[rules]]\nname = "more"\nlimit = 1\nsubjects = ["size:all"]\n'
+    const both = '[[groups]]\nname = "both"\nrules = ["free-total", "more"]\n'
+    await allot(['quota', 'apply', written(more + PLAN.replace('[assign', `${both}[assign`)), '--data', data])
+    const { code, err } = await allot(['quota', 'rules', 'delete', 'free-total', '--data', data])
+    const note = 'the group free has no rules now, and limits nothing'
+    assert.deepEqual([code, err], [0, `deleted the rule free-total\n${note}\n`])
+  })
+})
 
 describe('allot quota apply', () => {
   it('applies the plan, prints the changes before with --dry-run, and changes nothing the second time', async () => {
@@ -129,18 +142,35 @@ describe('allot quota apply', () => {
       '[[rules]]\nname = "a"\nlimit = 1\nsubjects = ["all"]',
       /rules\[0\]\.subjects\[0\]/,
     ],
+    [
+      'an unknown key of a rule',
+      '[[rules]]\nname = "a"\nlimit = 1\nsubject = ["size:all"]',
+      /^allot: \S+:\n {2}rules\[0\]\.subject: there is no such option; did you mean rules\[0\]\.subjects\?\n$/,
+    ],
+    [
+      'an unknown key of a second group',
+      '[[groups]]\nname = "a"\n[[groups]]\nname = "b"\nrule = []',
+      /:\n {2}groups\[1\]\.rule: there is no such option; did you mean groups\[1\]\.rules\?\n$/,
+    ],
+    [
+      'a rule without subjects',
+      '[[rules]]\nname = "a"\nlimit = 1',
+      /rules\[0\]\.subjects: expected at least one subject, such as \["size:all"\]/,
+    ],
+    [
+      'a table instead of a list',
+      '[rules.a]\nlimit = 1',
+      /rules: expected a list: begin each of its elements with \[\[rules\]\]/,
+    ],
+    ['JSON', '{"rules":[]}', /cannot be read: it must be TOML, and begins like JSON\n$/],
     ['an unknown owner', '[assignments]\nnobody = []', /named nobody/],
     ['no TOML', 'rules = [', /cannot be read/],
   ]
+  const store = temporaryDirectory()
+  before(() => allot(['user', 'add', 'ci', '--data', store]))
   for (const [what, text, message] of WRONG)
     it(`exits with 1 and a clear line for ${what}`, async () => {
-      const { code, out, err } = await allot([
-        'quota',
-        'apply',
-        written(text),
-        '--data',
-        temporaryDirectory(),
-      ])
+      const { code, out, err } = await allot(['quota', 'apply', written(text), '--data', store])
       assert.deepEqual([code, out], [1, ''], err)
       assert.match(err, message)
       assert.doesNotMatch(err, /\n\s+at /)

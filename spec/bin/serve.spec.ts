@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -126,14 +126,15 @@ describe('allot serve', () => {
     idle.on('error', () => undefined)
     const ask = createSender(server.api)
     const slow = { Text: 'a *b* [c](d) '.repeat(5_000) }
-    // Of two clients, since the second text of one waits for the first, which a busy machine renders for longer than it may wait.
+    // Of two clients, since the second text of one waits for the first, which a busy machine renders for
+    // longer than it may wait.
     const inFlight = [{}, { token }].map((by) => ask('POST', '/markdown', { ...by, body: slow }))
     const written = ask('POST', '/admin/users', {
       token,
       body: { username: 'alice', password: 'a long password' },
     })
-    // Long enough for all of them to have arrived, and too short for the texts to be rendered. On a busy machine the
-    // server accepts them later, and answers the request after them only then.
+    // Long enough for all of them to have arrived, and too short for the texts to be rendered. On a busy
+    // machine the server accepts them later, and answers the request after them only then.
     await new Promise((resolve) => setTimeout(resolve, 100))
     await ask('GET', '/version')
     const ended = server.stop()
@@ -174,6 +175,28 @@ describe('allot serve', () => {
       const { code, err } = await allot(['serve', '--port', '0', '--data', data, ...flags])
       assert.deepEqual([code, err], [1, `allot: ${message}\n`])
     }
+  })
+
+  it('refuses options of PostgreSQL when records are stored elsewhere, and creates nothing', async () => {
+    const folder = temporaryDirectory()
+    const data = join(folder, 'data')
+    const config = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(config, '[storage]\nread_cache = "32 MiB"\n')
+    for (const [storage, title] of [
+      [[], 'LevelDB'],
+      [['--storage', `level:${join(folder, 'store')}`], 'LevelDB'],
+      [['--storage', 'memory:'], 'a store in memory'],
+    ] as const) {
+      const { code, err } = await allot(['serve', '--port=0', '--data', data, '--config', config, ...storage])
+      assert.equal(code, 1)
+      assert.ok(
+        err.startsWith(
+          `allot: [storage] read_cache: the section is for PostgreSQL, and the records are in ${title}: remove it, or `,
+        ),
+        err,
+      )
+    }
+    assert.deepEqual(readdirSync(folder), [])
   })
 
   it('serves the web pages at / unless the configuration turns them off', async () => {

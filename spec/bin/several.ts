@@ -3,7 +3,10 @@ import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import type { CommandLine, Outcome } from './program.ts'
 
-/** Runs the command lines that its only argument lists as JSON, one after another, and prints the outcome of each. */
+/**
+ * Runs the command lines that its only argument lists as JSON, one after another, and prints the outcome of
+ * each.
+ */
 const [stdout, stderr] = [
   process.stdout.write.bind(process.stdout),
   process.stderr.write.bind(process.stderr),

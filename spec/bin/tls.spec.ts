@@ -77,7 +77,10 @@ const serveHttps = async (
   return { ...server, origin: new URL(server.api).origin, files, token: token!, replace }
 }
 
-/** Writes a configuration file. @returns the options that name it */
+/**
+ * Writes a configuration file.
+ * @returns the options that name it
+ */
 const configured = (text: string): string[] => {
   const file = join(temporaryDirectory(), 'allot.toml')
   writeFileSync(file, text)

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { forEachCommand } from '../../bin/command-line.ts'
 import { completionScript } from '../../bin/commands/completion.ts'
+import { writeFault } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
@@ -159,4 +160,15 @@ describe('Completion', () => {
       after('allot quota show `touch evaluated` ')
       assert.ok(!existsSync(join(folder, 'evaluated')), 'what was typed is not run')
     })
+})
+
+describe('The reason why a file cannot be written', () => {
+  for (const [message, reason] of [
+    ["EACCES: permission denied, open '/a, b'", 'permission denied'],
+    ['ENOSPC: no space left on device, write', 'no space left on device'],
+    ['EPERM: operation not permitted, fchmod', 'operation not permitted'],
+    ['EISDIR: illegal operation on a directory, read', 'illegal operation on a directory'],
+    ['the disk is full, and nothing was written', 'the disk is full, and nothing was written'],
+  ] as const)
+    it(`is "${reason}" for "${message}"`, () => assert.equal(writeFault(new Error(message)), reason))
 })

@@ -44,7 +44,9 @@ const childrenOf = async (pid: number): Promise<number[]> => {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** What comes of one request on a connection of its own: its status, "reset", or "no response" after a minute. */
+/**
+ * What comes of one request on a connection of its own: its status, "reset", or "no response" after a minute.
+ */
 const outcomeOf = async (url: string): Promise<string> => {
   const asked = get(url, { agent: false, signal: AbortSignal.timeout(60_000) })
   try {
@@ -105,6 +107,36 @@ describe('allot serve --workers', { skip: missing }, () => {
       assert.match(text, /allot_http_request_duration_seconds_count\{[^}]*route="\/user\/quota"[^}]*\} 12$/m)
       assert.match(text, /^allot_accounts\{kind="user"\} 1$/m)
     }
+  })
+
+  it('counts a worker that does not answer with its last metrics, so that no sum falls', {
+    skip: !isLinux,
+  }, async (t) => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(file, '[server]\nmetrics = "loopback"\n')
+    const server = await serving(t, '--config', file)
+    const { origin } = new URL(server.api)
+    await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
+    const read = async (path: string) => {
+      const signal = AbortSignal.timeout(10_000)
+      return (await fetch(origin + path, { headers: { connection: 'close' }, signal })).text()
+    }
+    for (let times = 0; times < 12; times++) await read('/api/v1/users/root')
+    const isComplete = async () => {
+      const text = await read('/-/metrics').catch(() => '')
+      return /duration_seconds_count\{[^}]*route="\/users\/\{username\}"[^}]*\} 12$/m.test(text)
+    }
+    await until(isComplete)
+    const [victim] = await childrenOf(server.child.pid!)
+    process.kill(victim!, 'SIGSTOP')
+    const outcomes: boolean[] = []
+    try {
+      // The first request may be given to the worker that is stopped.
+      for (let times = 0; times < 3; times++) outcomes.push(await isComplete())
+    } finally {
+      process.kill(victim!, 'SIGCONT')
+    }
+    assert.ok(outcomes.filter(Boolean).length >= 2, String(outcomes))
   })
 
   it('replaces a worker that is killed, logs which, and continues to answer', {

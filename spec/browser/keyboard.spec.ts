@@ -8,7 +8,10 @@ import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
 import { signInAs } from '../web/walk.ts'
 
-/** The input of a form: text for the field with a label, `on` for a box, `open` for what is folded, the beginning of an option for a list. */
+/**
+ * The input of a form: text for the field with a label, `on` for a box, `open` for what is folded, the
+ * beginning of an option for a list.
+ */
 type Entries = Readonly<Record<string, string>>
 
 interface Step {
@@ -83,7 +86,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       {
         enter: { 'GPG public key': 'no key' },
         press: 'Add GPG key',
-        shows: /Add a GPG key.*GPG public key: /s,
+        shows: /Add a GPG key.*Expected a block that begins with/s,
       },
     ],
   },

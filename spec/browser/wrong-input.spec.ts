@@ -60,7 +60,10 @@ const countOf = async ({ changes }: Form): Promise<number> => {
   })
 }
 
-/** Makes what the form is about. @returns the form with what was made in place of `#` */
+/**
+ * Makes what the form is about.
+ * @returns the form with what was made in place of `#`
+ */
 const made = async (form: Form, number: number): Promise<Form> => {
   const answer = await form.make?.(number)
   const put = (text: string) => text.replace('#', typeof answer === 'string' ? answer : String(number))
@@ -263,7 +266,10 @@ describe('A form in a browser', { skip: withoutChromium }, () => {
   const send = async (form: Locator): Promise<void> => {
     await Promise.all([form.page().waitForEvent('load'), button(form).click()])
   }
-  /** Clicks twice before the first answer can come. @returns for each click whether the script kept the form from being sent */
+  /**
+   * Clicks twice before the first answer can come.
+   * @returns for each click whether the script kept the form from being sent
+   */
   const clickTwice = (form: Locator): Promise<boolean[]> =>
     button(form).evaluate((element) => {
       const prevented: boolean[] = []
@@ -410,7 +416,10 @@ const ENTER = (element: unknown, value: string) => {
 const anyOf = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'))
 
-/** Goes back. A page that asks first is the answer to a form, in whose place the browser asks whether to send that again. */
+/**
+ * Goes back. A page that asks first is the answer to a form, in whose place the browser asks whether to send
+ * that again.
+ */
 const isBack = (page: Page): Promise<boolean> =>
   page.goBack().then(
     () => true,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type OwnerSummary, OwnersSnapshot } from '../../lib/content/usage/owner-table.ts'
+import { type OwnerSummary, OwnersSnapshot } from '../../lib/content/usage/owners-snapshot.ts'
 import { noUsage, type Subject } from '../../lib/quota/subjects.ts'
 
 const ownerNamed = (name: string, id: number): OwnerSummary => ({

@@ -53,7 +53,9 @@ interface World extends RemovalFixture {
   readonly ids: number[]
 }
 
-/** @param shared whether the driver says that other processes write, so that listings are not cached in parts */
+/**
+ * @param shared whether the driver says that other processes write, so that listings are not cached in parts
+ */
 const openWorld = async (shared: boolean): Promise<World> => {
   const fixture = await openFixture({ ...memory(), shared }, BOUNDS)
   const [ann, ben] = [
@@ -277,7 +279,8 @@ describe('The list of what an owner uses', () => {
       for (const number of [3, 400, ENTRIES - 1]) {
         await hosting.ledger.put(entry(number, 5000 + number) as never)
         const reads = await read()
-        // The parts of listings that the write changed, of 64 rows on average, and what is shown of 50 things.
+        // The parts of listings that the write changed, of 64 rows on average, and what is shown of 50
+        // things.
         assert.ok(reads < 400, `${JSON.stringify(query)}: ${reads}`)
       }
     }

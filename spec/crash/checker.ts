@@ -9,8 +9,8 @@ export interface CheckResult {
 }
 
 /**
- * Checks what a client wrote against what the server has: every acknowledged write is there, and the unanswered one is
- * done wholly or not at all.
+ * Checks what a client wrote against what the server has: every acknowledged write is there, and the
+ * unanswered one is done wholly or not at all.
  */
 export const check = (client: Client, observed: Facts): CheckResult => {
   const own = new Map([...observed].filter(([fact]) => clientModelOf(fact) === client.model.name))

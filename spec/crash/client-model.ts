@@ -30,8 +30,8 @@ export interface PackageFile {
 export type Visibility = 'public' | 'limited' | 'private'
 
 /**
- * The writes of one client. No other client changes these accounts, so that the expected state after a kill is known
- * exactly.
+ * The writes of one client. No other client changes these accounts, so that the expected state after a kill
+ * is known exactly.
  */
 export interface ClientModel {
   name: string
@@ -84,7 +84,10 @@ export const removePerson = (model: ClientModel, login: string): void => {
   model.keys = model.keys.filter((key) => key.login !== login)
 }
 
-/** Whether a user can read a repository. @param login undefined for an anonymous viewer */
+/**
+ * Whether a user can read a repository.
+ * @param login undefined for an anonymous viewer
+ */
 export const mayRead = (model: ClientModel, login: string | undefined, target: Target): boolean => {
   const repository = model.repositories.get(target)
   if (repository === undefined) return true
@@ -106,7 +109,9 @@ export const pathOf = (model: ClientModel, target: Target): string => {
   return repository === undefined ? target : `${repository.owner}/${repository.name}`
 }
 
-/** The state as text: for each record its value, by kind and public names, such as `star f0-a ops/shared-1`. */
+/**
+ * The state as text: for each record its value, by kind and public names, such as `star f0-a ops/shared-1`.
+ */
 export type Facts = Map<string, string>
 
 export const factsOf = (model: ClientModel): Facts => {

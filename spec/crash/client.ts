@@ -10,7 +10,9 @@ export interface Server {
   token: string
   /** True from the moment of the kill: requests may then stay unanswered. */
   killed: boolean
-  /** True when faults are injected into the store: a 5xx answer then leaves open whether the write was done. */
+  /**
+   * True when faults are injected into the store: a 5xx answer then leaves open whether the write was done.
+   */
   failing?: boolean
 }
 
@@ -57,7 +59,10 @@ export class Client {
     })
   }
 
-  /** Writes until the server is killed or fails. @throws Error for an unexpected answer, or a server that ends by itself */
+  /**
+   * Writes until the server is killed or fails.
+   * @throws Error for an unexpected answer, or a server that ends by itself
+   */
   async write(server: Server): Promise<void> {
     while (!server.killed && this.unanswered === undefined)
       await this.#write(server, nextOperation(this.model, this.#random, this.state))

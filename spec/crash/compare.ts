@@ -8,7 +8,9 @@ export interface CompareOptions {
   directory: string
   /** Whether to recount every counter and compare all lists. */
   recounts: boolean
-  /** Whether the server was started after the last write, and so has removed directories without a repository. */
+  /**
+   * Whether the server was started after the last write, and so has removed directories without a repository.
+   */
   isStarted: boolean
 }
 

@@ -20,8 +20,9 @@ import { recountFolders } from './recount.ts'
 const CLIENTS = 4
 
 /**
- * The calls that fail in each round, and how often. Reads fail rarely, since a transaction has many of them. A client stops
- * at its first failure, so each other call has its own round; in one round, a call might never come to fail.
+ * The calls that fail in each round, and how often. Reads fail rarely, since a transaction has many of them.
+ * A client stops at its first failure, so each other call has its own round; in one round, a call might never
+ * come to fail.
  */
 const ROUNDS: { calls: Call[]; share: number }[] = [
   { calls: ['get', 'getMany', 'range', 'entry'], share: 0.01 },
@@ -52,7 +53,10 @@ class FaultInjector {
   }
 }
 
-/** Lets clients write until a failure in each round, and checks the data on the running server and after a start. */
+/**
+ * Lets clients write until a failure in each round, and checks the data on the running server and after a
+ * start.
+ */
 const runWithFaults = async (seed: number, met: Map<string, number>): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'allot-faults-'))
   const random = createRandom(seed)

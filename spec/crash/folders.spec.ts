@@ -164,7 +164,10 @@ describe('After a start, directories match the repositories', () => {
     }))
 })
 
-/** Creates a repository in a shared store, and calls `pause` between the creation of its folder and the write of its record. */
+/**
+ * Creates a repository in a shared store, and calls `pause` between the creation of its folder and the write
+ * of its record.
+ */
 const createPaused = async (place: Place, pause: () => Promise<unknown>) => {
   const isPending = async () => (await pendingFoldersOf(place.driver)).length > 0
   const makeOld = () =>

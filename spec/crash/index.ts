@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util'
 import { buildProgram } from '../support/build.ts'
 import type { Totals } from './rounds.ts'
 
-/** `npm run crash -- --rounds N --seed S`: exits with 1 when a write was lost or the data are inconsistent. */
+/**
+ * `npm run crash -- --rounds N --seed S`: exits with 1 when a write was lost or the data are inconsistent.
+ */
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, seed: { type: 'string' } } })
 const rounds = numberIn('rounds', values.rounds ?? '500')
 const seed = numberIn('seed', values.seed ?? String(Date.now() % 2 ** 32))

@@ -67,7 +67,10 @@ export const pages = async <T>(
   }
 }
 
-/** Reads the whole state of the clients. @param entries ledger entries that can exist */
+/**
+ * Reads the whole state of the clients.
+ * @param entries ledger entries that can exist
+ */
 export const observe = async (observer: Observer, entries: readonly EntryKey[]): Promise<Observed> => {
   const contradictions: string[] = []
   const all = <T>(path: string) => pages<T>(observer, path, contradictions, observer.token)
@@ -135,7 +138,10 @@ const observePackages = async (
 
 type EntryKey = Pick<Entry, 'kind' | 'key' | 'count'>
 
-/** Reads an entry; of a bulk, which one batch wrote, the first and the last, since the usage covers the others. */
+/**
+ * Reads an entry; of a bulk, which one batch wrote, the first and the last, since the usage covers the
+ * others.
+ */
 const observeEntry = async (
   observer: Observer,
   { kind, key, count = 1 }: EntryKey,

@@ -12,7 +12,10 @@ export interface RecountInput extends Observed, Observer {
   secrets: ReadonlyMap<string, string>
 }
 
-/** Compares every counter and every other list with the observed facts, and adds differences to the contradictions. */
+/**
+ * Compares every counter and every other list with the observed facts, and adds differences to the
+ * contradictions.
+ */
 export const recount = async (all: RecountInput): Promise<void> => {
   const organizations = organizationsOf(all.people)
   const owners = [...all.people.map(({ login }) => login), ...organizations]
@@ -76,7 +79,10 @@ const isOpen = ({ repositories, people }: RecountInput, path: string): boolean =
   return repository?.private === false && (owner === undefined || owner.visibility === 'public')
 }
 
-/** Checks that there is one directory for each repository; waits for them, since a start cleans up in the background. */
+/**
+ * Checks that there is one directory for each repository; waits for them, since a start cleans up in the
+ * background.
+ */
 export const recountFolders = async (
   all: Pick<RecountInput, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
 ): Promise<void> => {

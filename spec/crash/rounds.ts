@@ -45,7 +45,10 @@ const CLIENTS = 16
 /** About the duration of a start. */
 const START_MS = 1000
 
-/** Starts a server, loads it, kills it and checks its data, round after round on one data directory, until a fault is found. */
+/**
+ * Starts a server, loads it, kills it and checks its data, round after round on one data directory, until a
+ * fault is found.
+ */
 export const crash = async (options: Options): Promise<Outcome> => {
   const { rounds, recountEvery, progress } = options
   const data = await mkdtemp(join(tmpdir(), 'allot-crash-'))

@@ -1,8 +1,8 @@
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 
 /**
- * The points at which a transaction can be delayed or can fail. `commit` is after the callback and before anything is
- * written; `answer` is after the commit and before the caller learns of it.
+ * The points at which a transaction can be delayed or can fail. `commit` is after the callback and before
+ * anything is written; `answer` is after the commit and before the caller learns of it.
  */
 export type Call = 'begin' | 'get' | 'getMany' | 'range' | 'entry' | 'commit' | 'answer'
 

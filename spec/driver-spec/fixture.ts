@@ -1,7 +1,9 @@
 import type { TestContext } from 'node:test'
 import type { Bytes, Entry, ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 
-/** How another process creates a driver over the same records: `(await import(module))[name](...parameters)`. */
+/**
+ * How another process creates a driver over the same records: `(await import(module))[name](...parameters)`.
+ */
 export interface Recipe {
   /** Path or URL of the module. */
   module: string
@@ -15,7 +17,10 @@ export interface Recipe {
 export interface Fixture {
   /** A driver over a new, empty store. It is not open yet. */
   driver: StorageDriver
-  /** Creates another driver over the same records, not open yet. Unless drivers share, the first one is closed by then. */
+  /**
+   * Creates another driver over the same records, not open yet. Unless drivers share, the first one is closed
+   * by then.
+   */
   reopen?(): Promise<StorageDriver>
   /** Tells other processes how to open the same records; for durable drivers. */
   recipe?: Recipe

@@ -19,6 +19,7 @@ export const checkProperty = async <Case>(
     interruptAfterTimeLimit: TIME_LIMIT_MS,
     markInterruptAsFailure: false,
   })
-  // fast-check does not wait for the run that the time limit interrupts; it would use the driver of a finished test.
+  // fast-check does not wait for the run that the time limit interrupts; it would use the driver of a
+  // finished test.
   await last
 }

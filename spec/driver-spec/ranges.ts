@@ -4,8 +4,8 @@ import type { Bytes, KeyRange, ReadTransaction, StorageDriver } from '../../lib/
 import { bytes, type Candidate, collect, hex, opened, type Part, text } from './fixture.ts'
 
 /**
- * In order of unsigned bytes. Each wrong order differs: UTF-16 strings (the two non-ASCII texts swap), signed bytes (0x80
- * and above come first), and length before content (one-byte keys come first).
+ * In order of unsigned bytes. Each wrong order differs: UTF-16 strings (the two non-ASCII texts swap), signed
+ * bytes (0x80 and above come first), and length before content (one-byte keys come first).
  */
 const sorted: Bytes[] = [
   Uint8Array.of(0),

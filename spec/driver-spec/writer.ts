@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { bytes, type Recipe, text } from './fixture.ts'
 
@@ -19,7 +18,8 @@ const writeOn = async (): Promise<never> => {
       tx.put(bytes('count'), bytes(`${count + 1}`))
       tx.put(bytes(`right/${number}`), bytes('y'.repeat(500)))
     })
-    writeSync(1, `${number}\n`)
+    // The pipe does not block: a synchronous write fails while the reader of the pipe is behind.
+    process.stdout.write(`${number}\n`)
   }
 }
 await Promise.all(Array.from({ length: 8 }, writeOn))

@@ -237,7 +237,10 @@ test('an overwritten table is reported as damage when it is read', async (t) => 
 test('a location that is a file is refused, and the file is unchanged', async (t) => {
   const location = await inFolder(t)
   await writeFile(location, 'mine')
-  await assert.rejects(level(location).open(), storageError('failed', /cannot be used: .*EEXIST/))
+  await assert.rejects(level(location).open(), storageError('failed', /cannot be used: it is a file$/))
+  const below = level(join(location, 'store')).open()
+  await assert.rejects(below, storageError('failed', /cannot be used: it lies below a file$/))
+  assert.equal(await readFile(location, 'utf8'), 'mine')
 })
 
 for (const openFiles of [63, 0, -5, 64.5])

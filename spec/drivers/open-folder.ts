@@ -6,8 +6,8 @@ import type { StorageDriver } from '../../lib/storage/index.ts'
 import { save } from '../driver-spec/fixture.ts'
 
 /**
- * Opens a LevelDB folder in another process or thread, and reports each step as a line. `hold` opens the folder and keeps it
- * open; `race` opens it, writes and closes it repeatedly, in several threads at once.
+ * Opens a LevelDB folder in another process or thread, and reports each step as a line. `hold` opens the
+ * folder and keeps it open; `race` opens it, writes and closes it repeatedly, in several threads at once.
  */
 export interface Opening {
   /** The module that exports `level`. */

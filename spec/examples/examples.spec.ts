@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,10 @@ const exec = promisify(execFile)
 /** The folder in which an example runs. */
 const cwdOf = new Map<string, string>()
 
-/** Runs the command of a reader in a temporary directory. The program `tsx` itself can end before its child does. */
+/**
+ * Runs the command of a reader in a temporary directory. The program `tsx` itself can end before its child
+ * does.
+ */
 const command = (file: string): [string, string[], object] => {
   const args = ['--import', import.meta.resolve('tsx'), join(examples, file)]
   const env = { ...process.env, PORT: '0', ...packageEnvironment() }
@@ -25,13 +28,26 @@ const command = (file: string): [string, string[], object] => {
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
 const sourceOf = (file: string) => readFileSync(join(examples, file), 'utf8')
+/** An example that used the folder of another program could not be run beside it, nor after it. */
+const assertOwnFolder = (file: string) => {
+  const cwd = cwdOf.get(file)!
+  assert.deepEqual(
+    readdirSync(cwd).filter((name) => name !== 'example-data'),
+    [],
+  )
+  const folders = existsSync(join(cwd, 'example-data')) ? readdirSync(join(cwd, 'example-data')) : []
+  for (const folder of folders) assert.ok(folder.startsWith(file.replace('.ts', '')), folder)
+}
 const serves = (file: string) => /listen\(|serve\(/.test(sourceOf(file))
 const hasPages = (file: string) => sourceOf(file).includes("'/storage'")
 
 const CURL = /try: (curl .*)\n/
 const PAGES_TOO = /try: (curl .*)\nor open (.*)\n/
 
-/** Further requests that a reader would try, by example. @param curl the command that the example prints */
+/**
+ * Further requests that a reader would try, by example.
+ * @param curl the command that the example prints
+ */
 const MORE: Record<string, (curl: string) => Promise<void>> = {
   'refuse-upload.ts': async (curl) => {
     const url = /http\S+/.exec(curl)![0]
@@ -51,13 +67,35 @@ const MORE: Record<string, (curl: string) => Promise<void>> = {
       async (path) => (await fetch(`${origin}/${path}`)).status,
     )
     assert.deepEqual(await Promise.all(statuses), [200, 200, 404])
-    assert.deepEqual(readdirSync(join(cwdOf.get('tenants.ts')!, 'data')).sort(), ['north', 'south'])
+    assert.deepEqual(readdirSync(join(cwdOf.get('tenants.ts')!, 'example-data/tenants')).sort(), [
+      'north',
+      'south',
+    ])
   },
 }
 
 describe('The examples', () => {
-  for (const file of files.filter(serves))
-    it(`${file} starts a server, and prints a curl command and the address of its pages, which work`, async () => {
+  it('are in the table of their README, and nothing else is', () => {
+    const rows = [...readFileSync(join(examples, 'README.md'), 'utf8').matchAll(/^\| \[`(.+?)`\]\((.+?)\)/gm)]
+    const entries = readdirSync(examples).filter((name) => name !== 'README.md')
+    for (const index of [1, 2]) assert.deepEqual(rows.map((row) => row[index]).sort(), entries.sort())
+  })
+
+  it('leave nothing in a checkout that would be committed or published', () => {
+    const paths = ['example-data/', 'allot-0.1.0.tgz'].concat(
+      ['node_modules/', 'data/', 'uploads/', 'package-lock.json'].map(
+        (name) => `examples/tus-uploads/${name}`,
+      ),
+    )
+    const ignored = execFileSync('git', ['check-ignore', ...paths], {
+      cwd: join(examples, '..'),
+      encoding: 'utf8',
+    })
+    assert.deepEqual(ignored.trim().split('\n'), paths)
+  })
+
+  for (const [index, file] of files.filter(serves).entries())
+    it(`${file} starts a server, prints a curl command and the address of its pages, which work, and ends on a signal`, async () => {
       const [tsx, args, options] = command(file)
       const child = spawn(tsx, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
       try {
@@ -76,8 +114,9 @@ describe('The examples', () => {
         await MORE[file]?.(curl!)
         if (page !== undefined) assert.match(await (await fetch(page)).text(), /<h1>Sign in<\/h1>/)
         const ended = new Promise((resolve) => child.on('close', resolve))
-        child.kill('SIGTERM')
+        child.kill(index % 2 === 0 ? 'SIGINT' : 'SIGTERM')
         assert.equal(await ended, 0)
+        assertOwnFolder(file)
       } finally {
         child.kill('SIGKILL')
       }
@@ -98,5 +137,6 @@ describe('The examples', () => {
       const [tsx, args, options] = command(file)
       const { stdout } = await exec(tsx, args, options)
       assert.match(stdout, PRINTED[file] ?? assert.fail(`PRINTED has no entry for what ${file} prints`))
+      assertOwnFolder(file)
     })
 })

@@ -21,7 +21,9 @@ const name = fc.constantFrom('a', 'A', 'b', 'c.d', 'e-f', 'x_y')
 const uuid = fc.uuid()
 const base64Png = (width: number) => png(width, 1).toString('base64')
 
-/** By `collection.member`, or by the collection for whole records: valid texts, where the API restricts them. */
+/**
+ * By `collection.member`, or by the collection for whole records: valid texts, where the API restricts them.
+ */
 export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'account.name': name,
   'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),

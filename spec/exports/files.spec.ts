@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
+import { FileStorage } from '../../lib/files/index.ts'
+import { GitStorage } from '../../lib/git/index.ts'
 import { importAllot } from '../../lib/index.ts'
 import { aGround, EMPTY, fill, type Ground, LARGE, SMALL } from '../files/ground.ts'
 import { exported, inChunks } from './instance.ts'
@@ -34,7 +36,7 @@ const changed = (bytes: Buffer, change: (lines: string[]) => string[]): Buffer =
   const lines = bytes.toString('utf8').trimEnd().split('\n').slice(0, -1)
   const body = change(lines).map((line) => `${line}\n`)
   const sha256 = createHash('sha256').update(body.join('')).digest('hex')
-  return Buffer.from(`${body.join('')}${JSON.stringify({ end: true, records: body.length - 1, sha256 })}\n`)
+  return Buffer.from(`${body.join('')}${JSON.stringify({ end: true, lines: body.length - 1, sha256 })}\n`)
 }
 
 const isFile = (line: string) => line.startsWith('{"file":')
@@ -108,6 +110,46 @@ describe('Imported files', () => {
     await into(ground, bytes)
     const allot = await ground.open()
     assert.deepEqual((await allot.verify()).messages, [])
+    await allot.close()
+    ground.clear()
+  })
+})
+
+describe('An export, while another process deletes what it is about to read,', () => {
+  it('leaves out the files', async (t) => {
+    const ground = aGround()
+    const allot = await ground.open()
+    await fill(allot)
+    const { read } = FileStorage.prototype
+    t.mock.method(
+      FileStorage.prototype,
+      'read',
+      function (this: FileStorage, ...args: Parameters<typeof read>) {
+        rmSync(ground.files.directory, { recursive: true, force: true })
+        return read.apply(this, args)
+      },
+    )
+    const lines = (await exported(allot)).toString('utf8').trimEnd().split('\n')
+    assert.ok(!lines.some(isFile))
+    assert.ok(JSON.parse(lines.at(-1)!).end)
+    await allot.close()
+    ground.clear()
+  })
+
+  it('names the repository that git can no longer read, and the cause', async (t) => {
+    const ground = aGround()
+    const allot = await ground.open()
+    const alice = await allot.hosting.accounts.createUser({ name: 'alice' })
+    const { id } = await allot.hosting.repositories.create(alice, alice, { name: 'demo', autoInit: true })
+    const { bundle } = GitStorage.prototype
+    t.mock.method(GitStorage.prototype, 'bundle', async function (this: GitStorage, repository: number) {
+      const found = await bundle.call(this, repository)
+      rmSync(ground.repositories.directory, { recursive: true })
+      return found
+    })
+    await assert.rejects(exported(allot), {
+      message: `repository ${id} cannot be exported: another process deleted it meanwhile; start the export again`,
+    })
     await allot.close()
     ground.clear()
   })

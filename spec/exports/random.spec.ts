@@ -7,7 +7,7 @@ import { exportStore } from '../../lib/exports/export.ts'
 import { importStore } from '../../lib/exports/import.ts'
 import { AllotError } from '../../lib/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
-import { collections, type LedgerEntry } from '../../lib/records/schema/index.ts'
+import { collections, type LedgerRecord } from '../../lib/records/schema/index.ts'
 import { Sequences } from '../../lib/records/store.ts'
 import { contentOf } from '../records/raw.ts'
 import { API_TEXTS, text } from './api-texts.ts'
@@ -71,7 +71,7 @@ const recordOf = (entries: readonly [name: string, schema: Schema][], path: stri
   )
 
 /** An entry is of an owner or of a repository. */
-const isInAPartition = ({ partitionOwner, repository }: LedgerEntry): boolean =>
+const isInAPartition = ({ partitionOwner, repository }: LedgerRecord): boolean =>
   partitionOwner !== null || repository !== null
 
 const all = collections as unknown as readonly Collection<unknown>[]
@@ -85,7 +85,7 @@ const record = fc
       })),
     ),
   )
-  .filter(({ name, value }) => name !== 'ledger' || isInAPartition(value as LedgerEntry))
+  .filter(({ name, value }) => name !== 'ledger' || isInAPartition(value as LedgerRecord))
 
 describe('Any content of a store', () => {
   it('has the same bytes after export and import', async () => {

@@ -57,7 +57,7 @@ describe('A truncated file', () => {
   it('is refused for any length', async () => {
     for (let length = 0; length < file.length; length++)
       await assert.rejects(checkExport(inChunks(file.subarray(0, length), 4096)), AllotError, `at ${length}`)
-    assert.ok((await checkExport(inChunks(file))).records > 5)
+    assert.ok((await checkExport(inChunks(file))).lines > 5)
   })
 
   it('is refused after any line, and leaves nothing', async () => {
@@ -84,9 +84,24 @@ describe('A changed file', () => {
     await assertRefused(text(lines.toSpliced(2, 1)), /checksum is wrong/)
     await assertRefused(text(lines.toSpliced(2, 0, lines[1]!)), /twice|checksum is wrong/)
     await assertRefused(text([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), /checksum is wrong/)
-    await assertRefused(text([...lines, lines.at(-1)!]), /line \d+/)
-    await assertRefused(text([...lines, '']), /line \d+|cut short/)
   })
+})
+
+describe('A file with text after the last line', () => {
+  const ADDED: [what: string, added: (last: string) => string][] = [
+    ['an empty line', () => '\n'],
+    ['the last line again', (last) => `${last}\n`],
+    ['a line of text', () => 'end\n'],
+    ['text without a line end', () => 'end'],
+  ]
+  for (const [what, added] of ADDED)
+    it(`is refused as such, and leaves nothing: ${what}`, async () => {
+      const lines = file.toString().trimEnd().split('\n')
+      const bytes = Buffer.concat([file, Buffer.from(added(lines.at(-1)!))])
+      const message = new RegExp(`^line ${lines.length + 1}: there is text after the last line of the export`)
+      await assertRefused(bytes, message)
+      await assertRefused(bytes, message, 7)
+    })
 })
 
 const account = {

@@ -151,8 +151,8 @@ describe('GET /admin/export', () => {
         first!,
         /^\{"format":"allot-export","version":1,"layout":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
       )
-      const { end, records, sha256 } = JSON.parse(lines.pop()!)
-      assert.deepEqual([end, records], [true, lines.length])
+      const { end, lines: count, sha256 } = JSON.parse(lines.pop()!)
+      assert.deepEqual([end, count], [true, lines.length])
       assert.match(sha256, /^[0-9a-f]{64}$/)
       const before = await rawOf(driver)
       const copy = memory()

@@ -6,8 +6,9 @@ import { missingPrograms } from './programs.ts'
 import { strikes } from './strikes.ts'
 
 /**
- * `npm run faults`: the faults of one database and its standby, then strikes at a fleet under a failover manager, where its
- * programs are installed. `--only a,b` selects strikes whose name contains a word, `--docs` writes the tables into docs/operations.md.
+ * `npm run faults`: the faults of one database and its standby, then strikes at a fleet under a failover
+ * manager, where its programs are installed. `--only a,b` selects strikes whose name contains a word,
+ * `--docs` writes the tables into docs/operations.md.
  */
 const { values } = parseArgs({ options: { only: { type: 'string' }, docs: { type: 'boolean' } } })
 const note = (line: string) => void process.stderr.write(`${line}\n`)

@@ -10,7 +10,10 @@ export interface Outcome {
   lost: number
   /** Difference between the quota and the entries, and entries that no client sent. */
   halfDone: number
-  /** Reads without a write that had been acknowledged before they began, and revoked tokens that were accepted. */
+  /**
+   * Reads without a write that had been acknowledged before they began, and revoked tokens that were
+   * accepted.
+   */
   stale: number
   /** 503 with Retry-After. */
   refused: number
@@ -18,7 +21,10 @@ export interface Outcome {
   resets: number
   /** Any other response. */
   wrong: string[]
-  /** Seconds without an acknowledged write, gaps of more than a second together: of the database itself, and of Allot. */
+  /**
+   * Seconds without an acknowledged write, gaps of more than a second together: of the database itself, and
+   * of Allot.
+   */
   databaseAway: number
   allotAway: number
 }
@@ -105,7 +111,10 @@ export class Load {
     if (status === 200 && used(body) < before * SIZE) this.#counts.stale++
   }
 
-  /** Revokes a new token, and asks with it. A 429 refuses it too: a long strike makes more failed logins than are allowed. */
+  /**
+   * Revokes a new token, and asks with it. A 429 refuses it too: a long strike makes more failed logins than
+   * are allowed.
+   */
   async #revoke(name: string): Promise<void> {
     const path = `/users/root/tokens`
     const { status, body } = await this.#send('POST', path, {
@@ -189,7 +198,9 @@ class Gaps {
 
 const MIN_GAP_MS = 1000
 
-/** Writes to each server of the fleet on its own, to measure for how long the database itself takes no writes. */
+/**
+ * Writes to each server of the fleet on its own, to measure for how long the database itself takes no writes.
+ */
 export class Probe {
   readonly #gaps = new Gaps()
   readonly #loops: Promise<unknown>

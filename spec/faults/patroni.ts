@@ -18,7 +18,10 @@ export interface Node {
   processes(): number[]
 }
 
-/** Three PostgreSQL servers under Patroni with three etcd servers, one of them the primary and one its synchronous standby. */
+/**
+ * Three PostgreSQL servers under Patroni with three etcd servers, one of them the primary and one its
+ * synchronous standby.
+ */
 export interface Fleet {
   readonly folder: string
   readonly nodes: readonly Node[]

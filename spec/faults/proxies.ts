@@ -32,8 +32,8 @@ ${servers.join('\n')}
 }
 
 /**
- * PgBouncer in front of HAProxy, with its defaults but for a pool that has room for the connections of all workers, and for
- * its pause of 15 s after a server could not be reached.
+ * PgBouncer in front of HAProxy, with its defaults but for a pool that has room for the connections of all
+ * workers, and for its pause of 15 s after a server could not be reached.
  */
 const startPgbouncer = async ({ folder }: Fleet, port: number, haproxy: number): Promise<Running> => {
   const text = `[databases]

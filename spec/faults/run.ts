@@ -11,7 +11,10 @@ import type { Strike, Target } from './strikes.ts'
 /** Writing before the strike, and after the fleet is whole again. */
 const CALM_MS = 5000
 
-/** Serves with two workers while clients write and read, strikes, and compares what is stored with what was acknowledged. */
+/**
+ * Serves with two workers while clients write and read, strikes, and compares what is stored with what was
+ * acknowledged.
+ */
 export const runStrike = async (
   fleet: Fleet,
   { name, through, run: strike }: Strike,

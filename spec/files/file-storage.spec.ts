@@ -61,7 +61,8 @@ describe('A file', () => {
   it('has the digests of its bytes, whatever its size, while others arrive', async () => {
     const { directory, storage } = await aStorage()
     const digests = ['md5', 'sha1', 'sha512'] as const
-    // Up to the first size a content is hashed where it arrives, and a thread takes 1 MiB at a time of a larger one.
+    // Up to the first size a content is hashed where it arrives, and a thread takes 1 MiB at a time of a
+    // larger one.
     const sizes = [0, 1, 131_072, 131_073, MIB - 1, MIB, MIB + 1, 3 * MIB + 5]
     const arrive = async (size: number, index: number) => {
       const content = randomBytes(size)

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { Log } from '../../lib/http/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { contentOf } from '../lfs/served.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
-const quiet = { error: () => undefined, info: () => undefined }
+const quiet: Log = { error: () => undefined, info: () => undefined }
 
 /** A store with its folders, on which servers are opened and closed. */
 export interface Ground {
@@ -15,7 +16,7 @@ export interface Ground {
   folder: string
   files: { directory: string }
   repositories: { directory: string }
-  open(): Promise<OpenAllot>
+  open(log?: Log): Promise<OpenAllot>
   clear(): void
 }
 
@@ -25,7 +26,7 @@ export const aGround = (): Ground => {
   const repositories = { directory: join(folder, 'repositories') }
   return {
     ...{ driver, folder, files, repositories },
-    open: () => openAllot({ driver, files, repositories, log: quiet }),
+    open: (log = quiet) => openAllot({ driver, files, repositories, log }),
     clear: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -34,7 +35,10 @@ export const LARGE = contentOf(Buffer.alloc(200_000, 'large'))
 export const SMALL = contentOf('small')
 export const EMPTY = contentOf('')
 
-/** Creates a user with LFS objects, packages and an attachment. @returns the id of the repository */
+/**
+ * Creates a user with LFS objects, packages and an attachment.
+ * @returns the id of the repository
+ */
 export const fill = async ({ hosting }: OpenAllot, name = 'alice'): Promise<number> => {
   const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })

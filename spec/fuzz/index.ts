@@ -5,8 +5,8 @@ import { populate } from './populated.ts'
 import { COMMAND, installedVersion, run } from './schemathesis.ts'
 
 /**
- * `npm run fuzz [-- --examples N --seed N]`: schemathesis generates requests to a populated server, as an administrator and
- * as a user.
+ * `npm run fuzz [-- --examples N --seed N]`: schemathesis generates requests to a populated server, as an
+ * administrator and as a user.
  */
 const { values } = parseArgs({
   options: { examples: { type: 'string', default: '20' }, seed: { type: 'string' } },

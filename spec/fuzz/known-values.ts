@@ -3,8 +3,8 @@ import { KNOWN_VALUES } from './populated.ts'
 type Json = Record<string, unknown>
 
 /**
- * Adds the values that a populated server knows to the schemas of requests, so that most requests name something that
- * exists. Response schemas stay as they are.
+ * Adds the values that a populated server knows to the schemas of requests, so that most requests name
+ * something that exists. Response schemas stay as they are.
  */
 export const withKnownValues = (document: Json): Json => {
   const { paths, ...rest } = structuredClone(document)

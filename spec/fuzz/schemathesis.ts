@@ -30,8 +30,8 @@ export interface Outcome {
 }
 
 /**
- * The checks that hold for every answer. Left out: that all invalid input is refused (an invalid page number is ignored, as
- * in Gitea), and that all valid input is accepted (a schema cannot say which names are taken).
+ * The checks that hold for every answer. Left out: that all invalid input is refused (an invalid page number
+ * is ignored, as in Gitea), and that all valid input is accepted (a schema cannot say which names are taken).
  */
 const CHECKS = [
   'not_a_server_error',

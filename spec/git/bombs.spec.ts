@@ -26,7 +26,10 @@ after(async () => {
   await allot.stop()
 })
 
-/** Creates a repository. @returns functions that push to it and list what the server stores */
+/**
+ * Creates a repository.
+ * @returns functions that push to it and list what the server stores
+ */
 const repository = async (server: ServedGit, owner: Person, name: string) => {
   const path = await server.repository(owner, name)
   const url = urlFor(server, path, owner)

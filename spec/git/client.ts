@@ -31,7 +31,11 @@ export const attempt = (folder: string, args: string[], env: Record<string, stri
     )
   })
 
-/** Runs git. @returns its output. @throws Error when the command fails */
+/**
+ * Runs git.
+ * @returns its output.
+ * @throws Error when the command fails
+ */
 export const git = async (folder: string, ...args: string[]): Promise<string> => {
   const { code, out, err } = await attempt(folder, args)
   if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${code}: ${err}`)

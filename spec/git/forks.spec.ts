@@ -113,7 +113,8 @@ describe('A fork', () => {
     await allot.as(alice, 'PUT', at, { permission: 'read' })
     const fork = await made(bob, `/repos/${path}/forks`, { name: 'mine' }, 202)
     assert.deepEqual([fork.private, fork.parent.full_name], [true, path])
-    assertList(await allot.as(alice, 'GET', `/repos/${path}/forks`), 'name', [], 1)
+    assertList(await allot.as(alice, 'GET', `/repos/${path}/forks`), 'name', [])
+    assertList(await allot.as(bob, 'GET', `/repos/${path}/forks`), 'name', ['mine'])
     await allot.as(alice, 'DELETE', at)
     const { fork: isFork, parent } = (await allot.as(bob, 'GET', `/repos/${bob.name}/mine`)).body
     assert.deepEqual([isFork, parent], [true, null])

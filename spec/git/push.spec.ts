@@ -74,6 +74,14 @@ describe('git push', () => {
     assert.equal(pushes.at(-1)!.size, bytesIn(await allot.folderOf(path)))
   })
 
+  it('does not notify the host when the owner was deleted meanwhile', async (t) => {
+    const { checkout } = await pushed('orphaned')
+    pushes.length = 0
+    t.mock.method(allot.allot.accounts, 'byId', async () => undefined)
+    await git(checkout, 'push', '--quiet', 'origin', 'main:side')
+    assert.deepEqual(pushes, [])
+  })
+
   it('accepts tags, branches, forced changes and deletions, and counts each', async () => {
     const { checkout } = await pushed('changing')
     await git(checkout, 'tag', '--annotate', '--message', 'a tag', 'v1')

@@ -9,7 +9,10 @@ import { git } from './client.ts'
 export interface ServedGit extends TestServer {
   /** The folder of a repository on the server. */
   folderOf(path: string): Promise<string>
-  /** Creates an empty repository. @returns its path */
+  /**
+   * Creates an empty repository.
+   * @returns its path
+   */
   repository(owner: Person, name: string, more?: object): Promise<string>
   /** Asserts that the counted sizes match the disk, and that `git fsck` succeeds in every repository. */
   assertCounted(...owners: string[]): Promise<void>

@@ -64,7 +64,10 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
   }
 }
 
-/** Waits until a condition holds, at most a minute. @throws Error when it does not */
+/**
+ * Waits until a condition holds, at most a minute.
+ * @throws Error when it does not
+ */
 export const eventually = async (holds: () => unknown): Promise<void> => {
   await waitFor(holds)
   if (!(await holds())) throw new Error(`it never came: ${holds}`)

@@ -13,6 +13,7 @@ import {
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, it, mock } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
@@ -285,6 +286,43 @@ describe('The limits', () => {
       await git(checkout, 'checkout', '--quiet', '--orphan', 'fresh')
       await commit(checkout, { big: 'small' })
       await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'fresh')
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('A request whose body stops', () => {
+  it('is told so after the idle time, which begins again with each byte, and is no failure of the server', async () => {
+    const logged: string[] = []
+    const log = { error: (_: object, text: string) => void logged.push(text), info: () => undefined }
+    const { allot, alice, url } = await scene({ log, git: { idleTimeout: 2000 } })
+    try {
+      const path = await allot.repository(alice, 'stops')
+      const stopped = async (service: string) => {
+        const headers = {
+          authorization: `token ${alice.token}`,
+          'content-type': `application/x-git-${service}-request`,
+          'content-length': 1000,
+        }
+        const req = request(`${url(path)}/git-${service}`, { method: 'POST', headers, agent: false })
+        const answered = new Promise<IncomingMessage>((resolve) => req.once('response', resolve))
+        const began = performance.now()
+        for (const byte of '00a0') {
+          req.write(byte)
+          await pause(1000)
+        }
+        const response = await answered
+        assert.equal(response.statusCode, 400)
+        assert.match(
+          Buffer.concat(await response.toArray()).toString(),
+          /no data of the request arrived for 2 seconds/,
+        )
+        assert.ok(performance.now() - began > 4500, 'the idle time begins again')
+        req.destroy()
+      }
+      await Promise.all(['upload-pack', 'receive-pack'].map(stopped))
+      assert.deepEqual(logged, [])
     } finally {
       await allot.stop()
     }

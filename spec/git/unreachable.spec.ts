@@ -62,7 +62,10 @@ const fetched = async (version: number, object: string) => {
 const line = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text
 const [FLUSH, DELIMITER] = ['0000', '0001']
 
-/** Sends any bytes to git-upload-pack. @returns the response */
+/**
+ * Sends any bytes to git-upload-pack.
+ * @returns the response
+ */
 const answer = async (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> => {
   const sent = await fetch(`${allot.base}/alice/demo.git/git-upload-pack`, {
     method: 'POST',

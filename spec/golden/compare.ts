@@ -13,8 +13,8 @@ type Line = (place: string, recorded: unknown, answered: unknown) => void
 /**
  * Compares an answer with the recorded one.
  * @param host where the answer comes from, without a slash at the end.
- * @returns one line for each difference, such as `status 401 → 200`, `body[].email "a" → "b"` or `body[] lacks language`.
- *   When the statuses differ, bodies and headers are not compared.
+ * @returns one line for each difference, such as `status 401 → 200`, `body[].email "a" → "b"` or
+ *   `body[] lacks language`. When the statuses differ, bodies and headers are not compared.
  */
 export const differencesOf = ({ response }: Recording, answer: Answer, host: string): string[] => {
   if (response.status !== answer.status) return [`status ${response.status} → ${answer.status}`]

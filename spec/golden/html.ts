@@ -3,10 +3,11 @@ import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
 type Node = DefaultTreeAdapterTypes.ChildNode
 
 /**
- * Compares two pieces of HTML as a browser reads them: the order of attributes, how void elements and entities are written, and
- * white space that no browser shows make no difference.
+ * Compares two pieces of HTML as a browser reads them: the order of attributes, how void elements and
+ * entities are written, and white space that no browser shows make no difference.
  *
- * @returns a line for each thing that one of them lacks, such as `html lacks <br>`, `html adds class="x"` or `html lacks text "a"`
+ * @returns a line for each thing that one of them lacks, such as `html lacks <br>`, `html adds class="x"` or
+ * `html lacks text "a"`
  */
 export const htmlDifferences = (recorded: string, answered: string): string[] => {
   const [shortened, start = '', length] = SHORTENED.exec(recorded) ?? []

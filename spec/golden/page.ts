@@ -7,11 +7,14 @@ export const PAGE = join(import.meta.dirname, '../../docs/differences.md')
 
 const HEAD = `# Differences from Forgejo
 
-Allot answers as [the specification that it was written to](api.md) says. Where the specification is silent, Allot answers as
-Forgejo 16 does. These are the intended differences. The specs in \`spec/golden\` replay recorded answers of Forgejo and fail on any difference that this table does not
-name, and on any row that no recording shows. \`npm run differences\` writes this page.
+Allot answers as [the specification that it was written to](api.md) says. Where the specification is silent, Allot
+answers as Forgejo 16 does. These are the intended differences. The specs in \`spec/golden\` replay recorded answers of
+Forgejo and fail on any difference that this table does not name, and on any row that no recording shows.
+\`npm run differences\` writes this page.
 
 Not recorded: \`PUT /version\` answers 405, because the version of a server is not set over the API.
+Taking the right or the account of the last active administrator answers 422, for PATCH as for DELETE; Forgejo answers
+PATCH with 400.
 
 | Allot | Reason |
 |---|---|

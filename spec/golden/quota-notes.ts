@@ -53,8 +53,8 @@ const groupsOf = ({ id, note }: Recording): NotedRule[][] | undefined => {
 }
 
 /**
- * The recordings of the evaluation that answer `false` where Allot answers `true`: the subject is that of wikis, or one of the
- * groups has no rule that covers it.
+ * The recordings of the evaluation that answer `false` where Allot answers `true`: the subject is that of
+ * wikis, or one of the groups has no rule that covers it.
  */
 export const uncovered = (): string[] =>
   recordingsOf('quota-evaluation')

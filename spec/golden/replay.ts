@@ -15,7 +15,10 @@ export interface ReplayOptions extends WorldOptions {
   steps?: Record<string, (world: World) => Promise<unknown>>
   /** Called before each recording. */
   beforeEach?: (world: World, recording: Recording) => Promise<unknown>
-  /** By the id of a recording: its request where the recording is shortened, or names what has another id here. */
+  /**
+   * By the id of a recording: its request where the recording is shortened, or names what has another id
+   * here.
+   */
   requests?: Record<string, Amended | ((world: World) => Promise<Amended>)>
   /** Recordings that need something that Allot does not have: the reason, by id or pattern. */
   leaveOut?: Record<string, string>
@@ -31,8 +34,9 @@ interface Found {
 }
 
 /**
- * Declares the specs of one family of recordings: every request is sent to a started Allot, and every difference between
- * the answer and the recorded one must be named in the table of intended differences, which must not name any other.
+ * Declares the specs of one family of recordings: every request is sent to a started Allot, and every
+ * difference between the answer and the recorded one must be named in the table of intended differences,
+ * which must not name any other.
  */
 export const replay = (family: string, ...parts: ReplayOptions[]): void => {
   describe(`The recorded family ${family}`, () => {

@@ -57,7 +57,10 @@ interface Made extends Omit<Required<RecordedRepository>, 'owner'> {
   empty: boolean
 }
 
-/** Every repository of the recorded server in the order of their ids: those that the family `repositories` made, and carol's. */
+/**
+ * Every repository of the recorded server in the order of their ids: those that the family `repositories`
+ * made, and carol's.
+ */
 export const ALL_REPOSITORIES: RecordedRepository[] = [
   ...recordingsOf('repositories').flatMap(({ id, as, response }) => [
     ...(NOT_RECORDED[id] ?? []),

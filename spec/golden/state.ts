@@ -72,7 +72,10 @@ export const putLedger = async (
     await world.make('root1', 'PUT', `/admin/ledger/${kind}/${key}`, { name: key, ...entry })
 }
 
-/** Everything that counted toward quota when quota was recorded, except what recordings of `quota-user` create. */
+/**
+ * Everything that counted toward quota when quota was recorded, except what recordings of `quota-user`
+ * create.
+ */
 export const makeUsage = async (world: World): Promise<void> => {
   await resizeTo(world, {
     'alice/demo': 202_616,

@@ -135,7 +135,10 @@ const filledIn = (world: World, text: string): string =>
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** `{$bytes}` is a file of that many bytes, `{$multipart}` a form with such files; text goes as it is, the rest as JSON. */
+/**
+ * `{$bytes}` is a file of that many bytes, `{$multipart}` a form with such files; text goes as it is, the
+ * rest as JSON.
+ */
 const bodyOf = (body: unknown): Buffer | undefined => {
   if (body === undefined) return undefined
   if (typeof body === 'string') return Buffer.from(body)

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttackPlan, AttackRequest } from './attacks.ts'
 
 /*
- * The process of the attacker: sends requests to a server from its own address until it is stopped. An attacker on another
- * machine would take no CPU time from the server, so this process has the lowest priority.
+ * The process of the attacker: sends requests to a server from its own address until it is stopped. An
+ * attacker on another machine would take no CPU time from the server, so this process has the lowest
+ * priority.
  */
 setPriority(19)
 const { base, weapon, localAddress } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {

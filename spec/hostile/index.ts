@@ -14,8 +14,8 @@ import { type Resident, watchMemory } from './memory.ts'
 import type { Measurement } from './victim.ts'
 
 /*
- * `npm run hostile`: attacks the published server from one address, while another signed-in client measures how fast it is
- * still answered. Linux only, since memory is read from /proc.
+ * `npm run hostile`: attacks the published server from one address, while another signed-in client measures
+ * how fast it is still answered. Linux only, since memory is read from /proc.
  */
 const { values: flags } = parseArgs({
   options: {

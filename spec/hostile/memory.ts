@@ -36,7 +36,10 @@ const residentOf = (pid: number): Resident => {
   return { own: all.get(String(pid))?.bytes ?? 0, children }
 }
 
-/** Samples the memory of a process. @returns a function that stops it and returns the peaks */
+/**
+ * Samples the memory of a process.
+ * @returns a function that stops it and returns the peaks
+ */
 export const watchMemory = (pid: number): (() => Resident) => {
   const peak: Resident = { own: 0, children: 0 }
   const sample = () => {

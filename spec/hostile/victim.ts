@@ -5,8 +5,8 @@ import { attempt } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
 /*
- * The process of a well-behaved client: reads its quota 50 times a second without waiting for answers, and clones a small
- * repository repeatedly. At the end it prints how long each took.
+ * The process of a well-behaved client: reads its quota 50 times a second without waiting for answers, and
+ * clones a small repository repeatedly. At the end it prints how long each took.
  */
 const { base, path, token, clone, seconds } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
   base: string

@@ -30,7 +30,10 @@ const hosts: Readonly<Record<string, Mount>> = {
   },
 }
 
-/** Next redirects to the path without a slash at its end, and passes what it knows of the path as a second argument. */
+/**
+ * Next redirects to the path without a slash at its end, and passes what it knows of the path as a second
+ * argument.
+ */
 const respondAsNext = (
   request: Request,
   handle: (request: Request, context: { params: Promise<unknown> }) => Promise<Response>,

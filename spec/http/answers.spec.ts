@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -191,6 +192,13 @@ describe('A response', () => {
 })
 
 describe('An error', () => {
+  it('has a status that docs/api.md explains', () => {
+    const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
+    const [, table = ''] = page.split('## Statuses of errors')
+    for (const status of Object.values(codes))
+      assert.match(table, new RegExp(`^\\| ${status} \\| .+ \\|$`, 'm'))
+  })
+
   for (const [code, status] of Object.entries(codes))
     it(`with the code ${code} is ${status}`, async () => {
       const { status: answered, headers, text } = await get(`/fails/${code}`)

@@ -110,7 +110,7 @@ describe('A list', () => {
     const path = `${floor.api}/searched?q=a%26b&page=2&limit=7&q=%C3%BC&sudo=bob`
     const { links, exposed } = await list(path)
     assert.equal(links.next, `${floor.api}/searched?limit=7&page=3&q=a%26b&sudo=bob`)
-    assert.equal(exposed, 'Link, X-Total-Count')
+    assert.match(exposed ?? '', /Link, .*X-Total-Count/)
     const read = await list(`${floor.api}/searched?uid=09&private=1&page=2&Q=x`)
     assert.equal(read.links.next, `${floor.api}/searched?page=3&private=true&uid=9`)
   })

@@ -72,7 +72,8 @@ describe('Pipelined requests', () => {
     socket.write(get('/big').repeat(250))
     await waitFor(() => handled > 0)
     await sleep(500)
-    // The requests whose answers fit into the buffers of the operating system are handled, and one more: 250 answers would be 64 MiB.
+    // The requests whose answers fit into the buffers of the operating system are handled, and one more: 250
+    // answers would be 64 MiB.
     assert.ok(handled < 100, `${handled} were handled`)
     socket.destroy()
   })

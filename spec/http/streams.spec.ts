@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -222,6 +222,17 @@ describe('A download', () => {
         assert.match(logged?.fields.path ?? '', /\/file$/)
       }
     })
+
+  it('may have a body that ended, without a byte, before the response begins', async () => {
+    for (const server of [ofApi, atRoot]) {
+      length = 0
+      body = new PassThrough().end()
+      await setTimeout(20)
+      const answer = await fetch(`${server.api}/file`, { signal: AbortSignal.timeout(60_000) })
+      assert.deepEqual([answer.status, await answer.text()], [200, ''])
+      assert.deepEqual(server.told, [])
+    }
+  })
 
   it('whose body is destroyed before its first byte is answered 500, also when it is destroyed without an error', async () => {
     const moments = [

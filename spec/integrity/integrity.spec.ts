@@ -230,8 +230,10 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               avatar,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))
-            // The size of a package version follows from its files.
-            if (decodeKey(bytes(key))[0] === 'packageVersion') delete own.size
+            // They follow from the files of the version, and from the repository of the entry.
+            const [collection] = decodeKey(bytes(key))
+            if (collection === 'packageVersion') delete own.size
+            if (collection === 'ledger' && own.repository !== null) own.partitionOwner = null
             return [key, own]
           } catch {
             return [key, value]
@@ -328,6 +330,15 @@ describe('verify names', () => {
       'a repository that counts for another owner',
       edit(['repositoryUsage', 'r', 1], { owner: 1 }),
       /^usage record of repository 1 owner is 1, but the records give 2$/,
+      true,
+    ],
+    [
+      'a ledger entry that another owner than that of its repository lists',
+      async (driver) => {
+        const [entry] = await driver.read((tx) => ledgerEntries.list(tx, 'inMain', { prefix: [1] }))
+        await driver.write((tx) => ledgerEntries.save(tx, { ...entry!, partitionOwner: 1 }))
+      },
+      /^the ledger entry \w+ ".+" is listed in the main partition of account 1, but its repository belongs to account 2$/,
       true,
     ],
     [

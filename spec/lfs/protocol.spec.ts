@@ -4,6 +4,7 @@ import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
@@ -140,6 +141,14 @@ describe('The batch API', () => {
       assert.equal(one.error.code, 422, JSON.stringify(one))
       assert.equal(one.actions, undefined)
     }
+  })
+
+  it('answers no action for an existing object that is larger than the limit is now', async () => {
+    const path = await repository()
+    const { oid, size, bytes } = aContent(100_001)
+    const { id } = (await allot.as(alice, 'GET', `/repos/${path}`)).body
+    await allot.allot.hosting.lfs.addCopy(id, { oid, size }, Readable.from([bytes]))
+    assert.deepEqual(await allot.batch(path, 'upload', alice, { oid, size }), [{ oid, size }])
   })
 
   const bad: [what: string, body: unknown, status: number, headers?: Record<string, string>][] = [

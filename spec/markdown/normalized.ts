@@ -4,10 +4,10 @@ type Node = DefaultTreeAdapterTypes.ChildNode
 type Element = DefaultTreeAdapterTypes.Element
 
 /**
- * HTML for comparisons: parsed as a browser parses it, with sorted attributes. Removes intended differences from both sides:
- * `rel`; links with schemes that the sanitizer does not allow (CommonMark's examples have some); the prefix of ids; what
- * Forgejo adds, too (ids of headings, text directions, the class of task lists, links around images, lazy loading); and white
- * space that browsers do not show.
+ * HTML for comparisons: parsed as a browser parses it, with sorted attributes. Removes intended differences
+ * from both sides: `rel`; links with schemes that the sanitizer does not allow (CommonMark's examples have
+ * some); the prefix of ids; what Forgejo adds, too (ids of headings, text directions, the class of task
+ * lists, links around images, lazy loading); and white space that browsers do not show.
  */
 export const normalized = (html: string): string =>
   parseFragment(html)

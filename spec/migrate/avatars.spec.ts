@@ -219,4 +219,21 @@ describe('An avatar that is set here while that of the source is downloaded', ()
     assert.match(await run(), /^ {2}avatars that were changed here: .*ann$/m)
     assert.deepEqual((await imagesHere()).ann, own)
   })
+
+  it('is named as removed when it was removed, and stays so', async (t) => {
+    const [first, second] = [png(3, 3), png(3, 3, 0xff)]
+    source.model = aModel({ users: [user(1, 'root1'), user(3, 'ben', uploaded(3, first))] })
+    await run()
+    const { avatars } = target.allot.hosting
+    const read = avatars.of.bind(avatars)
+    const remove = async (id: number) => {
+      const found = await read(id)
+      await avatars.remove(id)
+      return found
+    }
+    source.model.users[1]!.avatar = uploaded(3, second)
+    t.mock.method(avatars, 'of', remove)
+    assert.match(await run(), /^ {2}avatars that were removed here, and stay removed: ben$/m)
+    assert.equal((await imagesHere()).ben, undefined)
+  })
 })

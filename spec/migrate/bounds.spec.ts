@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import * as v from 'valibot'
@@ -29,7 +30,10 @@ const AnyItem = v.unknown()
 
 type Answer = (req: IncomingMessage, res: ServerResponse) => void
 
-/** The source, with an answer of its own for one path; requests for the first item only are left to the source. */
+/**
+ * The source, with an answer of its own for one path; requests for the first item only are left to the
+ * source.
+ */
 const withAnswer = (path: string, answer: Answer): Promise<Replay> =>
   replay({}, (req, res) => {
     const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
@@ -66,7 +70,17 @@ describe('A list of the source', () => {
     circle.stop()
   })
 
-  it('is read to an end, whatever pages and totals the server sends', async () => {
+  it('has the items that follow pages without any, as where items are hidden', async () => {
+    const pages: unknown[][] = [[1, 2], [], [], [3, 4]]
+    const hidden = await withAnswer(USERS, (req, res) =>
+      json(res, pages[pageIn(req) - 1] ?? [], { 'x-total-count': '200' }),
+    )
+    const at = await connectSource(hidden.base, source.root.token)
+    assert.deepEqual(await at.list(AnyItem, '/admin/users'), [1, 2, 3, 4])
+    hidden.stop()
+  })
+
+  it('is read to its end, whatever pages and totals the server sends', async () => {
     const total = fc.option(fc.constantFrom('0', '7', '1e15', '-1', 'many', '9'.repeat(30)), {
       nil: undefined,
     })
@@ -76,13 +90,23 @@ describe('A list of the source', () => {
         total,
         async (pages, total) => {
           let asked = 0
+          const items: number[] = []
           const headers = new Headers(total === undefined ? {} : { 'x-total-count': total })
           const ask = async () => ({
             ...{ status: 200, headers },
             text: JSON.stringify(pages[asked++ % pages.length]),
           })
           try {
-            for await (const _ of readPages('/x', ask, JSON.parse, { maxPages: 50 }));
+            for await (const item of readPages<number>('/x', ask, JSON.parse, { maxPages: 50 }))
+              items.push(item)
+            const sent = Array.from({ length: asked }, (_, index) => pages[index % pages.length]!)
+            const last = sent.at(-1)!
+            const isRepeated = last.length > 0 && isDeepStrictEqual(last, sent.at(-2))
+            assert.deepEqual(items, (isRepeated ? sent.slice(0, -1) : sent).flat())
+            // It ends with what a list without pages repeats, with the total, or with an empty page.
+            const hasAll = items.length >= Number(total ?? Number.NaN)
+            const isPast = last.length === 0 && !(asked * 50 < Number(total ?? Number.NaN))
+            assert.ok(isRepeated || hasAll || isPast)
           } catch (error) {
             assert.match((error as Error).message, /does not end/)
           }

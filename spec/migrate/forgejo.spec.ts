@@ -194,6 +194,7 @@ describe('A Gitea', () => {
       '/users/alice/repos': { body: [inactive, ...others], total: others.length + 1 },
       [`/alice/${first!.name}.git/info/refs?service=git-upload-pack`]: FORBIDDEN,
       [`/repos/alice/${first!.name}/issues?state=all&type=issues&limit=1`]: NOT_FOUND,
+      [`/repos/alice/${first!.name}/releases`]: NOT_FOUND,
       '/packages/alice/generic/kit/1.0/files': { body: [{ name: 'kit.tar', size: 3, sha256 }], total: 1 },
     })
     const into = await startTarget()
@@ -203,7 +204,8 @@ describe('A Gitea', () => {
       assert.match(report.text, /^package files: 1 copied/m)
       const label = `alice/${first!.name}`
       assert.match(report.text, new RegExp(`^ {2}git data of owners who are inactive .*: ${label}$`, 'm'))
-      assert.match(report.text, new RegExp(`^ {2}issues, which the source has turned off .*: ${label}$`, 'm'))
+      for (const what of ['issues', 'releases'])
+        assert.match(report.text, new RegExp(`^ {2}${what}, which the source has turned .*: ${label}$`, 'm'))
       const compared = await into.compared({ base: gitea.base, root: behind.root }, ['alice'])
       assert.match(compared.text, /^ {2}git data of owners who are inactive .*: 1$/m)
       assert.ok(compared.isSame(), compared.text)

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { OPERATOR } from '../../lib/accounts/access.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
 
 const { answers } = JSON.parse(readFileSync(new URL('gitea.json', import.meta.url), 'utf8')) as {
   answers: Record<string, Reply>
 }
-const OPERATOR = { id: 0, admin: true }
 
-/** The recorded Gitea: acme has the teams Owners (ann), readers of two repositories (ben) and writers of all (carl, dora). */
+/**
+ * The recorded Gitea: acme has the teams Owners (ann), readers of two repositories (ben) and writers of all
+ * (carl, dora).
+ */
 const withTarget = async (
   changed: Record<string, Reply>,
   body: (target: Target, source: Replay) => Promise<void>,

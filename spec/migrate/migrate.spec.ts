@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { connectSource } from '../../bin/migrate/connect.ts'
+import { select } from '../../bin/migrate/index.ts'
 import { commit, git } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -58,6 +60,16 @@ describe('A migration', () => {
     const { body } = await target.as(target.root, 'GET', '/repos/ann/bare')
     assert.deepEqual([body.empty, body.default_branch], [true, 'trunk'])
     assert.equal(await target.allot.hosting.organizations.hasMember(AN_ADMINISTRATOR, 'acme', 'ben'), true)
+  })
+
+  it('of an owner who is named twice reads it once', async () => {
+    const at = await connectSource(source.base, source.root.token)
+    const { selected } = await select(at, ['acme', 'ACME', 'ann', 'Ann'])
+    assert.deepEqual(
+      selected.owners.map(({ name }) => name),
+      ['ann', 'acme'],
+    )
+    assert.equal(selected.organizations.length, 1)
   })
 
   it('copies keys, relations and quota', async () => {

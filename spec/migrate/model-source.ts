@@ -21,7 +21,10 @@ export interface ModelSource extends Replay {
 /** Items on a page, so that every list has several. */
 const PAGE = 3
 
-/** A server that speaks the wire format of a Gitea over a socket, and answers what an administrator of the model sees. */
+/**
+ * A server that speaks the wire format of a Gitea over a socket, and answers what an administrator of the
+ * model sees.
+ */
 export const modelSource = async (model: Model): Promise<ModelSource> => {
   const source = { model, answers: {} } as unknown as ModelSource
   const served = await replay({}, (req, res) => {

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { parseRenames } from '../../bin/migrate/names/renames.ts'
+import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { HookEdit } from '../../lib/webhooks/hook-checks.ts'
 import type { Model, ModelUser } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { startTarget, type Target } from './two.ts'
-
-const OPERATOR = { id: 0, admin: true }
 
 const user = (id: number, login: string, more: Partial<ModelUser> = {}): ModelUser => ({
   ...{ id, login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { allot, begin, PROGRAM, served } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender, start, type TestServer } from '../support/test-server.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { replay } from './replay.ts'
 import { pushed } from './two.ts'
 
@@ -137,6 +138,20 @@ describe('allot migrate', () => {
       'fsck',
       '--strict',
     ])
+  })
+
+  it('says why it stopped, in the report too, and not that a log has the reason', async () => {
+    const [config, file] = [join(folder, 'failing.toml'), join(folder, 'stopped.json')]
+    const fault = 'fatal: cannot mkdir a: Permission denied'
+    const git = wrappedGit(`case "$*" in *' init '*) echo '${fault}' >&2; exit 128;; esac`)
+    writeFileSync(config, `[repositories]\ngit = "${git}"\n`)
+    const { code, err } = await migrate('stopped', '--config', config, '--report', file)
+    const reason = `the server cannot use a file or folder that it needs: git init failed with 128: ${fault}`
+    assert.equal(code, 1)
+    assert.match(err, new RegExp(`^allot: ${reason}: what was copied stays, and running .*\n$`))
+    const { failed } = JSON.parse(readFileSync(file, 'utf8'))
+    assert.match(failed.at(-1), new RegExp(`^the migration: ${reason}: what was copied stays, `))
+    await verified('stopped')
   })
 
   it('shows its progress on a terminal', async (t) => {

@@ -34,7 +34,10 @@ beforeEach(async () => {
 })
 afterEach(() => target.stop())
 
-/** Each run succeeds. @returns its report */
+/**
+ * Each run succeeds.
+ * @returns its report
+ */
 const run = async (options: Partial<MigrationOptions> = {}): Promise<string> => {
   const report = await target.from(source, [], options)
   assert.ok(report.isComplete(), report.text)

@@ -132,6 +132,26 @@ describe('A source', () => {
     narrow.stop()
   })
 
+  it('whose token is one of many, and sees only what is public, is refused', async () => {
+    const secret = source.root.token
+    const tokens = Array.from({ length: 51 }, (_, index) => ({
+      ...{ name: `token${index}`, scopes: ['all', ...(index === 50 ? ['public-only'] : [])] },
+      token_last_eight: index === 50 ? secret.slice(-8) : `other${index}`,
+    }))
+    const narrow = await replay({}, (req, res) => {
+      const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
+      if (pathname !== '/api/v1/users/root/tokens') return source.allot.handler(req, res)
+      const [page, limit] = [Number(searchParams.get('page') ?? 1), Number(searchParams.get('limit'))]
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify(tokens.slice((page - 1) * limit, page * limit)))
+    })
+    await assert.rejects(
+      target.from({ base: narrow.base, root: source.root }),
+      /sees only a part of http\S+: nothing was copied; use one for all repositories/,
+    )
+    narrow.stop()
+  })
+
   it('that answers something other than a list is not treated as empty', async () => {
     for (const body of ['<html>', '{"users":[]}', '[{"name":"ann"}]']) {
       const odd = await changed({ '/admin/users': { body } })

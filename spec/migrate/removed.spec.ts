@@ -32,7 +32,10 @@ interface Case {
 
 const here = (method: string, path: string, body?: unknown) => target.as(target.root, method, path, body)
 
-/** The path of the first attachment. @param path of what has it */
+/**
+ * The path of the first attachment.
+ * @param path of what has it
+ */
 const assetOf = async (server: TestServer, path: string): Promise<string> => {
   const { body } = await server.as(server.root, 'GET', path)
   return `${path}/assets/${body.assets[0].id}`
@@ -100,7 +103,10 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Creates what a case is about. @returns its paths */
+/**
+ * Creates what a case is about.
+ * @returns its paths
+ */
 const create = async (on: Case['on'], name: string): Promise<Place> => {
   const given = on === 'issue' ? { title: name } : { tag_name: name, name }
   const made = (await source.as(ann, 'POST', `${APP}/${on}s`, given)).body

@@ -3,7 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { listen } from '../support/listen.ts'
 import type { TestServer } from '../support/test-server.ts'
 
-/** Responses of a real Forgejo to an administrator, by the path below its API, and the recording that each comes from. */
+/**
+ * Responses of a real Forgejo to an administrator, by the path below its API, and the recording that each
+ * comes from.
+ */
 interface Recorded {
   recorded: string
   body: unknown
@@ -29,7 +32,10 @@ export interface Replay {
   stop(): Promise<void>
 }
 
-/** Answers from the table, by the path or by the path with its query, and passes other requests on to another server: above all git data. */
+/**
+ * Answers from the table, by the path or by the path with its query, and passes other requests on to another
+ * server: above all git data.
+ */
 export const replay = async (
   table: Readonly<Record<string, Reply>>,
   rest: (req: IncomingMessage, res: ServerResponse) => void,

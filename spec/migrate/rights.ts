@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { accountByName } from '../../lib/accounts/access.ts'
+import { accountByName } from '../../lib/accounts/find.ts'
 import { canChangePackages, canCreateIn, rightsOn } from '../../lib/accounts/rights.ts'
 import type { TestServer } from '../support/test-server.ts'
 import { type Model, type ModelRepository, type Rights, rightsAt } from './model.ts'
@@ -7,7 +7,10 @@ import type { Target } from './two.ts'
 
 const SECRETS = new WeakMap<TestServer['allot'], Map<number, string>>()
 
-/** Rights of a user here, from the API and the domain. An account that may not sign in has the rights of everyone. */
+/**
+ * Rights of a user here, from the API and the domain. An account that may not sign in has the rights of
+ * everyone.
+ */
 export const rightsHere = async (
   target: Target,
   login: string | undefined,

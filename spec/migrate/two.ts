@@ -78,7 +78,10 @@ export const everythingIn = async ({ allot }: TestServer): Promise<string[]> => 
     .slice(1, -1)
 }
 
-/** A repository of the real git, with a branch and a tag beside main. @returns its folder */
+/**
+ * A repository of the real git, with a branch and a tag beside main.
+ * @returns its folder
+ */
 export const pushed = async (source: TestServer, who: Person, path: string): Promise<string> => {
   const folder = await aCheckout({ 'README.md': `# ${path}\n` })
   await git(folder, 'tag', '--annotate', '--message', 'first', 'v1')
@@ -97,7 +100,10 @@ export const LFS = 'large content\n'
 export const OID = createHash('sha256').update(LFS).digest('hex')
 export const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
 
-/** Attaches a file to an issue, a comment or a release. @param path of it in the API */
+/**
+ * Attaches a file to an issue, a comment or a release.
+ * @param path of it in the API
+ */
 export const attach = async (
   { api }: TestServer,
   { token }: Person,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { LOGGED_KINDS } from '../../bin/migrate/kinds.ts'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { commit, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
@@ -118,6 +119,29 @@ describe('A comparison of an unchanged copy', () => {
       assert.match(report.text, line)
   })
 
+  it('compares every kind that was copied', async () => {
+    const { compared } = report.toJSON() as { compared: Record<string, number> }
+    const log = target.allot.hosting.migrationLog(seen.base)
+    const copied = new Set<string>()
+    for (const kind of Object.keys(LOGGED_KINDS) as (keyof typeof LOGGED_KINDS)[]) {
+      if ((await log.list(kind)).length === 0) continue
+      copied.add(kind)
+      assert.ok(compared[LOGGED_KINDS[kind].compared]! > 0, kind)
+    }
+    for (const kind of [
+      'avatar',
+      'sshKey',
+      'star',
+      'team',
+      'collaborator',
+      'lfs',
+      'issue',
+      'hook',
+      'quotaRule',
+    ])
+      assert.ok(copied.has(kind), kind)
+  })
+
   it('names what is left behind by design', () => {
     assert.match(
       report.text,
@@ -160,6 +184,18 @@ describe('A comparison after a migration', () => {
     await source.as(ann, 'PATCH', '/repos/ann/bare', { name: 'empty' })
     assert.match(report.text, /^ {2}repositories with another name here: 1$/m)
     assert.match(report.text, /^different:\n {2}repository ann\/bare: updated is .*\n1 difference$/m)
+  })
+})
+
+describe('A comparison of a team that was renamed here', () => {
+  it('compares it with its original, and says so', async () => {
+    const { body } = await target.as(target.root, 'GET', '/orgs/acme/teams')
+    const { id } = body.find(({ name }: { name: string }) => name === 'readers')
+    await target.as(target.root, 'PATCH', `/teams/${id}`, { name: 'guests' })
+    const report = await target.compared(given(), ['acme'])
+    await target.as(target.root, 'PATCH', `/teams/${id}`, { name: 'readers' })
+    assert.match(report.text, /^ {2}teams with another name here: 1$/m)
+    assert.ok(report.isSame(), report.text)
   })
 })
 
@@ -381,7 +417,7 @@ describe('A source that fails while it is compared', () => {
       /^not compared:\n(?: {2}.*\n)*? {2}the releases of ann\/app: \S+ answered 500$/m,
     )
     assert.match(report.text, /^ {2}address ann further@example\.org: not here$/m)
-    assert.match(report.text, /^ {2}further addresses that their users have not confirmed: 1$/m)
+    assert.match(report.text, /^ {2}further addresses that their users have not confirmed at the source: 1$/m)
     assert.match(report.text, /, and 2 things could not be compared$/m)
     broken.stop()
   })

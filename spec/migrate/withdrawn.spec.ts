@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
+import { OPERATOR } from '../../lib/accounts/access.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Model, type ModelTeam, type ModelUser, rightsAt, UNITS } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { assertNoExcess, rightsHere } from './rights.ts'
-import { startTarget, type Target } from './two.ts'
+import { startTarget } from './two.ts'
 
 const { key } = generateSshKey('ed25519')
-const OPERATOR = { id: 0, admin: true }
+const SOME = { offset: 0, limit: 9 }
 
 const user = (login: string, more: Partial<ModelUser> = {}): ModelUser => ({
   ...{ login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
@@ -43,48 +44,56 @@ const aModel = (keys: string[] = []): Model => ({
   ],
 })
 
-let source: ModelSource
-let target: Target
-const run = async () => {
-  const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
-  return report.text
-}
-/** A new source and a new store, and what a first run brings into it. */
-const begun = async (model = aModel()): Promise<string> => {
-  source.model = model
-  target = await startTarget()
-  const text = await run()
-  await assertNoExcess(target, model)
-  return text
-}
-/** A first run from a source that answers one list of a repository with another status. */
-const begunWith = async (list: string, status: number): Promise<string> => {
-  const path = `/repos/acme/secret/${list}`
-  source.model = aModel()
-  source.answers = { [path]: status }
-  target = await startTarget()
-  return run().finally(() => {
-    source.answers = {}
+/** A source and a store of one test, with what it asks of both. */
+const sceneOf = async (t: TestContext, model: Model, answers: ModelSource['answers'] = {}) => {
+  const source = await modelSource(model)
+  source.answers = answers
+  const target = await startTarget()
+  t.after(async () => {
+    source.stop()
+    await target.stop()
   })
+  const { accounts, organizations, repositories, sshKeys, teams, teamRepositories } = target.allot.hosting
+  const accountHere = async (name: string) => (await accounts.byName(name))!
+  return {
+    source,
+    target,
+    accountHere,
+    of: {
+      user: (login: string) => source.model.users.find((one) => one.login === login)!,
+      team: (id: number) => source.model.organizations[0]!.teams.find((one) => one.id === id)!,
+      repository: (name: string) => source.model.repositories.find((one) => one.name === name)!,
+    },
+    /** @returns the report */
+    run: async (): Promise<string> =>
+      (await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })).text,
+    isMember: (login: string) => organizations.hasMember(OPERATOR, 'acme', login),
+    repositoryHere: async (owner: string, name: string) => (await repositories.find(OPERATOR, owner, name))!,
+    keysOf: async (name: string) => (await sshKeys.list((await accountHere(name)).id, SOME)).items,
+    teamsHere: async () =>
+      (await teams.list(OPERATOR, 'acme', SOME))!.items.flatMap((found) => found.team ?? []),
+    /** Names of the members and of the repositories of a team. */
+    within: async (id: number) => {
+      const pages = [await teams.members(OPERATOR, id, SOME), await teamRepositories.list(OPERATOR, id, SOME)]
+      return pages.map((page) => page!.items.map(({ name }) => name))
+    },
+  }
 }
-before(async () => {
-  source = await modelSource(aModel())
-})
-// In a hook, so that a failing case does not leave its server running, which would keep the process alive.
-afterEach(() => target.stop())
-after(() => source.stop())
+type Scene = Awaited<ReturnType<typeof sceneOf>>
 
-const of = {
-  user: (login: string) => source.model.users.find((one) => one.login === login)!,
-  team: (id: number) => source.model.organizations[0]!.teams.find((one) => one.id === id)!,
-  repository: (name: string) => source.model.repositories.find((one) => one.name === name)!,
+/** The same after a first run, with its report. */
+const begun = async (t: TestContext, model = aModel()) => {
+  const scene = await sceneOf(t, model)
+  const text = await scene.run()
+  await assertNoExcess(scene.target, model)
+  return { ...scene, text }
 }
-const accountHere = async (name: string) => (await target.allot.hosting.accounts.byName(name))!
-const isMember = (login: string) => target.allot.hosting.organizations.hasMember(OPERATOR, 'acme', login)
-const repositoryHere = async (owner: string, name: string) =>
-  (await target.allot.hosting.repositories.find(OPERATOR, owner, name))!
-const keysOf = async (name: string) =>
-  (await target.allot.hosting.sshKeys.list((await accountHere(name)).id, { offset: 0, limit: 9 })).items
+
+/** The same after a first run from a source that answers one list of a repository with another status. */
+const begunWith = async (t: TestContext, list: string, status: number) => {
+  const scene = await sceneOf(t, aModel(), { [`/repos/acme/secret/${list}`]: status })
+  return { ...scene, text: await scene.run() }
+}
 
 describe('A member of a team', () => {
   const LESS: [what: string, team: Partial<ModelTeam>, change?: () => void][] = [
@@ -98,10 +107,10 @@ describe('A member of a team', () => {
     ['who may not create repositories', { create: false }],
   ]
   for (const [what, less] of LESS)
-    it(`${what} has the rights of the team and no more`, async () => {
+    it(`${what} has the rights of the team and no more`, async (t) => {
       const model = aModel()
       Object.assign(model.organizations[0]!.teams[1]!, less)
-      const text = await begun(model)
+      const { text, target, of, isMember } = await begun(t, model)
       assert.match(text, /^team memberships: 1 copied/m)
       assert.equal(await isMember('carl'), true)
       for (const name of ['site', 'secret'])
@@ -111,10 +120,10 @@ describe('A member of a team', () => {
         )
     })
 
-  it('who may not push to every branch only reads code, and is reported', async () => {
+  it('who may not push to every branch only reads code, and is reported', async (t) => {
     const model = aModel()
     model.repositories[0]!.protected = true
-    const text = await begun(model)
+    const { text, target, of } = await begun(t, model)
     assert.match(text, /^rights left out:\n {2}teams that only read code here, .*: team2 of acme$/m)
     const { code, issues } = await rightsHere(target, 'carl', of.repository('secret'))
     assert.deepEqual([code, issues], [1, 2])
@@ -122,21 +131,21 @@ describe('A member of a team', () => {
 
   for (const list of ['branch_protections', 'tag_protections']) {
     for (const status of [401, 403])
-      it(`only reads code when the ${list} are not shown (${status})`, async () => {
-        const text = await begunWith(list, status)
+      it(`only reads code when the ${list} are not shown (${status})`, async (t) => {
+        const { text, target, of } = await begunWith(t, list, status)
         assert.match(text, /^rights left out:\n {2}teams that only read code here, .*: team2 of acme$/m)
         assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 1)
       })
 
     for (const status of [404, 405])
-      it(`writes code when the source has no ${list} (${status})`, async () => {
-        await begunWith(list, status)
+      it(`writes code when the source has no ${list} (${status})`, async (t) => {
+        const { target, of } = await begunWith(t, list, status)
         assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 2)
       })
 
     for (const status of [400, 500])
-      it(`is not copied, nor is the organization, when the ${list} cannot be read (${status})`, async () => {
-        const text = await begunWith(list, status)
+      it(`is not copied, nor is the organization, when the ${list} cannot be read (${status})`, async (t) => {
+        const { text, target } = await begunWith(t, list, status)
         assert.match(
           text,
           new RegExp(`^ {2}the organization acme: .*/acme/secret/${list} answered ${status}`, 'm'),
@@ -145,8 +154,8 @@ describe('A member of a team', () => {
       })
   }
 
-  it('who may write to everything is a member, and an owner is an owner', async () => {
-    await begun()
+  it('who may write to everything is a member, and an owner is an owner', async (t) => {
+    const { target, accountHere, isMember } = await begun(t)
     assert.equal(await isMember('carl'), true)
     const { id } = await accountHere('acme')
     assert.equal(await target.allot.hosting.organizations.isOwner(id, (await accountHere('ann')).id), true)
@@ -158,13 +167,13 @@ function readers(): ModelTeam['units'] {
 }
 
 describe('Rights that Allot cannot express', () => {
-  it('are left out and reported: collaborators with other rights, protected branches, and restricted users', async () => {
+  it('are left out and reported: collaborators with other rights, protected branches, and restricted users', async (t) => {
     const model = aModel()
     model.repositories[1]!.collaborators = { carl: 'admin' }
     model.repositories[2]!.collaborators = { carl: 'write', ben: 'admin' }
     model.repositories[2]!.protected = true
     model.users[3]!.restricted = true
-    const text = await begun(model)
+    const { text, accountHere } = await begun(t, model)
     assert.match(text, /^ {2}collaborators whose own right .*carl of acme\/secret/m)
     assert.match(text, /^ {2}collaborators whose own right .*ben of ann\/demo/m)
     assert.match(text, /^ {2}collaborators who only read here, .*: carl of ann\/demo$/m)
@@ -172,93 +181,95 @@ describe('Rights that Allot cannot express', () => {
     assert.equal((await accountHere('carl')).active, false)
   })
 
-  it('are not replaced by those of the owner of the token: an organization without known owners has none', async () => {
+  it('are not replaced by those of the owner of the token: an organization without known owners has none', async (t) => {
     const model = aModel()
     model.organizations[0]!.teams = [team(2, ['carl'])]
-    const text = await begun(model)
+    const { text, target, accountHere, isMember } = await begun(t, model)
     assert.match(text, /^ {2}organizations without an owner, .*: acme$/m)
     const [{ id }, root] = [await accountHere('acme'), await accountHere('root1')]
     assert.equal(await target.allot.hosting.organizations.isOwner(id, root.id), false)
     assert.equal(await isMember('root1'), false)
   })
 
-  it('make public accounts visible to signed-in users only, when the source requires everyone to sign in', async () => {
-    await begun({ ...aModel(), open: false })
+  it('make public accounts visible to signed-in users only, when the source requires everyone to sign in', async (t) => {
+    const { target, accountHere } = await begun(t, { ...aModel(), open: false })
     assert.equal((await accountHere('acme')).visibility, 'limited')
     assert.equal((await target.request('GET', '/repos/ann/demo')).status, 404)
   })
 })
 
 describe('A right that the source has revoked since an earlier run', () => {
-  type Revocation = [change: () => void, line: RegExp, check: () => Promise<void>]
-  const assertRevoked = async (model: Model, [change, line, check]: Revocation) => {
-    await begun(model)
-    change()
+  type Revocation = [change: (scene: Scene) => void, line: RegExp, check: (scene: Scene) => Promise<void>]
+  const assertRevoked = async (t: TestContext, model: Model, [change, line, check]: Revocation) => {
+    const scene = await begun(t, model)
+    const { source, target, run } = scene
+    change(scene)
     const text = await run()
     assert.match(text, new RegExp(`^revoked, [^]*${line.source}`, 'm'))
-    await check()
+    await check(scene)
     await assertNoExcess(target, source.model)
     assert.doesNotMatch(await run(), /revoked/)
   }
   const WITHDRAWN: [what: string, ...Revocation][] = [
     [
       'a repository that is private now',
-      () => Object.assign(of.repository('demo'), { private: true }),
+      ({ of }) => Object.assign(of.repository('demo'), { private: true }),
       /people without an account on this server can no longer see: ann\/demo\n {2}users without a right of their own can no longer see: ann\/demo/,
-      async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
+      async ({ repositoryHere }) => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a repository that is archived now',
-      () => Object.assign(of.repository('site'), { archived: true }),
+      ({ of }) => Object.assign(of.repository('site'), { archived: true }),
       /these repositories are archived now, so that nobody can change them: acme\/site/,
-      async () => assert.equal((await repositoryHere('acme', 'site')).archived, true),
+      async ({ repositoryHere }) => assert.equal((await repositoryHere('acme', 'site')).archived, true),
     ],
     [
       'a repository that is deleted',
-      () => {
+      ({ source }) => {
         source.model.repositories = source.model.repositories.filter(({ name }) => name !== 'demo')
       },
       /people without an account on this server can no longer see: ann\/demo/,
-      async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
+      async ({ repositoryHere }) => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a user who is hidden now',
-      () => Object.assign(of.user('ann'), { visibility: 'private' }),
+      ({ of }) => Object.assign(of.user('ann'), { visibility: 'private' }),
       /users without a right of their own can no longer see: ann$/,
-      async () => assert.equal((await accountHere('ann')).visibility, 'private'),
+      async ({ accountHere }) => assert.equal((await accountHere('ann')).visibility, 'private'),
     ],
     [
       'an organization that is for signed-in users now',
-      () => Object.assign(source.model.organizations[0]!, { visibility: 'limited' }),
+      ({ source }) => Object.assign(source.model.organizations[0]!, { visibility: 'limited' }),
       /people without an account on this server can no longer see: acme$/,
-      async () => assert.equal((await accountHere('acme')).visibility, 'limited'),
+      async ({ accountHere }) => assert.equal((await accountHere('acme')).visibility, 'limited'),
     ],
     [
       'a membership',
-      () => Object.assign(of.team(2), { members: [] }),
+      ({ of }) => Object.assign(of.team(2), { members: [] }),
       /these users are no longer members of the team in parentheses: carl \(acme\/team2\)/,
-      async () => assert.equal(await isMember('carl'), false),
+      async ({ isMember }) => assert.equal(await isMember('carl'), false),
     ],
     [
       'the right of a member to write to a repository',
-      () => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
+      ({ of }) => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
       /the members of these teams now have the rights .*: the team team2 of acme/,
-      async () => assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0),
+      async ({ target, of }) =>
+        assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0),
     ],
     [
       'the last owner of an organization',
-      () => Object.assign(of.team(1), { members: [] }),
+      ({ of }) => Object.assign(of.team(1), { members: [] }),
       /these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
-      async () => assert.equal(await isMember('ann'), false),
+      async ({ isMember }) => assert.equal(await isMember('ann'), false),
     ],
     [
       'the ownership of a member',
-      () => {
+      ({ of }) => {
         Object.assign(of.team(1), { members: ['carl'] })
         Object.assign(of.team(2), { members: ['ann'] })
       },
       /these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
-      async () => {
+      async ({ target, accountHere }) => {
         const { organizations } = target.allot.hosting
         const { id } = await accountHere('acme')
         assert.equal(await organizations.isOwner(id, (await accountHere('ann')).id), false)
@@ -267,58 +278,58 @@ describe('A right that the source has revoked since an earlier run', () => {
     ],
     [
       'the login of a user',
-      () => Object.assign(of.user('carl'), { prohibited: true }),
+      ({ of }) => Object.assign(of.user('carl'), { prohibited: true }),
       /these users can no longer sign in to this server: carl/,
-      async () => assert.equal((await accountHere('carl')).active, false),
+      async ({ accountHere }) => assert.equal((await accountHere('carl')).active, false),
     ],
     [
       'the rights of an administrator',
-      () => Object.assign(of.user('ben'), { admin: false }),
+      ({ of }) => Object.assign(of.user('ben'), { admin: false }),
       /these users are no longer administrators of this server: ben/,
-      async () => assert.equal((await accountHere('ben')).admin, false),
+      async ({ accountHere }) => assert.equal((await accountHere('ben')).admin, false),
     ],
     [
       'a follow and a star',
-      () => Object.assign(of.user('ann'), { follows: [], stars: [] }),
+      ({ of }) => Object.assign(of.user('ann'), { follows: [], stars: [] }),
       /the user in parentheses no longer follows: ben \(ann\)\n {2}the user in parentheses no longer stars: acme\/site \(ann\)/,
-      async () => {
+      async ({ target, accountHere }) => {
         const { follows } = target.allot.hosting.relations
         assert.equal(await follows.check(OPERATOR, (await accountHere('ann')).id, 'ben'), false)
       },
     ],
     [
       'a user who is deleted',
-      () => {
+      ({ source }) => {
         source.model.users = source.model.users.filter(({ login }) => login !== 'ben')
       },
       /these users are no longer administrators of this server: ben\n {2}these users can no longer sign in to this server: ben/,
-      async () => {
+      async ({ accountHere }) => {
         const { admin, active, visibility } = await accountHere('ben')
         assert.deepEqual([admin, active, visibility], [false, false, 'private'])
       },
     ],
     [
       'an organization that is deleted',
-      () => {
+      ({ source }) => {
         source.model.organizations = []
         source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'acme')
       },
       /the organization in parentheses no longer has these teams: team2 \(acme\)\n {2}these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
-      async () => assert.equal((await accountHere('acme')).visibility, 'private'),
+      async ({ accountHere }) => assert.equal((await accountHere('acme')).visibility, 'private'),
     ],
   ]
   for (const [what, ...revocation] of WITHDRAWN)
-    it(`is revoked here, and reported: ${what}`, () => assertRevoked(aModel(), revocation))
+    it(`is revoked here, and reported: ${what}`, (t) => assertRevoked(t, aModel(), revocation))
 
-  it('is revoked here, and reported: an SSH key', () =>
-    assertRevoked(aModel([key]), [
-      () => Object.assign(of.user('ann'), { keys: [] }),
+  it('is revoked here, and reported: an SSH key', (t) =>
+    assertRevoked(t, aModel([key]), [
+      ({ of }) => Object.assign(of.user('ann'), { keys: [] }),
       /the user in parentheses can no longer use these SSH keys: SHA256:\S+ \(ann\)/,
-      async () => assert.deepEqual(await keysOf('ann'), []),
+      async ({ keysOf }) => assert.deepEqual(await keysOf('ann'), []),
     ]))
 
-  it('is revoked even when the earlier run ended before it recorded what it had copied', async () => {
-    await begun(aModel([key]))
+  it('is revoked even when the earlier run ended before it recorded what it had copied', async (t) => {
+    const { source, target, of, run, keysOf } = await begun(t, aModel([key]))
     const log = target.allot.hosting.migrationLog(source.base)
     for (const kind of ['account', 'repository', 'membership', 'sshKey'] as const)
       await log.save((await log.list(kind)).map(({ copy: _, ...one }) => ({ ...one, grants: [] })))
@@ -333,8 +344,8 @@ describe('A right that the source has revoked since an earlier run', () => {
 })
 
 describe('What was created here', () => {
-  it('stays, and is reported where the source differs', async () => {
-    await begun()
+  it('stays, and is reported where the source differs', async (t) => {
+    const { target, accountHere, of, run, isMember, repositoryHere, keysOf } = await begun(t)
     const { accounts, organizations, repositories, relations, sshKeys } = target.allot.hosting
     const [acme, ben, carl] = [await accountHere('acme'), await accountHere('ben'), await accountHere('carl')]
     await organizations.setMember(acme.id, ben.id, { owner: false })
@@ -358,8 +369,8 @@ describe('What was created here', () => {
     assert.equal((await repositoryHere('acme', 'secret')).private, false)
   })
 
-  it('stays when the source no longer has it, also where a copy of it was refused before', async () => {
-    await begun()
+  it('stays when the source no longer has it, also where a copy of it was refused before', async (t) => {
+    const { target, accountHere, of, run, keysOf } = await begun(t)
     const { sshKeys } = target.allot.hosting
     const [ann, ben] = [await accountHere('ann'), await accountHere('ben')]
     const used = await sshKeys.add(ben.id, { title: 'used', key })
@@ -372,8 +383,8 @@ describe('What was created here', () => {
     assert.equal((await keysOf('ann')).length, 1)
   })
 
-  it('has each right and each detail that differs named in a sentence', async () => {
-    await begun()
+  it('has each right and each detail that differs named in a sentence', async (t) => {
+    const { target, accountHere, repositoryHere, of, run } = await begun(t)
     const { accounts, organizations, repositories, teams } = target.allot.hosting
     const [acme, ann, ben, carl] = await Promise.all(['acme', 'ann', 'ben', 'carl'].map(accountHere))
     Object.assign(of.user('carl'), { visibility: 'private', active: false })
@@ -415,8 +426,8 @@ describe('What was created here', () => {
     ])
   })
 
-  it('is not copied again when it was copied and then removed here', async () => {
-    await begun(aModel([key]))
+  it('is not copied again when it was copied and then removed here', async (t) => {
+    const { target, accountHere, run, isMember, keysOf } = await begun(t, aModel([key]))
     const { organizations, sshKeys } = target.allot.hosting
     const [acme, ann, carl] = [await accountHere('acme'), await accountHere('ann'), await accountHere('carl')]
     await organizations.removeMember(acme.id, carl.id)
@@ -431,9 +442,8 @@ describe('What was created here', () => {
     assert.deepEqual(await keysOf('ann'), [])
   })
 
-  it('gets nothing from an organization of the same name at the source, where its members have no rights', async () => {
-    source.model = aModel()
-    target = await startTarget()
+  it('gets nothing from an organization of the same name at the source, where its members have no rights', async (t) => {
+    const { target, run, isMember } = await sceneOf(t, aModel())
     const eve = await target.person('eve')
     await target.as(eve, 'POST', '/orgs', { username: 'acme' })
     const text = await run()
@@ -442,10 +452,9 @@ describe('What was created here', () => {
     assert.equal(await isMember('carl'), false)
   })
 
-  it('is at most as visible as at the source, in an account that was created here', async () => {
-    source.model = aModel()
+  it('is at most as visible as at the source, in an account that was created here', async (t) => {
+    const { target, of, run, repositoryHere } = await sceneOf(t, aModel())
     Object.assign(of.user('ann'), { visibility: 'limited' })
-    target = await startTarget()
     await target.person('ann')
     const text = await run()
     assert.match(
@@ -456,70 +465,125 @@ describe('What was created here', () => {
   })
 })
 
+describe('A team that was renamed', () => {
+  const idOf = async ({ teamsHere }: Scene, name: string) =>
+    (await teamsHere()).find((one) => one.name === name)?.id as number
+  const membersOf = async (scene: Scene, name: string) => (await scene.within(await idOf(scene, name)))[0]
+
+  it('here keeps its name, and loses and gets the rights and members of the source', async (t) => {
+    const scene = await begun(t)
+    const { source, target, of, run, isMember, teamsHere } = scene
+    const id = await idOf(scene, 'team2')
+    await target.allot.hosting.teams.edit(OPERATOR, id, () => ({ name: 'mine' }))
+    Object.assign(of.team(2), { members: ['ben'], level: 'read', units: readers() })
+    for (const _ of ['next', 'later']) {
+      const text = await run()
+      assert.match(text, /^ {2}the name differs from that at the source: the team team2 of acme$/m)
+      assert.deepEqual(
+        (await teamsHere()).map(({ name, level }) => [name, level]),
+        [['mine', 'read']],
+      )
+      assert.deepEqual(await membersOf(scene, 'mine'), ['ben'])
+      assert.equal(await isMember('carl'), false)
+      await assertNoExcess(target, source.model)
+    }
+  })
+
+  it('at the source is renamed here, also when another one gets its former name', async (t) => {
+    const scene = await begun(t)
+    const { source, of, run } = scene
+    const id = await idOf(scene, 'team2')
+    Object.assign(of.team(2), { name: 'devs' })
+    source.model.organizations[0]!.teams.push(team(3, ['ben'], { name: 'team2' }))
+    await run()
+    assert.equal(await idOf(scene, 'devs'), id)
+    assert.deepEqual(await membersOf(scene, 'devs'), ['carl'])
+    assert.deepEqual(await membersOf(scene, 'team2'), ['ben'])
+    const text = await run()
+    assert.match(text, /^teams: 0 copied, 2 already there$/m)
+    assert.doesNotMatch(text, /the team /)
+  })
+
+  it('at the source keeps its name here where another one has the new name, and loses its rights', async (t) => {
+    const scene = await begun(t)
+    const { target, of, run, teamsHere } = scene
+    const { id: _, organization: __, name: ___, ...like } = (await teamsHere())[0]!
+    await target.allot.hosting.teams.create(OPERATOR, 'acme', { ...like, name: 'devs' })
+    Object.assign(of.team(2), { name: 'devs', level: 'read', units: readers() })
+    const text = await run()
+    assert.match(text, /^ {2}teams that were renamed at the source, and cannot .*: the team devs of acme \(/m)
+    assert.equal((await teamsHere()).find(({ name }) => name === 'team2')?.level, 'read')
+    assert.deepEqual(await membersOf(scene, 'team2'), ['carl'])
+    assert.deepEqual(await membersOf(scene, 'devs'), [])
+  })
+})
+
 describe('A team that the source removes', () => {
-  const teamHere = async (id: number) => (await target.allot.hosting.teams.find(OPERATOR, id))?.team
-  const membersOf = async (id: number) =>
-    (await target.allot.hosting.teams.members(OPERATOR, id, { offset: 0, limit: 9 }))!.items.map(
-      ({ name }) => name,
-    )
-  const repositoriesOf = async (id: number) =>
-    (await target.allot.hosting.teamRepositories.list(OPERATOR, id, { offset: 0, limit: 9 }))!.items.map(
-      ({ name }) => name,
-    )
-  /** A first run that copies team2 with carl and the repository site. @returns the id of the copy */
-  const copied = async (): Promise<number> => {
+  /** A first run that copies team2 with carl and the repository site. */
+  const copied = async (t: TestContext) => {
     const model = aModel()
     Object.assign(model.organizations[0]!.teams[1]!, { all: false, repositories: ['site'] })
-    await begun(model)
-    const page = await target.allot.hosting.teams.list(OPERATOR, 'acme', { offset: 0, limit: 9 })
-    const id = page!.items.find(({ team }) => team?.name === 'team2')!.team!.id
-    assert.deepEqual([await membersOf(id), await repositoriesOf(id)], [['carl'], ['site']])
-    return id
-  }
-  const remove = () => {
-    source.model.organizations[0]!.teams = [of.team(1)]
+    const scene = await begun(t, model)
+    const [{ id } = assert.fail()] = await scene.teamsHere()
+    assert.deepEqual(await scene.within(id), [['carl'], ['site']])
+    const remove = () => {
+      model.organizations[0]!.teams = [scene.of.team(1)]
+    }
+    return { ...scene, id, remove }
   }
   const secret = { owner: 'acme', name: 'secret' }
 
-  const CHANGES: [what: string, change: (id: number) => Promise<unknown>, left: [string[], string[]]][] = [
-    [
-      'a description',
-      (id) => target.allot.hosting.teams.edit(OPERATOR, id, () => ({ description: 'mine' })),
-      [[], []],
-    ],
-    [
-      'another name',
-      (id) => target.allot.hosting.teams.edit(OPERATOR, id, () => ({ name: 'mine' })),
-      [[], []],
-    ],
-    ['a member', (id) => target.allot.hosting.teams.addMember(OPERATOR, id, 'ben'), [['ben'], []]],
+  type Services = Scene['target']['allot']['hosting']
+  type Change = (id: number, services: Services) => Promise<unknown>
+  const CHANGES: [what: string, change: Change, left: [string[], string[]]][] = [
+    ['a description', (id, { teams }) => teams.edit(OPERATOR, id, () => ({ description: 'mine' })), [[], []]],
+    ['another name', (id, { teams }) => teams.edit(OPERATOR, id, () => ({ name: 'mine' })), [[], []]],
+    ['a member', (id, { teams }) => teams.addMember(OPERATOR, id, 'ben'), [['ben'], []]],
     [
       'a repository',
-      (id) => target.allot.hosting.teamRepositories.add(OPERATOR, id, secret),
+      (id, { teamRepositories }) => teamRepositories.add(OPERATOR, id, secret),
       [[], ['secret']],
     ],
   ]
   for (const [what, change, left] of CHANGES)
-    it(`stays when it got ${what} here, without what was copied into it`, async () => {
-      const id = await copied()
-      await change(id)
-      const changed = await teamHere(id)
+    it(`stays when it got ${what} here, without what was copied into it`, async (t) => {
+      const { target, id, remove, run, teamsHere, within, isMember } = await copied(t)
+      await change(id, target.allot.hosting)
+      const changed = await teamsHere()
       remove()
       for (const _ of ['next', 'later']) {
         const text = await run()
-        const line = ` removed at the source, and stay .*: ${changed!.name} of acme$`
+        const line = ` removed at the source, and stay .*: ${changed[0]!.name} of acme$`
         assert.match(text, new RegExp(line, 'm'))
         assert.doesNotMatch(text, /no longer has these teams/)
-        assert.deepEqual(await teamHere(id), changed)
-        assert.deepEqual([await membersOf(id), await repositoriesOf(id)], left)
+        assert.deepEqual(await teamsHere(), changed)
+        assert.deepEqual(await within(id), left)
       }
       assert.equal(await isMember('carl'), false)
     })
 
-  it('is removed when it is as it was copied', async () => {
-    const id = await copied()
+  it('stays when it got a member here after a thousand others', async (t) => {
+    const { source, target, id, remove, run, within } = await copied(t)
+    const { accounts, migrationLog, teams } = target.allot.hosting
+    const log = migrationLog(source.base)
+    const [known] = (await log.list('teamMember')).filter(({ copy }) => copy?.of === id)
+    const names = Array.from({ length: 1000 }, (_, index) => `member${index}`)
+    for (const name of names) {
+      const { id: to } = await accounts.createUser({ name })
+      await teams.addMember(OPERATOR, id, name)
+      await log.save([{ ...known!, name, copy: { of: id, to } }])
+    }
+    await accounts.createUser({ name: 'late' })
+    await teams.addMember(OPERATOR, id, 'late')
+    remove()
+    assert.match(await run(), / removed at the source, and stay .*: team2 of acme$/m)
+    assert.deepEqual(await within(id), [['late'], []])
+  })
+
+  it('is removed when it is as it was copied', async (t) => {
+    const { remove, run, teamsHere } = await copied(t)
     remove()
     assert.match(await run(), /the organization in parentheses no longer has these teams: team2 \(acme\)/)
-    assert.equal(await teamHere(id), undefined)
+    assert.deepEqual(await teamsHere(), [])
   })
 })

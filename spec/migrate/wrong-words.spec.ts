@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { allot, begin, type CommandLine, served, several } from '../bin/program.ts'
@@ -8,7 +8,8 @@ import { listen } from '../support/listen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 /*
- * What a tired person types. Each ends with one clear sentence and another status than 0, and changes nothing.
+ * What a tired person types. Each ends with one clear sentence and another status than 0, and changes
+ * nothing.
  */
 
 let source: TestServer
@@ -47,7 +48,10 @@ interface Wrong {
   readonly token?: () => string | Promise<string>
 }
 
-/** BASE is the address of the source, HTTPS the same with that scheme, CLOSING a server that answers nothing, HERE the folder of the files. */
+/**
+ * BASE is the address of the source, HTTPS the same with that scheme, CLOSING a server that answers nothing,
+ * HERE the folder of the files.
+ */
 const filled = (word: string) =>
   word
     .replace('BASE', source.base)
@@ -438,6 +442,16 @@ describe('Both commands', () => {
       await run(command, words)
       assert.match(readFileSync(at('report'), 'utf8'), /^\{\n {2}"(?:counts|compared)": \{\n/)
     }
+  })
+
+  it('write a report that only its owner may read into a file that existed', async () => {
+    for (const command of commands)
+      for (const content of [REPORT, '']) {
+        writeFileSync(at('readable'), content)
+        chmodSync(at('readable'), 0o644)
+        await run(command, ['--from', 'BASE', '--data', at('circle'), '--report', at('readable')])
+        assert.equal(statSync(at('readable')).mode & 0o777, 0o600)
+      }
   })
 })
 

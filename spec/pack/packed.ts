@@ -14,7 +14,10 @@ export const folder = mkdtempSync(join(tmpdir(), 'allot-pack-'))
 
 export const exec = promisify(execFile)
 
-/** Runs a command without the variables that npm sets for its scripts, which concern the checkout. @returns standard output */
+/**
+ * Runs a command without the variables that npm sets for its scripts, which concern the checkout.
+ * @returns standard output
+ */
 export const run = async (command: string, args: string[], cwd: string): Promise<string> => {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_package')),
@@ -32,14 +35,20 @@ export interface Packed {
   files: { path: string; mode: number; size: number }[]
 }
 
-/** Builds the package. @returns the path of its archive, and what is in it */
+/**
+ * Builds the package.
+ * @returns the path of its archive, and what is in it
+ */
 export const pack = async (): Promise<Packed & { tarball: string }> => {
   const told = await run('npm', ['pack', '--json', '--pack-destination', folder], root)
   const [packed] = JSON.parse(told.slice(told.indexOf('[\n'))) as [Packed]
   return { ...packed, tarball: join(folder, packed.filename) }
 }
 
-/** Installs packages in an empty folder, as a new user does. @returns the folder */
+/**
+ * Installs packages in an empty folder, as a new user does.
+ * @returns the folder
+ */
 export const install = async (name: string, ...packages: string[]): Promise<string> => {
   const project = join(folder, name)
   mkdirSync(project)

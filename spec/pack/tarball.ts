@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test'
 import { exec, folder, install, json, type Packed, pack, root, run, sizeOf } from './packed.ts'
 
 /**
- * `npm run spec:pack`: the published package. It gets the dependencies from the registry, and publint and "are the types
- * wrong", which no other spec needs. walk.ts follows the README with it.
+ * `npm run spec:pack`: the published package. It gets the dependencies from the registry, and publint and
+ * "are the types wrong", which no other spec needs. walk.ts follows the README with it.
  */
 const project = join(folder, 'project')
 const installed = join(project, 'node_modules/allot')
@@ -40,6 +40,10 @@ interface Types {
 const bundledFrom = (source: string): string | undefined =>
   /^\.\.\/\.\.\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1]
 
+/** Paths of the modules in the package, without scripts for browsers, which are published as they are. */
+const modulesOf = ({ files }: Packed): string[] =>
+  files.map(({ path }) => path).filter((path) => /(?<!\.min|\/pages-script)\.js$/.test(path))
+
 describe('The package', () => {
   let packed: Packed
   let tarball: string
@@ -72,9 +76,7 @@ describe('The package', () => {
   })
 
   it('has a source map beside every module, with the sources in it', () => {
-    // Scripts for browsers are published as they are.
-    const modules = packed.files.filter(({ path }) => /(?<!\.min|\/pages-script)\.js$/.test(path))
-    for (const { path } of modules) {
+    for (const path of modulesOf(packed)) {
       const { sources, sourcesContent } = json<{ sources: string[]; sourcesContent?: string[] }>(
         join(installed, `${path}.map`),
       )
@@ -84,6 +86,12 @@ describe('The package', () => {
         path,
       )
     }
+  })
+
+  it('has short lines in every module, since Node prints the line of an error that is not caught', () => {
+    for (const path of modulesOf(packed))
+      for (const line of readFileSync(join(installed, path), 'utf8').split('\n'))
+        assert.ok(line.length < 1000, path)
   })
 
   it('has the license of every bundled package', () => {
@@ -132,7 +140,8 @@ await allot.close()
     })
   })
 
-  // How long that takes depends on the machine: `npm run bench -- --only start` measures it. What is loaded does not.
+  // How long that takes depends on the machine: `npm run bench -- --only start` measures it. What is loaded
+  // does not.
   it('imports without loading much more than it needs, also with require()', async () => {
     const measured = `
 import { Session } from 'node:inspector'

@@ -11,8 +11,9 @@ import { createPageClient } from '../web/browser.ts'
 import { folder, install, pack, root, run } from './packed.ts'
 
 /**
- * `npm run spec:pack`: what a new user does with the package alone. From an empty folder over the snippets of the documents, as
- * they stand, to a token, a repository, a rule that bites, the pages and a call of the typed client.
+ * `npm run spec:pack`: what a new user does with the package alone. From an empty folder over the snippets of
+ * the documents, as they stand, to a token, a repository, a rule that bites, the pages and a call of the
+ * typed client.
  */
 const [embed, quota] = snippetsOf('README.md', 'ts') as [string, string]
 

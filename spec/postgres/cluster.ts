@@ -40,7 +40,10 @@ export const postgresPrograms = (): string | undefined => {
 
 const HOW = 'PostgreSQL is not installed: apt-get install postgresql-15'
 
-/** Why specs that need PostgreSQL are skipped. False when PostgreSQL is installed, and under CI=true, where they must run. */
+/**
+ * Why specs that need PostgreSQL are skipped. False when PostgreSQL is installed, and under CI=true, where
+ * they must run.
+ */
 export const missing: string | false =
   postgresPrograms() === undefined && process.env.CI !== 'true' ? HOW : false
 
@@ -66,7 +69,10 @@ const createFolder = async (): Promise<{ folder: string; data: string; bin: stri
   return { folder, data: join(folder, 'data'), bin, run }
 }
 
-/** @param synced whether commits wait for the disk. A killed server loses nothing without it, and specs run faster. */
+/**
+ * @param synced whether commits wait for the disk. A killed server loses nothing without it, and specs run
+ * faster.
+ */
 export const startCluster = async ({
   synced = false,
   settings = [],

@@ -51,8 +51,8 @@ const person = async (name: string): Promise<string> => {
 }
 
 /**
- * Sequences of one user's requests, each sent to a random process: every response must reflect all acknowledged writes.
- * Each function returns its number of requests.
+ * Sequences of one user's requests, each sent to a random process: every response must reflect all
+ * acknowledged writes. Each function returns its number of requests.
  */
 const threads: Record<string, (round: number, name: string, token: string) => Promise<number>> = {
   async 'usage and quota decisions'(round, name, token) {

@@ -6,8 +6,8 @@ import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
 
 /**
- * `npm run costs`: round trips and bytes between a server and its database for some requests, with a cold cache and with a
- * warm one. `--docs` writes the table into docs/scale.md.
+ * `npm run costs`: round trips and bytes between a server and its database for some requests, with a cold
+ * cache and with a warm one. `--docs` writes the table into docs/scale.md.
  */
 const REQUESTS: [method: string, path: string, body?: (time: number) => unknown][] = [
   ['GET', '/user/quota'],

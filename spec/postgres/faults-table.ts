@@ -1,7 +1,10 @@
 import { replaceSection } from '../readme/documents.ts'
 import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
 
-/** `npm run faults`: runs each fault and prints the outcomes as a table; `--docs` writes the table into docs/operations.md. */
+/**
+ * `npm run faults`: runs each fault and prints the outcomes as a table; `--docs` writes the table into
+ * docs/operations.md.
+ */
 const CALM_MS = 2000
 
 const rowOf = (

@@ -26,7 +26,9 @@ export interface Fault {
   options?: (servers: Servers) => { url: string; readers?: number; writers?: number; connectTimeout?: number }
 }
 
-/** A primary, its synchronous standby if the fault needs one, and a proxy between the driver and the primary. */
+/**
+ * A primary, its synchronous standby if the fault needs one, and a proxy between the driver and the primary.
+ */
 export interface Servers {
   primary: Cluster
   standby: Cluster | undefined

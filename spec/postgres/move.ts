@@ -8,8 +8,8 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { emptyStore } from './empty-store.ts'
 
 /**
- * `npx tsx spec/postgres/move.ts`: moves an owner with 10 repositories and 100 ledger entries between two shards on PostgreSQL, and
- * prints the seconds, the seconds of a processor, and the bytes.
+ * `npx tsx spec/postgres/move.ts`: moves an owner with 10 repositories and 100 ledger entries between two
+ * shards on PostgreSQL, and prints the seconds, the seconds of a processor, and the bytes.
  */
 const [REPOSITORIES, ENTRIES, ROUNDS] = [10, 100, 5]
 const quiet = { error: () => undefined, info: () => undefined }

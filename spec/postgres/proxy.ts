@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
 
 /**
- * When to break the connection at a message: before the message reaches the database, after it was sent there, or at once
- * with a late delivery, when the driver may already have looked up the outcome.
+ * When to break the connection at a message: before the message reaches the database, after it was sent
+ * there, or at once with a late delivery, when the driver may already have looked up the outcome.
  */
 export type Cut = 'before' | 'after' | 'late'
 

@@ -49,7 +49,9 @@ const pathOf = (path: string): string => {
   return filled + (QUERIES[filled.split('/').at(-1)!] ?? '')
 }
 
-/** Each sequence runs several times, because background jobs may send statements in between. The fewest count. */
+/**
+ * Each sequence runs several times, because background jobs may send statements in between. The fewest count.
+ */
 const WRITES: [what: string, requests: [method: string, path: string, body?: (time: number) => unknown][]][] =
   [
     ['a star', set('/user/starred/alice/demo')],
@@ -132,8 +134,8 @@ const WRITES: [what: string, requests: [method: string, path: string, body?: (ti
   ]
 
 /**
- * Requests that take more. Creating a repository reads its name, owner and creator first, and reads the result afterwards; two
- * validations of what is cached share a statement only when they begin together.
+ * Requests that take more. Creating a repository reads its name, owner and creator first, and reads the
+ * result afterwards; two validations of what is cached share a statement only when they begin together.
  * Deleting counts the job runner's first read, too.
  */
 const MORE: Record<string, number> = {

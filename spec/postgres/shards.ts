@@ -1,9 +1,10 @@
 import { replaceSection } from '../readme/documents.ts'
 
 /**
- * `npx tsx spec/postgres/shards.ts`: places owners on databases by hash, and prints how uneven the load is, how many owners have
- * to move to even it out, and what a database has to hold and to answer, by the figures that were measured. The load of an
- * owner has a Pareto distribution: most do little, a few do much. `--docs` writes the tables into docs/scale.md.
+ * `npx tsx spec/postgres/shards.ts`: places owners on databases by hash, and prints how uneven the load is,
+ * how many owners have to move to even it out, and what a database has to hold and to answer, by the figures
+ * that were measured. The load of an owner has a Pareto distribution: most do little, a few do much. `--docs`
+ * writes the tables into docs/scale.md.
  */
 const [OWNERS, DATABASES, SEED] = [10_000_000, 16, 18]
 /** The shape of the distribution: with 1.16, a fifth of the owners makes four fifths of the load. */
@@ -20,9 +21,15 @@ const STORED = [
   { each: 100, rows: 3.3, bytes: 1100 },
   { each: 100, rows: 3.3, bytes: 900 },
 ]
-/** Requests per second at the peak, and the shares of them that write, and that list all owners (docs/scale.md, Load). */
+/**
+ * Requests per second at the peak, and the shares of them that write, and that list all owners
+ * (docs/scale.md, Load).
+ */
 const PEAK = { requests: 20_000, writing: 1 / 20, listing: 1 / 100 }
-/** Milliseconds of a core of the database; a write where batches are small (docs/scale.md, Processes on one machine). */
+/**
+ * Milliseconds of a core of the database; a write where batches are small (docs/scale.md, Processes on one
+ * machine).
+ */
 const CORE_MS = { read: 0.04, write: 0.41 }
 /** Seconds of a processor to export and import one owner (spec/postgres/move.ts). */
 const MOVE_SECONDS = 0.3

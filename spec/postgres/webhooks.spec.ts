@@ -83,7 +83,10 @@ describe('Two processes over one PostgreSQL', { skip: missing }, () => {
     }
   }
 
-  /** How many issues there are: one that was refused may be stored all the same, when the outcome was not known. */
+  /**
+   * How many issues there are: one that was refused may be stored all the same, when the outcome was not
+   * known.
+   */
   const countIssues = async (name: string): Promise<number> => {
     const { headers } = await second!.send('GET', `/repos/alice/${name}/issues?limit=1`, { token })
     return Number(headers.get('x-total-count'))

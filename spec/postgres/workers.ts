@@ -8,9 +8,10 @@ import { openAllot } from '../../lib/allot.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 /**
- * `npx tsx spec/postgres/workers.ts`: one, two and four processes write entries of owners of their own, with 16 writers together.
- * Prints for each write what it costs: processor time of the processes and of the database, batches, conflicts; and what the
- * database's connections wait for. Processor time tells what is ours also on a machine that does other work.
+ * `npx tsx spec/postgres/workers.ts`: one, two and four processes write entries of owners of their own, with
+ * 16 writers together. Prints for each write what it costs: processor time of the processes and of the
+ * database, batches, conflicts; and what the database's connections wait for. Processor time tells what is
+ * ours also on a machine that does other work.
  */
 const [WRITERS, SECONDS, SAMPLE_MS] = [16, 8, 20]
 const quiet = { error: () => undefined, info: () => undefined }

@@ -169,6 +169,33 @@ describe('What an owner used', () => {
     assert.deepEqual(await series(), [[today(), 9]])
   })
 
+  it('has no entry for a day whose transactions leave the usage as it was', async () => {
+    const first = today()
+    const entry = (size: number, key: string) => ({
+      kind: 'artifacts' as const,
+      key: `${owner.name}/${key}`,
+      owner: owner.name,
+      name: 'x',
+      size,
+    })
+    await use(7)
+    later(1)
+    const path = `/admin/ledger/packages/${encodeURIComponent(`${owner.name}/x`)}`
+    const body = { owner: owner.name, name: 'x', size: 7, type: 'npm', version: '1' }
+    assert.equal((await allot.as(allot.root, 'PUT', path, body)).status, 200)
+    await allot.allot.ledger.put(entry(0, 'empty'))
+    await allot.allot.ledger.batch([
+      { op: 'put', ...entry(5, 'y') },
+      { op: 'delete', kind: 'artifacts', key: `${owner.name}/y` },
+    ])
+    assert.deepEqual(await series(), [[first, 7]])
+    await use(8)
+    assert.deepEqual(await series(), [
+      [first, 7],
+      [first + 1, 8],
+    ])
+  })
+
   it('costs one key with the first change of a day, and none with any other', async () => {
     const keys = async (size: number) => {
       const before = written()

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { documents } from './documents.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -114,9 +115,19 @@ describe('The pages for contributors', () => {
       [],
     )
   })
+})
 
-  it('have lines of at most 120 characters', () => {
-    for (const page of PAGES.filter((name) => name !== 'docs/architecture.md'))
-      assert.deepEqual(longLines(read(page)), [], page)
+it('The documents have lines of at most 120 characters', () => {
+  const wide = ['CHANGELOG.md', 'docs/performance.md', 'docs/reference.md']
+  for (const page of documents.filter((name) => !wide.includes(name)))
+    assert.deepEqual(longLines(read(page)), [], page)
+})
+
+describe('The files of the repository', () => {
+  it('have no marks of a merge that was not finished', () => {
+    const marked = tracked.filter(
+      (file) => /\.(?:tsx?|mjs|json|md|toml|ya?ml)$/.test(file) && /^(?:<{7}|>{7}) /m.test(read(file)),
+    )
+    assert.deepEqual(marked, [])
   })
 })

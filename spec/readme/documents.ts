@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The documents of the project and their snippets. Blocks of `sh` and `ts` are run by snippets.spec.ts. Blocks of `console` are
- * not: they install, run until they are stopped, or need another server. Blocks of `typescript` are excerpts.
+ * The documents of the project and their snippets. Blocks of `sh` and `ts` are run by snippets.spec.ts.
+ * Blocks of `console` are not: they install, run until they are stopped, or need another server. Blocks of
+ * `typescript` are excerpts.
  */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Paths from the root of the checkout. */
 export const documents: readonly string[] = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'examples/README.md'],
   ...readdirSync(join(root, 'docs'))
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),

@@ -21,7 +21,10 @@ const manifest = JSON.parse(read('package.json')) as {
   engines: { node: string }
 }
 
-/** Parses a command line of `allot`; fails for an unknown command or option. @returns the options */
+/**
+ * Parses a command line of `allot`; fails for an unknown command or option.
+ * @returns the options
+ */
 const parseCommand = (words: readonly string[]): Record<string, string> => {
   const [name, ...flags] = words
   const command = createProgram().commands.find((candidate) => candidate.name() === name)

@@ -5,7 +5,9 @@ import { membersOf, type Row, rowsOf, snake } from './options.ts'
 
 export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))
 
-/** Example values of options without a default, by full name, or by last name where several options share one. */
+/**
+ * Example values of options without a default, by full name, or by last name where several options share one.
+ */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
   'server.tlsCertificate': '"/etc/allot/fullchain.pem"',
@@ -32,6 +34,12 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'ssh.maxConnectionsPerAddress': '50',
   'pages.logo': '"https://cdn.example.org/logo.svg"',
   'pages.backUrl': '"https://example.org/"',
+  'htmlUrls.user': '"https://example.org/people/{username}"',
+  'htmlUrls.organization': '"https://example.org/teams/{org}"',
+  'htmlUrls.repository': '"https://code.example.org/{owner}/{repo}"',
+  'htmlUrls.issue': '"https://code.example.org/{owner}/{repo}/issues/{index}"',
+  'htmlUrls.release': '"https://code.example.org/{owner}/{repo}/releases/{tag}"',
+  'htmlUrls.package': '"https://code.example.org/{owner}/packages/{type}/{name}/{version}"',
   'htmlUrls.comment': '"/{owner}/{repo}/issues/{index}#issuecomment-{id}"',
   'git.maxPushSize': '"2 GiB"',
   maxSize: '"2 GiB"',

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { transformSync } from 'esbuild'
 import { readConfig } from '../../bin/config/config.ts'
 import { PROGRAM, served } from '../bin/program.ts'
 import { hasGitLfs } from '../lfs/client.ts'
@@ -20,12 +21,12 @@ const exec = promisify(execFile)
 /** git-lfs may be missing, except in CI. */
 const withLfs = process.env.CI === 'true' || hasGitLfs()
 
-/** The identity that git needs for commits. */
-const author = {
-  GIT_AUTHOR_NAME: 'Ada',
-  GIT_AUTHOR_EMAIL: 'ada@example.test',
-  GIT_COMMITTER_NAME: 'Ada',
-  GIT_COMMITTER_EMAIL: 'ada@example.test',
+/** A machine on which git has no identity, and makes none up. */
+const withoutIdentity = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'user.useConfigOnly',
+  GIT_CONFIG_VALUE_0: 'true',
 }
 
 const ADDRESS = '127.0.0.1:3000'
@@ -35,7 +36,8 @@ const PRINTED: Record<string, readonly RegExp[]> = {
   'docs/getting-started.md': [
     /"full_name":"root\/first"/,
     /"public":[1-9]/,
-    /^true$/m,
+    /^ 204$/m,
+    /^true 200$/m,
     /"over":true.*"tiny"/,
   ],
   'docs/quota.md': [
@@ -93,10 +95,10 @@ const runShell = async (document: string): Promise<string> => {
       .join('\n')
       .replace(/^T=….*$/gm, '')
       .replaceAll(ADDRESS, server === undefined ? ADDRESS : new URL(server.api).host)
-      // Responses end without a line break, and a failure must end the script.
-      .replaceAll('curl -s ', "curl -sS --fail-with-body --write-out '\\n' ")
+      // A failure must end the script.
+      .replaceAll('curl -s ', 'curl -sS --fail-with-body ')
     const T = server === undefined ? '' : await firstToken(server.printed)
-    const env = { ...process.env, ...author, T, PATH: `${commandFolder()}:${process.env.PATH}` }
+    const env = { ...process.env, ...withoutIdentity, T, PATH: `${commandFolder()}:${process.env.PATH}` }
     const { stdout } = await exec('bash', ['-c', `set -eu\n${script}`], { cwd, env })
     return stdout
   } finally {
@@ -116,6 +118,14 @@ describe('The sh snippets', () => {
   it('are in the documents that this spec knows', () => {
     const withSnippets = documents.filter((document) => snippetsOf(document, 'sh').length > 0)
     assert.deepEqual(withSnippets.sort(), Object.keys(PRINTED).sort())
+  })
+
+  it('print the status after each answer, since some answers are empty', () => {
+    for (const document of documents)
+      for (const [call] of snippetsOf(document, 'sh')
+        .join('')
+        .matchAll(/curl -s.*/g))
+        assert.match(call, /^curl -s -w "\$W" /, document)
   })
 
   for (const [document, patterns] of Object.entries(PRINTED))
@@ -206,9 +216,16 @@ describe('The ts snippets', () => {
     )
   })
 
+  it('of README.md and docs/embedding.md are JavaScript as well, but for that of Next', () => {
+    for (const { document, code } of snippets)
+      if (/^(?:README|docs.embedding)/.test(document) && !code.includes('Promise<Response>'))
+        transformSync(code, { loader: 'js' })
+  })
+
   for (const { document, file, code } of snippets)
     it(`of ${document} run: ${file}`, async () => {
-      const child = runTypeScript(folder, file)
+      const cwd = temporaryDirectory()
+      const child = runTypeScript(folder, file, cwd)
       const ended = new Promise((resolve) => child.on('close', resolve))
       try {
         const { port, code: exitCode, out } = await outcomeOf(child)
@@ -217,6 +234,9 @@ describe('The ts snippets', () => {
           const lines = out.split('\n')
           for (const stated of statedOutput(code))
             assert.ok(lines.includes(stated), `${stated} is not in:\n${out}`)
+          // What keeps data can be run again.
+          if (code.includes("data: './"))
+            assert.equal((await outcomeOf(runTypeScript(folder, file, cwd))).code, 0)
           return
         }
         if (code.includes('allot.ssh')) {

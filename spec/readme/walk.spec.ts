@@ -14,7 +14,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const section = /## From a checkout\n([\s\S]*?)\n## /.exec(readDocument('docs/getting-started.md'))![1]!
 const [startLine, usageScript] = [...section.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code]) => code!)
 
-/** ALLOT_SPEC_WALK=all also runs `npm ci`, which needs a registry and time; otherwise the installed packages are used. */
+/**
+ * ALLOT_SPEC_WALK=all also runs `npm ci`, which needs a registry and time; otherwise the installed packages
+ * are used.
+ */
 const installs = process.env.ALLOT_SPEC_WALK === 'all'
 
 /** Copies the checkout, as a new user has it. */

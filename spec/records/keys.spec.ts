@@ -11,7 +11,9 @@ import {
   rangeBelow,
 } from '../../lib/records/key-codec.ts'
 
-/** Characters at every border of the encoding: escapes, separators, types, lengths of UTF-8, lone surrogates. */
+/**
+ * Characters at every border of the encoding: escapes, separators, types, lengths of UTF-8, lone surrogates.
+ */
 const unit = fc.oneof(
   {
     weight: 5,
@@ -48,7 +50,10 @@ const unit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('\ud800', '\udbff', '\udc00', '\udfff') },
 )
 const short = fc.string({ unit, maxLength: 6 })
-/** Around 64 characters, where the former encoding changed, and around the longest that is read without Buffer. */
+/**
+ * Around 64 characters, where the former encoding changed, and around the longest that is read without
+ * Buffer.
+ */
 const around = fc
   .tuple(
     fc.constantFrom('a', '\0', '\x04', '\x04\0', '\0\x04', 'ö', '😀', '\ud800'),
@@ -68,7 +73,10 @@ const number = fc
 const part: fc.Arbitrary<KeyPart> = fc.oneof({ weight: 4, arbitrary: text }, number, fc.boolean())
 const tuple = fc.array(part, { minLength: 1, maxLength: 5 })
 
-/** Two tuples that share a beginning, or nearly so: members whose contents run into each other are the hard case. */
+/**
+ * Two tuples that share a beginning, or nearly so: members whose contents run into each other are the hard
+ * case.
+ */
 const pair = fc.oneof(
   fc.tuple(tuple, tuple),
   fc

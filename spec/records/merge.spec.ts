@@ -13,8 +13,8 @@ import {
 } from '../../lib/records/merge.ts'
 
 /*
- * Listings are merged without loading records. Each law compares with sorting arrays; `reads` counts the entries that were taken,
- * and `open` the listings that nobody has ended.
+ * Listings are merged without loading records. Each law compares with sorting arrays; `reads` counts the
+ * entries that were taken, and `open` the listings that nobody has ended.
  */
 
 const entryOf = (order: number, record = order): IndexEntry => ({

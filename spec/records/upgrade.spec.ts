@@ -8,9 +8,11 @@ import {
   accounts,
   assignments,
   CURRENT_LAYOUT,
+  quotaOwners,
   upgradePlan,
   upgradeStore,
 } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
 import { type UpgradePlan, type UpgradeStep, upgradeLayout } from '../../lib/records/upgrade.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
@@ -18,7 +20,10 @@ import { serve } from '../exports/instance.ts'
 import { basic } from '../support/test-server.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
-/** `stores/layout-1.ndjson` was written by the first layout, by stores/write.ts: it has records of every collection. */
+/**
+ * `stores/layout-1.ndjson` was written by the first layout, by stores/write.ts: it has records of every
+ * collection.
+ */
 const sample = (): Raw => storeOf('layout-1')
 
 const layoutOf = (driver: StorageDriver) => driver.read((tx) => storedLayout.get(tx))
@@ -81,6 +86,11 @@ const isKilled = (error: unknown): true => {
 describe('A store written by the first layout', () => {
   it('is served, agrees with itself and takes changes', async () => {
     const driver = await filled()
+    await upgradeStore(driver)
+    // A store that is served has no owners of `createQuota`.
+    await new Store(driver).write(async (tx) => {
+      for await (const { id } of quotaOwners.all(tx)) await quotaOwners.remove(tx, [id])
+    })
     const { allot, ask, stop } = await serve({ driver, repositories: false })
     try {
       assert.equal(await layoutOf(driver), CURRENT_LAYOUT)

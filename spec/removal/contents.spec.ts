@@ -35,7 +35,9 @@ const attach = ({ fixture, ann }: Filled, on: AttachmentTargetName) =>
     maxSize: 10,
   })
 
-/** A repository with two issues of two comments each, two releases, and an attachment or two on each of them. */
+/**
+ * A repository with two issues of two comments each, two releases, and an attachment or two on each of them.
+ */
 const filled = async (): Promise<Filled> => {
   const driver = memory()
   const fixture = await openFixture(driver, BOUNDS)

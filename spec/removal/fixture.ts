@@ -1,9 +1,12 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
 import { accountOwners } from '../../lib/accounts/accounts.ts'
 import { saveLfsSize } from '../../lib/content/lfs.ts'
 import { FileStorage } from '../../lib/files/index.ts'
-import { createHosting, type Hosting } from '../../lib/hosting.ts'
+import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
 import { QuotaEngine } from '../../lib/quota/index.ts'
-import { type JobLimits, JobRunner, Jobs } from '../../lib/records/jobs.ts'
+import { JobRunner } from '../../lib/records/job-runner.ts'
+import { type JobLimits, Jobs } from '../../lib/records/jobs.ts'
 import { upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -13,7 +16,9 @@ import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { Outbox } from '../../lib/webhooks/outbox.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
-/** The domain without HTTP. Its job runner does a step when a spec calls it, or by itself when `wakes` is set. */
+/**
+ * The domain without HTTP. Its job runner does a step when a spec calls it, or by itself when `wakes` is set.
+ */
 export interface RemovalFixture {
   store: Store
   quota: QuotaEngine
@@ -49,34 +54,27 @@ export const openFixture = async (
       isOn: false,
       shared: false,
       present: async () => undefined,
+      onFull: () => undefined,
+      onTooLarge: () => undefined,
       listeners: new HostListeners(EVENTS, () => undefined),
     }),
     addresses: new AllowedAddresses([]),
-    gitStorage: undefined,
-    gitReader: undefined,
-    transport: undefined,
-    fileStorage: new FileStorage({ directory: files }),
-    hostName: 'localhost',
+    storage: {
+      gitStorage: undefined,
+      gitReader: undefined,
+      transport: undefined,
+      fileStorage: new FileStorage({ directory: files }),
+    },
+    settings: { login: false, trustedProxies: 0, pages: { sessionLifetime: 3_600_000 } },
+    host: {
+      log: {
+        error: (fields, message) => assert.fail(`${message}: ${inspect(fields)}`),
+        info: () => undefined,
+      },
+    },
     onDeletionError: (error) => {
       throw error
     },
-    onSizeError: (error) => {
-      throw error
-    },
-    onPush: () => undefined,
-    onLostObject: (error) => {
-      throw error
-    },
-    onMaintenanceError: (error) => {
-      throw error
-    },
-    onRecountError: (error) => {
-      throw error
-    },
-    authenticate: undefined,
-    login: false,
-    trustedProxies: 0,
-    sessionLifetime: 3600,
   })
   if (wakes) jobRunner.wake()
   return {

@@ -42,7 +42,9 @@ const sizing = (driver: StorageDriver): { driver: StorageDriver; sizes: number[]
 
 const BOUNDS = { maxPerTransaction: 20, batchSize: 10 }
 const OWNERS = 1000
-/** A change of an assignment: the record, its two index entries and its counter; and the records of the job. */
+/**
+ * A change of an assignment: the record, its two index entries and its counter; and the records of the job.
+ */
 const MAX_KEYS = BOUNDS.maxPerTransaction * 4 + 20
 
 const owners = Array.from({ length: OWNERS }, (_, index) => index + 1)

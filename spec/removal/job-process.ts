@@ -3,8 +3,9 @@ import { level } from '../../drivers/level/index.ts'
 import { openFixture } from './fixture.ts'
 
 /**
- * Deletes and moves what its arguments name, and runs jobs. It kills itself amid a write, so many writes after the last response that
- * how busy the machine is does not matter. It ends with the process that started it, whose pipe is its standard input.
+ * Deletes and moves what its arguments name, and runs jobs. It kills itself amid a write, so many writes
+ * after the last response that how busy the machine is does not matter. It ends with the process that started
+ * it, whose pipe is its standard input.
  */
 const [folder, told] = process.argv.slice(2)
 const { bounds, deleted, moved, to, purged, writes } = JSON.parse(told!)

@@ -18,7 +18,10 @@ const runAllJobs = async ({ jobRunner }: RemovalFixture): Promise<void> => {
     assert.ok(rounds < 1000, 'it never ends')
 }
 
-/** Keys of records, index entries and counters: where everything is deleted none may be left but the sequences. */
+/**
+ * Keys of records, index entries and counters: where everything is deleted none may be left but the
+ * sequences.
+ */
 const remains = ({ store }: RemovalFixture): Promise<string[]> =>
   store.read(async (tx) => {
     const found: string[] = []

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import type { LedgerKind, Visibility } from '../../lib/records/schema/index.ts'
 
-/** Everything that can be asked for, as plain objects. Accounts go by their names, repositories by their numbers. */
+/**
+ * Everything that can be asked for, as plain objects. Accounts go by their names, repositories by their
+ * numbers.
+ */
 export interface Model {
   accounts: Map<string, { id: number; visibility: Visibility; organization: boolean }>
   repositories: Map<number, Repo>

@@ -10,10 +10,12 @@ import {
   postingList,
   searchPostings,
 } from '../../lib/search/posting-list.ts'
-import { trigramsOf } from '../../lib/search/trigram-index.ts'
+import { trigramsOf } from '../../lib/search/tokens.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
-/** So small that a handful of names makes several blocks, each step takes a few, and many steps are needed. */
+/**
+ * So small that a handful of names makes several blocks, each step takes a few, and many steps are needed.
+ */
 export const TINY = { minLoose: 2, maxLoose: 3, maxBlocks: 2, blockSize: 3 }
 
 export const repository = (id: number, name: string, audience: Audience): Repository => ({

@@ -11,7 +11,10 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
 
 type Limits = Parameters<typeof limited>[1]
 
-/** A server with these limits. Once the body of a request has arrived, it answers with the method and the Authorization header. */
+/**
+ * A server with these limits. Once the body of a request has arrived, it answers with the method and the
+ * Authorization header.
+ */
 const serveWith = async (limits: Limits, work: (server: Limited) => Promise<void>) => {
   const server = await limited((req, res) => {
     req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))

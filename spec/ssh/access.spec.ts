@@ -93,6 +93,17 @@ describe('A client', () => {
     }
   })
 
+  it('does not push without the scope to write repositories', async (test) => {
+    const { sshKeys } = allot.allot.hosting
+    const signIn = sshKeys.signIn.bind(sshKeys)
+    test.mock.method(sshKeys, 'signIn', async (id: number) => {
+      const { user, title } = await signIn(id)
+      return { user: { ...user, scopes: new Set(['read:repository']) }, title }
+    })
+    assert.equal((await list(aliceKey, 'alice/private')).code, 0)
+    assert.match((await push(aliceKey, 'alice/private')).err, /^ERROR: .* required scope.*write:repository/)
+  })
+
   it('reads an archived repository, and cannot push to it', async () => {
     await allot.as(alice, 'PATCH', '/repos/alice/archived', { archived: true })
     assert.equal((await list(aliceKey, 'alice/archived')).code, 0)

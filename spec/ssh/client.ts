@@ -16,13 +16,19 @@ export interface ServedSsh extends ServedGit {
   port: number
   /** The commands that have ended, as the listener is told of them. */
   commands: SshCommand[]
-  /** Makes a key pair, and stores the public key in an account. @returns the file of the private key */
+  /**
+   * Makes a key pair, and stores the public key in an account.
+   * @returns the file of the private key
+   */
   key(person: Person, type?: string, bits?: number): Promise<string>
   /** The URL of a repository. */
   url(path: string): string
 }
 
-/** Makes a key pair with ssh-keygen. @returns the file of the private key, and the public key */
+/**
+ * Makes a key pair with ssh-keygen.
+ * @returns the file of the private key, and the public key
+ */
 export const keyPair = (type = 'ed25519', bits?: number): { file: string; key: string } => {
   const keygen = sshKeygen()
   try {
@@ -78,7 +84,10 @@ export const sshEnvironment = (file: string, ...more: string[]): Record<string, 
   GIT_SSH_COMMAND: ['ssh', ...OPTIONS, ...trusting, ...more, '-i', file].join(' '),
 })
 
-/** Runs ssh. @param command what to run on the server; none asks for a shell */
+/**
+ * Runs ssh.
+ * @param command what to run on the server; none asks for a shell
+ */
 export const ssh = (
   port: number,
   file: string,
@@ -127,7 +136,11 @@ export const holdSsh = (port: number, file: string, command: string, ...more: st
   return { child, begun: Promise.race([once(child.stdout, 'data'), ended]), ended }
 }
 
-/** Runs git over SSH. @returns its output. @throws Error when the command fails */
+/**
+ * Runs git over SSH.
+ * @returns its output.
+ * @throws Error when the command fails
+ */
 export const gitWith = async (file: string, folder: string, ...args: string[]): Promise<string> => {
   const { code, out, err } = await attempt(folder, args, sshEnvironment(file))
   if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${code}: ${err}`)

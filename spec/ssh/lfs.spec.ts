@@ -119,6 +119,19 @@ describeWithLfs('The token of git-lfs-authenticate', () => {
     assert.equal(await (await ask(`${url}/${oid}`, token)).text(), content)
   })
 
+  it('also works at a former name of its repository, from which clients are redirected', async () => {
+    await allot.repository(alice, 'before', { private: true })
+    const { Authorization: token } = (await access('alice/before', 'upload')).header
+    await allot.as(alice, 'PATCH', '/repos/alice/before', { name: 'after' })
+    assert.equal((await batch('alice/before', token, 'upload')).status, 200)
+  })
+
+  it('does not tell a private repository of another user from one that does not exist', async () => {
+    const { Authorization: token } = (await access('alice/open', 'download', bobKey)).header
+    for (const path of ['alice/demo', 'alice/absent', 'absent/demo'])
+      assert.equal((await batch(path, token, 'download')).status, 404, path)
+  })
+
   it('expires after half an hour', async () => {
     const { header, expires_at } = await access('alice/demo', 'download')
     const lifetime = Date.parse(expires_at) - Date.now()

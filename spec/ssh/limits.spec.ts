@@ -29,7 +29,10 @@ after(() => allot.stop())
 
 const FETCH = 'git-upload-pack alice/demo'
 
-/** A connection that is not of OpenSSH. @param from address of this machine */
+/**
+ * A connection that is not of OpenSSH.
+ * @param from address of this machine
+ */
 const raw = async (from = '127.0.0.1', port = allot.port): Promise<Socket> => {
   const socket = connect({ port, host: '127.0.0.1', localAddress: from })
   socket.on('error', () => undefined)
@@ -165,7 +168,6 @@ const SIZE = 3_500_000
 /** A server that ends idle commands, with a repository. */
 const idleAfter = async (test: TestContext, idleTimeout: number) => {
   const { driver, drop } = await createPersistentStore()
-  test.after(drop)
   const kept = { driver, repositories: { directory: temporaryDirectory() } }
   // The limit is not for the push: on a busy machine, one can pause for as long.
   const patient = await startSsh(kept)
@@ -176,7 +178,10 @@ const idleAfter = async (test: TestContext, idleTimeout: number) => {
   await gitWith(key, checkout, 'push', '--quiet', patient.url(path), 'main')
   await patient.stop()
   const impatient = await startSsh({ ...kept, git: { idleTimeout } }, {}, { root: 'other' })
-  test.after(impatient.stop)
+  test.after(async () => {
+    await impatient.stop()
+    await drop()
+  })
   return { impatient, key, path, wanted: await git(checkout, 'rev-parse', 'main') }
 }
 
@@ -192,7 +197,10 @@ const fetching = async (port: number, key: string, path: string) => {
   return { client, stream }
 }
 
-/** Forwards connections to a port, and the first bytes that come back at a limited speed. @returns its port */
+/**
+ * Forwards connections to a port, and the first bytes that come back at a limited speed.
+ * @returns its port
+ */
 const slowLine = async (
   test: TestContext,
   port: number,
@@ -247,7 +255,8 @@ describe('A connection that has signed in', () => {
 
   it('that reads slowly gets everything, although it makes room for more seldom', async (test) => {
     const { impatient, key, path, wanted } = await idleAfter(test, 4000)
-    // The library of the client makes room for more after 1 MiB, so for the first time in more than the limit.
+    // The library of the client makes room for more after 1 MiB, so for the first time in more than the
+    // limit.
     const slow = { bytesPerSecond: 200 * 1024, slowBytes: 1.25 * 2 ** 20 }
     const line = await slowLine(test, impatient.port, slow)
     const { client, stream } = await fetching(line, key, path)
@@ -286,6 +295,40 @@ describe('A push', () => {
     await allot.assertCounted('alice')
     await gitWith(aliceKey, await aCheckout(), 'push', '--quiet', allot.url(path), 'main')
     await allot.assertCounted('alice')
+  })
+
+  it('may begin late, as after a hook of its user, and ends when it stops before its commands are complete', async (test) => {
+    const lines: string[] = []
+    const log = { error: (_: object, text: string) => void lines.push(text), info: () => undefined }
+    const impatient = await startSsh({ git: { idleTimeout: 500 }, log })
+    test.after(impatient.stop)
+    const ada = await impatient.person('ada')
+    const key = await impatient.key(ada)
+    const path = await impatient.repository(ada, 'late')
+    const pushing = async () => {
+      const push = holdSsh(impatient.port, key, `git-receive-pack ${path}`)
+      await push.begun
+      await pause(1500)
+      return push
+    }
+    const [malformed, stopped] = await Promise.all([pushing(), pushing()])
+    malformed.child.stdin.end('000adelete0000')
+    stopped.child.stdin.write('00')
+    assert.match((await malformed.ended).err, /ERROR: the push has a command that is not well-formed/)
+    assert.match((await stopped.ended).err, /ERROR: no data of the request arrived for 0\.5 seconds/)
+    assert.deepEqual(lines, [])
+  })
+
+  it('that takes longer than a command may is told so', async (test) => {
+    const impatient = await startSsh({ git: { timeout: 1000 } })
+    test.after(impatient.stop)
+    const ada = await impatient.person('ada')
+    const push = holdSsh(
+      impatient.port,
+      await impatient.key(ada),
+      `git-receive-pack ${await impatient.repository(ada, 'long')}`,
+    )
+    assert.match((await push.ended).err, /ERROR: the command took more than 1 seconds/)
   })
 
   it('without commands occupies no git process', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Compaction } from '../../drivers/level/abstract.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
-import { type LedgerEntry, ledgerEntries } from '../../lib/records/schema/index.ts'
+import { type LedgerRecord, ledgerEntries } from '../../lib/records/schema/index.ts'
 
 const deletions = (place: string, count: number) =>
   Array.from(
@@ -60,7 +60,7 @@ describe('Ranges in which much was deleted', () => {
       const compaction = new Compaction(async (start) => void ranges.push(start))
       const keys = (id: number) =>
         Array.from({ length: 20_000 }, (_, size) => {
-          const entry = { kind: 'lfs', key: `${size}`, repository: id, size, name: 'a' } as LedgerEntry
+          const entry = { kind: 'lfs', key: `${size}`, repository: id, size, name: 'a' } as LedgerRecord
           const place = ledgerEntries.keyOf(index, {
             ...entry,
             partitionOwner: index === 'overflow' ? null : id,

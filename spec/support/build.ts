@@ -13,7 +13,10 @@ export const startOptions = (): string[] => {
   return options!.split(' ').filter(Boolean)
 }
 
-/** Builds the published program, without type declarations. @returns its path */
+/**
+ * Builds the published program, without type declarations.
+ * @returns its path
+ */
 export const buildProgram = (): string => {
   execFileSync('npm', ['run', 'prestart', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   return `${root}dist/bin/allot.js`

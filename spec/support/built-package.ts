@@ -6,8 +6,9 @@ import { temporaryDirectory } from './folder.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * Environment of `tsx` in which `allot` is the built package, which loads in a tenth of the time, where `spec/run.ts` has built it,
- * and the source elsewhere. Lines are counted in the source, so not in the built package.
+ * Environment of `tsx` in which `allot` is the built package, which loads in a tenth of the time, where
+ * `spec/run.ts` has built it, and the source elsewhere. Lines are counted in the source, so not in the built
+ * package.
  */
 export const packageEnvironment = (): Record<string, string> => {
   const source = join(root, 'tsconfig.json')

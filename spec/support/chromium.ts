@@ -14,7 +14,10 @@ const ARGUMENTS =
     ' ',
   )
 
-/** Milliseconds that a browser may take to start, and a page to show what a spec waits for: the machine may be busy with others. */
+/**
+ * Milliseconds that a browser may take to start, and a page to show what a spec waits for: the machine may be
+ * busy with others.
+ */
 export const PATIENT_MS = 120_000
 
 export const launchChromium = (): Promise<Browser> =>

@@ -12,7 +12,10 @@ const router = new Router(routes as unknown as Route[])
 /** Statuses that any route can answer: not modified, invalid path parameter, wrong method, invalid query. */
 const ALWAYS = [304, 404, 405, 422]
 
-/** Fails when a route answers with a status that it does not declare, or with a body that does not match the schema. */
+/**
+ * Fails when a route answers with a status that it does not declare, or with a body that does not match the
+ * schema.
+ */
 export const assertDeclared = (method: string, pathAndQuery: string, answer: Answer): void => {
   const found = router.match(method, pathAndQuery.split('?', 1)[0]!)
   if (found === undefined || method === 'HEAD') return

@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to clients and to servers without a port, so that none of them takes one that was found free. */
+/**
+ * Below the ports that systems give to clients and to servers without a port, so that none of them takes one
+ * that was found free.
+ */
 const [FIRST, LAST] = [10_000, 32_000]
 
 /** A port that no program listens on, for servers that cannot pick one themselves. */

@@ -3,16 +3,23 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * How many spec files a process runs, one after another. To start a process and to load the server takes 3 seconds of processor time,
- * which is longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
+ * How many spec files a process runs, one after another. To start a process and to load the server takes 3
+ * seconds of processor time, which is longer than most files take. (`--test-isolation=none` does the same,
+ * from Node 22 on.)
  */
 const FILES_IN_GROUP = 16
 
-/** The last groups have fewer files, so that no core is idle at the end: each has this share of the files that remain. */
+/**
+ * The last groups have fewer files, so that no core is idle at the end: each has this share of the files that
+ * remain.
+ */
 const SHARE = 1 / 10
 const FEWEST_FILES = 5
 
-/** @returns the spec files below the folder whose path contains every word, relative to it; `a,b` matches either */
+/**
+ * @returns the spec files below the folder whose path contains every word, relative to it; `a,b` matches
+ * either
+ */
 export const specFiles = (root: string, words: readonly string[]): string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter(
@@ -40,12 +47,27 @@ const split = (files: readonly string[]): string[][] => {
 export const groupsOf = (root: string, files: readonly string[], folder: string): string[] =>
   split(files).map((group, index) => writeGroup(root, group, join(folder, `group-${index}.mjs`)))
 
-/** Writes a module that declares each file as a suite of its own: its hooks apply to its tests alone. @returns its path */
+/** How long a process may take to end after its last test. */
+const END_MS = 60_000
+
+/** A process that does not end says what it waits for, and fails: what a spec has started, it also stops. */
+const ENDS = `after(() => {
+  setTimeout(() => {
+    console.error('still open after the last test:', process.getActiveResourcesInfo())
+    process.exit(1)
+  }, ${END_MS}).unref()
+})
+`
+
+/**
+ * Writes a module that declares each file as a suite of its own: its hooks apply to its tests alone.
+ * @returns its path
+ */
 export const writeGroup = (root: string, files: readonly string[], path: string): string => {
   const suites = files.map((file) => {
     const url = pathToFileURL(join(root, file)).href
     return `describe(${JSON.stringify(file)}, async () => {\n  await import(${JSON.stringify(url)})\n})\n`
   })
-  writeFileSync(path, `import { describe } from 'node:test'\n\n${suites.join('\n')}`)
+  writeFileSync(path, `import { after, describe } from 'node:test'\n\n${suites.join('\n')}\n${ENDS}`)
   return path
 }

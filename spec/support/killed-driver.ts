@@ -1,7 +1,9 @@
 import type { StorageDriver } from '../../lib/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
 
-/** A driver that stops for good at its n-th write, before or after the commit, as if the process was killed. */
+/**
+ * A driver that stops for good at its n-th write, before or after the commit, as if the process was killed.
+ */
 export const driverKilledAt = (driver: StorageDriver, write: number, isCommitted: boolean) => {
   let writes = 0
   const dead = signal()

@@ -22,7 +22,10 @@ export interface Receiver {
   stop(): Promise<void>
 }
 
-/** Starts a receiver of webhooks. @param answer the deliveries; 200 when absent */
+/**
+ * Starts a receiver of webhooks.
+ * @param answer the deliveries; 200 when absent
+ */
 export const startReceiver = async (
   answer: (received: Received, res: ServerResponse) => void = (_, res) => void res.end('thanks'),
 ): Promise<Receiver> => {

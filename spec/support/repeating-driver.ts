@@ -15,7 +15,8 @@ const watched = (tx: WriteTransaction, onPut: (collection: unknown) => void): Wr
 
 /**
  * A driver that runs a write in vain before it runs it again, as PostgreSQL does after a conflict.
- * @returns `repeatNext`: the next write that puts a record of the collection is the one; `meanwhile` runs between its two runs
+ * @returns `repeatNext`: the next write that puts a record of the collection is the one; `meanwhile` runs
+ * between its two runs
  */
 export const repeatingDriver = (database: StorageDriver) => {
   let next: { collection: string; meanwhile: () => Promise<unknown> } | undefined

@@ -2,7 +2,10 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Route } from '../../lib/http/index.ts'
 
-/** Environment variable with the directory in which each spec process records answered statuses; spec/run.ts sets it. */
+/**
+ * Environment variable with the directory in which each spec process records answered statuses; spec/run.ts
+ * sets it.
+ */
 export const COVERAGE_FOLDER = 'ALLOT_SPEC_PRODUCED'
 
 type Declared = Pick<Route<never, never>, 'operationId' | 'responses'>

@@ -14,7 +14,9 @@ export interface EmptyStore {
 const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
 export const onPostgres = kind === 'postgres' || kind === 'postgres-plain'
 
-/** These specs are about the API, and the machine may be busy with others: the limits have specs of their own. */
+/**
+ * These specs are about the API, and the machine may be busy with others: the limits have specs of their own.
+ */
 const PATIENT_MS = 60_000
 
 /** Creates an empty store: in memory, or of the kind in ALLOT_SPEC_STORAGE. */
@@ -29,7 +31,9 @@ export const createSpecStore = async (): Promise<EmptyStore> => {
   return { driver: postgres(url, { readers: 3, writers: 2, ...limits, plain }), drop }
 }
 
-/** Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise. */
+/**
+ * Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise.
+ */
 export const createPersistentStore = (): Promise<EmptyStore> =>
   onPostgres ? createSpecStore() : levelStore()
 

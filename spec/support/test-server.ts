@@ -38,8 +38,9 @@ export interface TestServer {
 }
 
 /**
- * Options for a machine that is busy with others: texts are rendered at a low priority, which takes long there, and requests for
- * contents of one client wait for each other longer than clients have to. The limits have specs of their own.
+ * Options for a machine that is busy with others: texts are rendered at a low priority, which takes long
+ * there, and requests for contents of one client wait for each other longer than clients have to. The limits
+ * have specs of their own.
  */
 export const PATIENT = {
   markdown: { timeout: 60_000 },
@@ -113,11 +114,14 @@ export const start = async (
     },
     async stop() {
       await server.stop()
-      const { messages } = await allot.verify()
-      await allot.close()
-      await drop?.()
-      rmSync(folder, { recursive: true, force: true })
-      assert.deepEqual(messages, [], 'verify finds no fault in the store')
+      try {
+        const { messages } = await allot.verify()
+        assert.deepEqual(messages, [], 'verify finds no fault in the store')
+      } finally {
+        await allot.close()
+        await drop?.()
+        rmSync(folder, { recursive: true, force: true })
+      }
     },
   }
 }

@@ -5,8 +5,8 @@ import { memory } from '../../drivers/memory/index.ts'
 import { createAllot, createQuota } from '../../lib/index.ts'
 
 /*
- * What JavaScript can pass to the methods that run in the process of a host. A method that is not in the table fails the last
- * test, so a new method is refused nonsense, too.
+ * What JavaScript can pass to the methods that run in the process of a host. A method that is not in the
+ * table fails the last test, so a new method is refused nonsense, too.
  */
 
 const allot = await createAllot({ driver: memory(), repositories: false })

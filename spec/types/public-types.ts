@@ -14,8 +14,9 @@ import {
 } from 'typescript/unstable/sync'
 
 /*
- * The public types of the package: what the entry points of package.json export in the declarations that are published, and
- * every member that a host reaches from there. The spec of the comments and the API reference are made of it.
+ * The public types of the package: what the entry points of package.json export in the declarations that are
+ * published, and every member that a host reaches from there. The spec of the comments and the API reference
+ * are made of it.
  */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

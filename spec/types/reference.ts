@@ -57,7 +57,10 @@ class Writer {
       .join('\n\n')}\n`
   }
 
-  /** The whole declaration of a function, a value or a union; of other types the first line, when it says more than the name. */
+  /**
+   * The whole declaration of a function, a value or a union; of other types the first line, when it says more
+   * than the name.
+   */
   #code(symbol: TypeSymbol, hasMembers: boolean): string {
     const texts = this.#declarations.textsOf(symbol).map((text) => text.replace(/^export (?:declare )?/, ''))
     if (hasMembers) {

@@ -15,8 +15,8 @@ import {
 } from '../../lib/index.ts'
 
 /*
- * Calls that must not compile, each beside the message that it gets at run time: the types and the checks agree. `npm run check`
- * fails for a line after `@ts-expect-error` that compiles.
+ * Calls that must not compile, each beside the message that it gets at run time: the types and the checks
+ * agree. `npm run check` fails for a line after `@ts-expect-error` that compiles.
  */
 
 const allot = await createAllot({ driver: memory(), repositories: false })
@@ -75,14 +75,14 @@ const WRONG: Wrong[] = [
   [
     // @ts-expect-error
     () => ledger.batch([{ ...inApp, kind: 'lfs' }]),
-    /^line 1: op: expected put or delete, received undefined$/,
+    /^operation 1: op: expected put or delete, received undefined$/,
   ],
   // @ts-expect-error
-  [() => ledger.batch([{ ...inApp, kind: 'lfs', op: 'move' }]), /^line 1: op: expected put or delete/],
+  [() => ledger.batch([{ ...inApp, kind: 'lfs', op: 'move' }]), /^operation 1: op: expected put or delete/],
   // @ts-expect-error
-  [() => ledger.batch([{ ...inApp, kind: 'artifacts', op: 'put' }]), /^line 1: run: required/],
+  [() => ledger.batch([{ ...inApp, kind: 'artifacts', op: 'put' }]), /^operation 1: run: required/],
   // @ts-expect-error
-  [() => ledger.batch([{ op: 'delete', kind: 'lfs' }]), /^line 1: Key is required$/],
+  [() => ledger.batch([{ op: 'delete', kind: 'lfs' }]), /^operation 1: Key is required$/],
 ]
 
 const WRONG_OF_QUOTA: Wrong[] = [
@@ -238,7 +238,10 @@ const owned: OwnerEntry[] = [
   { ...ofTenant, kind: 'lfs' },
 ]
 
-/** Puts an entry alone and in a batch, reads it and deletes it, as helper functions of a host do with any entry. */
+/**
+ * Puts an entry alone and in a batch, reads it and deletes it, as helper functions of a host do with any
+ * entry.
+ */
 const roundTrip = async <E extends LedgerEntry | OwnerEntry>(ledger: Ledger<E>, entry: E) => {
   assert.deepEqual((await ledger.put(entry)).entry, entry)
   assert.equal(await ledger.batch([{ ...entry, op: 'put' }]), 1)

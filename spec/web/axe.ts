@@ -12,7 +12,10 @@ const COLOR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-blo
 /** Off unless asked for: targets have 24 pixels, or space around them (WCAG 2.5.8). */
 const TARGETS = { 'target-size': { enabled: true } }
 
-/** Runs axe-core in both color schemes, in an isolated world, which the content security policy of the page does not restrict. */
+/**
+ * Runs axe-core in both color schemes, in an isolated world, which the content security policy of the page
+ * does not restrict.
+ */
 export const violationsOn = async (page: Page): Promise<string[]> => {
   const session = await page.context().newCDPSession(page)
   const { frameTree } = await session.send('Page.getFrameTree')

@@ -296,7 +296,10 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
   })
   after(() => browser.close())
 
-  /** Opens the sign-in page, or with an administrator the administration, on a phone; answers every other host with the logo. */
+  /**
+   * Opens the sign-in page, or with an administrator the administration, on a phone; answers every other host
+   * with the logo.
+   */
   const withPage = async (
     pages: PageOptions,
     { colorScheme, isSignedIn = false }: { colorScheme: 'light' | 'dark'; isSignedIn?: boolean },

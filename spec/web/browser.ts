@@ -15,7 +15,11 @@ export interface PageClient {
   /** Sends a form with the CSRF token of the last page. */
   post(path: string, fields: FormFields, headers?: Record<string, string>): Promise<PageResponse>
   /** Sends a form with files. */
-  upload(path: string, fields: Record<string, string | Blob>): Promise<PageResponse>
+  upload(
+    path: string,
+    fields: Record<string, string | Blob>,
+    headers?: Record<string, string>,
+  ): Promise<PageResponse>
   signIn(name: string, secret: string): Promise<PageResponse>
 }
 export type FormFields = Record<string, string | readonly string[]>
@@ -64,10 +68,10 @@ export const createPageClient = (base: string): PageClient => {
     get: (path, headers = {}) => send(path, { headers }),
     post: (path, fields, headers = {}) =>
       send(path, { method: 'POST', headers, body: bodyOf({ form, ...fields }) }),
-    upload(path, fields) {
+    upload(path, fields, headers = {}) {
       const body = new FormData()
       for (const [name, value] of Object.entries({ form, ...fields })) body.append(name, value)
-      return send(path, { method: 'POST', body })
+      return send(path, { method: 'POST', headers, body })
     },
     async signIn(name, secret) {
       await browser.get('/-/sign-in')

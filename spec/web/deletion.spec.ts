@@ -89,7 +89,7 @@ describe('Before something is deleted', () => {
     ])
     const [link] = /href="([^"]*kind=artifacts[^"]*)"/.exec(text)!.slice(1)
     const list = await ann.get(link!.replaceAll('&amp;', '&'))
-    assert.match(words(list.text), /1 artifact\. .* build .*run 7 in code/)
+    assert.match(words(list.text), /1 artifact · .* build .*run 7 in code/)
     assert.match(words(text), /no longer counts toward the limits, but its files stay where they are/)
   })
 
@@ -102,7 +102,7 @@ describe('Before something is deleted', () => {
       assert.match(
         words(text),
         new RegExp(
-          `Confirmation: expected "code", the name of the repository, got "${confirmation}"; nothing was deleted\\.`.replaceAll(
+          `Expected "code", the name of the repository, got "${confirmation}"; nothing was deleted\\.`.replaceAll(
             '"',
             '&quot;',
           ),
@@ -166,7 +166,7 @@ describe('Before something is deleted', () => {
     const asked = await root.post('/-/admin/account/delete', { name: 'ann' })
     assert.match(
       words(asked.text),
-      /To delete the user alone These must go first: 1 repository : delete or transfer it 1 version of a package : delete it the organization acme , which has no other owner/,
+      /To delete the user alone Settle these first: 1 repository : delete or transfer it 1 version of a package : delete it the organization acme , which has no other owner/,
     )
     for (const to of [
       '/-/storage/ann/repositories',
@@ -190,17 +190,14 @@ describe('Before something is deleted', () => {
         confirmation,
       })
       assert.equal(status, 422)
-      assert.match(
-        text,
-        /Confirmation: expected &quot;ann&quot;, the name of the user, got .*; nothing was deleted\./,
-      )
+      assert.match(text, /Expected &quot;ann&quot;, the name of the user, got .*; nothing was deleted\./)
       assert.match(fieldOf(text, 'confirmation'), /aria-invalid/)
     }
     const alone = await root.post('/-/admin/account/delete', { name: 'ann', confirmation: 'ann' })
     assert.equal(alone.status, 422)
     assert.match(
       words(alone.text),
-      /still owns repositories; what must go first is listed below\. .*These must go first/,
+      /still owns repositories; what must go first is listed below\. .*Settle these first/,
     )
     assert.deepEqual(await names(), ['engine', 'last'])
     const done = await root.post('/-/admin/account/delete', {
@@ -228,7 +225,7 @@ describe('Before something is deleted', () => {
       version: '1',
     })
     const asked = await root.post('/-/admin/account/delete', { name: 'ben' })
-    assert.doesNotMatch(words(asked.text), /must go first|this frees/)
+    assert.doesNotMatch(words(asked.text), /Settle these first|this frees/)
     assert.deepEqual(rows(asked.text), [
       '1 package 9 B, stored in another system: not deleted there. | Stays',
     ])

@@ -63,18 +63,30 @@ describe('A page on which there is nothing yet', () => {
     await site.as(site.noa, 'DELETE', '/repos/noa/blank')
   })
 
-  it('has a command that downloads a package once there is one, whatever the name of its file', async () => {
-    const version = { owner: 'noa', type: 'generic', name: 'tools', version: '1.0' } as const
-    const viewer = { id: site.noa.id, admin: false }
-    const content = Readable.from([Buffer.from('built')])
-    await site.allot.hosting.packages.add(viewer, version, 'a(1).txt', content, undefined)
-    const { text } = await noa.get('/noa/-/packages/generic/tools/1.0')
-    const TOKEN = await site.scoped(site.noa, /<code>(read:\w+)<\/code>/.exec(text)![1]!)
-    const folder = temporaryDirectory()
-    await run('sh', ['-ec', commandIn(text)!], { cwd: folder, env: { ...process.env, TOKEN } })
-    assert.equal(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'), 'built')
-    await site.as(site.noa, 'DELETE', '/packages/noa/generic/tools/1.0')
-  })
+  for (const [visibility, scopes] of [
+    ['public', []],
+    ['private', ['read:package']],
+  ] as const)
+    it(`has a command that downloads a package once there is one, whatever the name of its file, with a token only where one is needed: ${visibility}`, async () => {
+      const version = { owner: 'noa', type: 'generic', name: 'tools', version: '1.0' } as const
+      const viewer = { id: site.noa.id, admin: false }
+      const content = Readable.from([Buffer.from('built')])
+      const { accounts, packages } = site.allot.hosting
+      await accounts.edit(site.noa.id, { visibility })
+      await packages.add(viewer, version, 'a(1).txt', content, undefined)
+      const { text } = await noa.get('/noa/-/packages/generic/tools/1.0')
+      const named = [...text.matchAll(/<code>(read:\w+)<\/code>/g)].map(([, scope]) => scope!)
+      assert.deepEqual(named, scopes)
+      const env = {
+        ...process.env,
+        ...(named.length > 0 && { TOKEN: await site.scoped(site.noa, ...named) }),
+      }
+      const folder = temporaryDirectory()
+      await run('sh', ['-ec', commandIn(text)!], { cwd: folder, env })
+      assert.equal(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'), 'built')
+      await site.as(site.noa, 'DELETE', '/packages/noa/generic/tools/1.0')
+      await accounts.edit(site.noa.id, { visibility: 'public' })
+    })
 
   for (const [page, created, path, member, value] of EMPTY)
     it(`has a command that creates a ${created} as it is written, with the scopes that it names: ${page}`, async () => {
@@ -98,11 +110,46 @@ describe('A page on which there is nothing yet', () => {
       if (page === '/noa') await site.as(site.noa, 'DELETE', '/repos/noa/hello')
     })
 
+  it('says that the tag of a release is pushed before, since a release creates none', async () => {
+    await site.as(site.noa, 'POST', '/user/repos', { name: 'blank', auto_init: true })
+    assert.match(
+      (await noa.get('/noa/blank/releases')).text,
+      /Create a release of a tag that you have pushed/,
+    )
+    await site.as(site.noa, 'POST', '/repos/noa/blank/releases', { tag_name: 'v1.0.0' })
+    assert.deepEqual((await site.as(site.noa, 'GET', '/repos/noa/blank/tags')).body, [])
+    await site.as(site.noa, 'DELETE', '/repos/noa/blank')
+  })
+
   it('shows no command to those who cannot create anything there', async () => {
     for (const page of ['/guild', '/noa', '/noa/-/packages', '/mia/empty/releases', '/mia/empty/issues'])
       assert.doesNotMatch((await site.browser().get(page)).text, /curl|POST/, page)
     assert.doesNotMatch((await noa.get('/mia/empty/releases')).text, /curl/)
     assert.match((await noa.get('/mia/empty/issues')).text, /curl/, 'every user may open an issue')
+  })
+
+  it('shows a member the commands that the rights of a team allow, and no others', async () => {
+    await site.as(site.noa, 'POST', '/orgs', { username: 'choir' })
+    const units = { 'repo.packages': 'write' }
+    for (const [name, rights, shown] of [
+      ['readers', { permission: 'read' }, [false, false]],
+      ['creators', { permission: 'read', can_create_org_repo: true }, [true, false]],
+      ['publishers', { units_map: units }, [false, true]],
+    ] as const) {
+      const member = await site.person(name, { password: PASSWORD })
+      const team = await site.as(site.noa, 'POST', '/orgs/choir/teams', { name, ...rights })
+      assert.equal(team.status, 201, team.text)
+      await site.as(site.noa, 'PUT', `/teams/${team.body.id}/members/${name}`)
+      const browser = site.browser()
+      await browser.signIn(name, PASSWORD)
+      const commands = await Promise.all(
+        ['/choir', '/choir/-/packages'].map(async (page) => /curl/.test((await browser.get(page)).text)),
+      )
+      assert.deepEqual(commands, shown, name)
+      const { status } = await site.as(member, 'POST', '/orgs/choir/repos', { name: `of-${name}` })
+      assert.equal(status, shown[0] ? 201 : 403, name)
+      await site.as(site.noa, 'DELETE', `/repos/choir/of-${name}`)
+    }
   })
 
   it('has the same buttons on both tabs of an account', async () => {

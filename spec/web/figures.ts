@@ -13,9 +13,10 @@ import { createPageClient } from './browser.ts'
 import { fillLarge, LARGEST, ROOT_TOKEN, USER_TOKEN } from './large-instance.ts'
 
 /**
- * Fills an instance, and measures each page of `allot serve` on it while a client writes: the first byte, the bytes without
- * images, and the layout shift in Chromium. `npx tsx spec/web/figures.ts [--owners N] [--entries N] [--requests N] [--data DIR]`; a
- * folder of `--data` is filled once and kept. Exits with 1 when a goal is missed.
+ * Fills an instance, and measures each page of `allot serve` on it while a client writes: the first byte, the
+ * bytes without images, and the layout shift in Chromium.
+ * `npx tsx spec/web/figures.ts [--owners N] [--entries N] [--requests N] [--data DIR]`; a folder of `--data`
+ * is filled once and kept. Exits with 1 when a goal is missed.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -163,7 +164,10 @@ const processorTime = ({ pid }: ChildProcess): number => {
   return 10 * (Number(user) + Number(system))
 }
 
-/** The processor time of a request, with the part of the writer and of scans beside it: what a busy machine does not hide. */
+/**
+ * The processor time of a request, with the part of the writer and of scans beside it: what a busy machine
+ * does not hide.
+ */
 const costOf = async (
   child: ChildProcess,
   url: string,

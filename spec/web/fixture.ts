@@ -11,9 +11,9 @@ const DAY = 86_400_000
 export const MARKUP = `<img src=x onerror="alert(1)">'"&</td><script>alert(2)</script>`
 
 /**
- * Starts a server with 80 days of usage. The user ann is near the limit of the total and over the limit of artifacts,
- * and owns the organization acme, which is over quota. The user ben is within quota; ann cannot see ben's organization
- * secret, and is a member of club without owning it.
+ * Starts a server with 80 days of usage. The user ann is near the limit of the total and over the limit of
+ * artifacts, and owns the organization acme, which is over quota. The user ben is within quota; ann cannot
+ * see ben's organization secret, and is a member of club without owning it.
  * @param now the time of the last of these days
  */
 export const startFixture = async (now = Date.now()): Promise<PageServer> => {

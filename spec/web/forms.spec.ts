@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { refusalIn } from '../../lib/web/parts/labels.ts'
+import { fileURLToPath } from 'node:url'
+import { AllotError, invalid, invalidMember } from '../../lib/errors.ts'
+import { messageOf, refusalOf } from '../../lib/web/parts/labels.ts'
 import { createPageClient, type FormFields, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
@@ -265,6 +269,40 @@ const accepted = (fields: PageForm['fields']): FormFields => {
 /** What fields refuse: texts that are too short or too long, what is not a size, owners that do not exist. */
 const REFUSED = ['x', 'x'.repeat(5000)]
 
+describe('A search field', () => {
+  const WORDS = Array.from({ length: 17 }, (_, index) => String.fromCharCode(97 + index)).join(' ')
+  const TEXTS = [WORDS, 'x'.repeat(5000), '!', ' ', '\0', '\u{10ffff}', '%', `"'<>&`]
+
+  it('keeps what was entered beside the message when the search is refused, whatever it is', async () => {
+    const allot = await startFixture()
+    try {
+      const browser = allot.browser()
+      await browser.signIn('root', PASSWORD)
+      for (const [path, name, refused] of [
+        ['/-/admin/owners', 'q', []],
+        ['/-/admin/audit', 'subject', []],
+        ['/-/admin/audit', 'actor', []],
+        ['/-/storage/ann/usage', 'q', []],
+        ['/-/storage/ann/usage', 'repository', []],
+        ['/-/storage/ann/repositories', 'q', []],
+        ['/ann/website/issues', 'q', [WORDS]],
+      ] as const)
+        for (const text of TEXTS) {
+          const page = await browser.get(`${path}?${new URLSearchParams({ [name]: text })}`)
+          const isRefused = refused.some((one) => one === text)
+          assert.equal(page.status, isRefused ? 422 : 200, `${path}: ${text}`)
+          const [field] = new RegExp(`<input[^>]* name="${name}"[^>]*>`).exec(page.text)!
+          assert.equal(field.includes('aria-invalid'), isRefused, `${path}: ${text}`)
+          if (!isRefused) continue
+          assert.ok(field.includes(`value="${text}"`), field)
+          assert.match(words(page.text), /Expected at most 16 different words, got 17\./)
+        }
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
 describe('A field that was refused', () => {
   it('is marked and described by the message, in every form, and is not folded away', async () => {
     const allot = await startFixture()
@@ -290,7 +328,8 @@ describe('A field that was refused', () => {
       const root = allot.browser()
       await root.signIn('root', PASSWORD)
       for (const [path, fields, field] of [
-        ['/-/admin/rules', { name: 'total', limit: '1' }, 'name'],
+        ['/-/admin/rules', { name: 'total', limit: '1', subject: 'size:all' }, 'name'],
+        ['/-/admin/rules', { name: 'nothing', limit: '1' }, 'subject'],
         ['/-/admin/rules', { name: 'strange', limit: '1', subject: ['size:none'] }, 'subject'],
         ['/-/admin/groups', { name: 'paid' }, 'name'],
         ['/-/admin/group', { name: 'paid', rule: 'none' }, 'rule'],
@@ -323,27 +362,50 @@ describe('A field that was refused', () => {
     }
   })
 
-  it('is named by its label in the message, and by no name of the code', async () => {
-    for (const failure of [
-      'fullName: must have at most 100 characters',
-      'groups.a.rules: b.rules: c is named twice',
-      'subjects[0]: x is no subject',
-      'Limit is required',
-    ])
-      assert.match(refusalIn(failure).message, /^(Display name|Rules|Subjects|Limit)(: | is )/)
-    assert.deepEqual(refusalIn('the account was deleted'), {
-      field: undefined,
-      message: 'the account was deleted',
-    })
+  it('is the one that the error says, named by its label where the field does not show', () => {
+    for (const [error, field, problem, message] of [
+      [
+        invalidMember('fullName', 'must be short'),
+        'fullName',
+        'must be short',
+        'Display name: must be short',
+      ],
+      [
+        invalidMember('groups.a.rules: b[1].rules', 'c is named twice'),
+        'rules',
+        'c is named twice',
+        'Rules: c is named twice',
+      ],
+      [invalidMember('subjects[0]', 'x is unknown'), 'subjects', 'x is unknown', 'Subjects: x is unknown'],
+      [invalidMember('emails', 'it is taken'), 'email', 'it is taken', 'Email: it is taken'],
+      [new AllotError('conflict', 'it exists', { field: 'name' }), 'name', 'it exists', 'Name: it exists'],
+      [invalidMember('other', 'it is wrong'), undefined, 'other: it is wrong', 'other: it is wrong'],
+      // The message alone says nothing about fields.
+      [invalid('limit: it is wrong'), undefined, 'limit: it is wrong', 'limit: it is wrong'],
+    ] as const) {
+      const refusal = refusalOf(error, { emails: 'email' })
+      assert.deepEqual(refusal, { field, problem })
+      assert.equal(messageOf(refusal), message)
+    }
   })
 
-  /** The labels that a field can be called by: its own, or for boxes, which have values for labels, those of all lists and fields. */
-  const labelsOf = (html: string, field: string): string[] => {
+  it('is known of every error of the services whose message begins with its name', () => {
+    const lib = fileURLToPath(new URL('../../lib', import.meta.url))
+    const loose = readdirSync(lib, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.tsx?$/.test(file))
+      .flatMap((file) =>
+        [
+          ...readFileSync(join(lib, file), 'utf8').matchAll(/\binvalid\(\s*['`"](?:\w+|\$\{member\}): .*/g),
+        ].map(([call]) => `${file}: ${call}`),
+      )
+    assert.deepEqual(loose, [])
+  })
+
+  /** The label of a field; of boxes, which have values for labels, that of their list. */
+  const labelOf = (html: string, field: string): string => {
     const id = attribute(field, 'id')
-    return [...html.matchAll(/<(label|legend)\b([^>]*)>(.*?)<\/\1>/gs)]
-      .filter(([, , attributes]) => id === '' || attributes!.includes(`for="${id}"`))
-      .map(([, , , content]) => content!.split(/<[^>]*>/).find((text) => text.trim() !== '') ?? '')
-      .map((text) => text.trim().replace(/:$/, ''))
+    const labels = [...html.matchAll(/<label\b[^>]*for="([^"]*)"[^>]*>([^<:]*)/g)]
+    return (labels.find(([, of]) => of === id)?.[2] ?? '').trim()
   }
 
   /** The field that is marked after the first value that is refused. */
@@ -365,11 +427,10 @@ describe('A field that was refused', () => {
       const hints = described.map((input) => attribute(input, 'id')).filter((id) => id !== 'token')
       if (hints.some((id) => shown.includes(`id="${id}-hint"`)))
         return `${names}, whose hint repeats "${failure}"`
-      const labels = described.slice(0, 1).flatMap((input) => labelsOf(shown, input))
-      const named = failure.replace(/^The (\w)/, (_, letter: string) => letter.toUpperCase())
-      const isNamed = labels.some((label) => label !== '' && named.startsWith(label))
-      if (names.length === 1 && !isNamed && !/^A.* already exists\.$/.test(failure))
-        return `${names[0]}, whose label (${labels}) is not in the message "${failure}"`
+      const label = labelOf(shown, described[0] ?? '')
+      if (label !== '' && failure.startsWith(`${label}: `))
+        return `${names}, whose label "${failure}" repeats`
+      if (/^\w+(?:\[\d+\])?: /.test(failure)) return `${names}, which "${failure}" names as the code does`
       return names.join(' and ') || `no field for ${failure}`
     }
     return 'not refused'

@@ -42,7 +42,7 @@ describe('The frame of the pages', () => {
     ['ann', '/-/storage/acme', ['Storage']],
     ['root', '/-/storage/root', ['Storage']],
     ['root', '/-/storage/ben', ['Administration']],
-    ['ann', '/ann', ['Repositories', 'Profile']],
+    ['ann', '/ann', ['Repositories', 'Public profile']],
     ['ann', '/ann/website', ['Repositories']],
     ['ann', '/-/settings', ['Signed in as ann', 'Settings']],
     ['ann', '/-/avatars/ann', ['Signed in as ann', 'Settings']],
@@ -119,7 +119,7 @@ describe('The settings of a user', () => {
     )
     const refused = await ann.post('/-/settings', { ...entered, location: 'x'.repeat(51) })
     assert.equal(refused.status, 422)
-    assert.match(refused.text, /Location: must have at most 50 characters\./)
+    assert.match(refused.text, /Must have at most 50 characters\./)
     assert.match(refused.text, /<input(?=[^>]*name="location")(?=[^>]*aria-invalid)[^>]*value="x{51}"/)
   })
 

@@ -126,7 +126,7 @@ describe('The table of what uses the storage', () => {
     }
     const deep = await page('?page=22')
     assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n1050', 'n1099'])
-    assert.match(deep.text, /1,101 items\. .* Page 22 of 23 First Previous Next Last/)
+    assert.match(deep.text, /1,101 items · Newest first .* Page 22 of 23 First Previous Next Last/)
     assert.match((await page('?page=1')).text, /Page 1 of 23 Next Last/)
     assert.match((await page('?page=23')).text, /Page 23 of 23 First Previous/)
     assert.match((await page('?page=24')).text, /Nothing on this page .* First Previous/)
@@ -281,7 +281,8 @@ describe('The page of tokens and sessions', () => {
   it('makes a token, shows it once, lists it by its last eight characters, and revokes it after a confirmation', async () => {
     const made = await ann.post('/-/account/tokens', { name: 'ci', scope: ['read:user', 'read:repository'] })
     const [secret] = /\b[\da-f]{40}\b/.exec(words(made.text))!
-    // Before it is used: a use is saved a few seconds later, which a busy machine may take until it asks for the list.
+    // Before it is used: a use is saved a few seconds later, which a busy machine may take until it asks for
+    // the list.
     const list = await ann.get('/-/account')
     assert.equal((await allot.as({ ...person, token: secret }, 'GET', '/user')).body.login, 'ann')
     assert.ok(!list.text.includes(secret))
@@ -326,8 +327,8 @@ describe('The page of tokens and sessions', () => {
 
   it('keeps what was entered when a token is refused, and explains each scope', async () => {
     for (const [fields, message] of [
-      [{ name: '', scope: 'all' }, /Name: must have 1 to 255 characters/],
-      [{ name: 'x', scope: [] }, /Scopes: choose at least one/],
+      [{ name: '', scope: 'all' }, /Must have 1 to 255 characters/],
+      [{ name: 'x', scope: [] }, /Choose at least one/],
       [{ name: 'x', scope: 'read:everything' }, /Invalid access token scope: read:everything/],
     ] as const) {
       const { status, text } = await ann.post('/-/account/tokens', fields)

@@ -8,7 +8,10 @@ import type { Person } from '../support/test-server.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
 
-/** Records and index entries that a page reads at most: its own items within the budget, with their records, and what every page reads. */
+/**
+ * Records and index entries that a page reads at most: its own items within the budget, with their records,
+ * and what every page reads.
+ */
 const BOUND = 3 * MAX_READ
 const MANY = 2 * BOUND
 
@@ -113,7 +116,7 @@ describe('Before an owner with more items than a page looks at is deleted', () =
   it('an owner with more repositories than are listed says how many are left', async () => {
     const many = await allot.person('many')
     const account = (await allot.allot.hosting.accounts.byId(many.id))!
-    const names = Array.from({ length: 60 }, (_, index) => `r${index}`)
+    const names = Array.from({ length: 30 }, (_, index) => `r${index}`)
     for (const name of names) await allot.allot.hosting.repositories.create(account, account, { name })
     await allot.allot.ledger.batch(
       names.map((name) => ({
@@ -122,7 +125,7 @@ describe('Before an owner with more items than a page looks at is deleted', () =
       })),
     )
     const text = await pageOf(root, '/-/admin/account/delete', { name: 'many' })
-    assert.match(rowOf(text, /LFS/), /^60 LFS objects 60 KiB, .*Stays/)
+    assert.match(rowOf(text, /LFS/), /^30 LFS objects 30 KiB, .*Stays/)
     assert.match(words(text), /And 10 smaller ones\./)
   })
 
@@ -135,7 +138,7 @@ describe('Before an owner with more items than a page looks at is deleted', () =
       const { id } = await repositories.create(owner, account, { name })
       await repositories.resize(id, size)
     }
-    for (let index = 0; index < 50; index++) await create(account, `own-${index}`, 1000 + index)
+    for (let index = 0; index < 20; index++) await create(account, `own-${index}`, 1000 + index)
     await create(club, 'huge', 2 ** 20)
     const text = await pageOf(root, '/-/admin/account/delete', { name: 'both' })
     assert.match(rowOf(text, /^huge/), /^huge repository of both-club 1 MiB/)

@@ -35,8 +35,8 @@ const none = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
 const KINDS = ['artifacts', 'lfs', 'packages', 'attachments'] as const
 
 /**
- * Fills a folder as `allot serve --data` opens it. A tenth of the owners are organizations. Every twentieth repository and entry belongs to one
- * user; the groups have limits that some owners are over and some near.
+ * Fills a folder as `allot serve --data` opens it. A tenth of the owners are organizations. Every twentieth
+ * repository and entry belongs to one user; the groups have limits that some owners are over and some near.
  */
 export const fillLarge = async (folder: string, shape: Shape, say: (done: number) => void): Promise<void> => {
   const body = async (filler: Filler) => {
@@ -74,15 +74,17 @@ const GROUPS = ['free', 'small', 'large', 'staff']
 const fillPolicy = async (filler: Filler, { owners }: Shape): Promise<void> => {
   for (const [index, name] of GROUPS.entries()) {
     const sequence = index + 1
+    const created = { seconds: WHEN, nonce: '0'.repeat(16) }
     const limit = 2 ** (20 + 3 * index)
-    await filler.add(rules, { name: `${name} total`, limit, subjects: ['size:all'], sequence })
+    await filler.add(rules, { name: `${name} total`, limit, subjects: ['size:all'], sequence, created })
     await filler.add(rules, {
       name: `${name} builds`,
       limit: limit / 2,
       subjects: ['size:assets:artifacts'],
       sequence: sequence + 10,
+      created,
     })
-    await filler.add(groups, { name, rules: [`${name} total`, `${name} builds`], sequence })
+    await filler.add(groups, { name, rules: [`${name} total`, `${name} builds`], sequence, created })
   }
   for (let owner = 1; owner <= owners; owner++) {
     const group = GROUPS[Math.floor((owner % 100) / 70) + (owner % 7 === 0 ? 2 : 0)]!

@@ -257,7 +257,7 @@ describe('The pages about usage', () => {
     assert.match(repositories, /aria-current="true">By repository<\/a>/)
     assert.match(repositories, /<form method="get" action="\/-\/storage\/ann\/repositories"/)
     assert.doesNotMatch(repositories, /name="kind"|>Kind</)
-    assert.match(words(repositories), /5 repositories\./)
+    assert.match(words(repositories), /5 repositories · Newest first/)
   })
 
   it('name an LFS object by its path, or by the beginning of its hash, with its repository', async () => {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
+import type { AllotOptions } from '../../lib/index.ts'
 import { isSitePage } from '../../lib/web/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -146,6 +147,41 @@ describe('The pages, mounted in a host', () => {
 
 describe('The pages of a host with templates for `html_url`', () => {
   const HOST = 'https://code.example.org'
+
+  it('are served where the host says that they are mounted, but not the kinds that it has a template for', async () => {
+    let page: OpenAllot['pages'] | undefined
+    const shown = async (htmlUrls: AllotOptions['htmlUrls']) => {
+      const mount = (handler: OpenAllot['handler']) =>
+        express()
+          .use('/people', (req, res, next) => page!(req, res, next))
+          .use(handler)
+          .use((_req, res) => void res.status(404).send('of the host'))
+      const allot = await start({ repositories: false, htmlUrls }, { mount })
+      page = allot.allot.pages
+      try {
+        const account = (await allot.allot.accounts.byName('root'))!
+        await allot.allot.repositories.create(account, account, { name: 'demo' })
+        const owner = (await allot.as(allot.root, 'GET', '/users/root')).body.html_url
+        const repository = (await allot.as(allot.root, 'GET', '/repos/root/demo')).body.html_url
+        const statusOf = async (path: string) => (await fetch(allot.base + path)).status
+        return {
+          urls: [owner, repository].map((url) => url.replace(allot.base, '')),
+          statuses: [await statusOf('/people/root'), await statusOf('/people/root/demo')],
+        }
+      } finally {
+        await allot.stop()
+      }
+    }
+    assert.deepEqual(await shown({ pages: '/people' }), {
+      urls: ['/people/root', '/people/root/demo'],
+      statuses: [200, 200],
+    })
+    // The path of the host's own pages ends like that of Allot's.
+    assert.deepEqual(await shown({ user: '/people/{username}' }), {
+      urls: ['/people/root', '/root/demo'],
+      statuses: [404, 200],
+    })
+  })
 
   it('link to its pages, below any path, and have no link where the URL of the service is needed and unknown', async () => {
     let page: OpenAllot['pages'] | undefined

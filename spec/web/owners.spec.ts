@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { waitFor } from '../support/wait-for.ts'
 import type { PageClient, PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
@@ -40,7 +41,7 @@ describe('The form that changes the groups of several owners', () => {
       await open(QUERY, { ...SELECTED, owner: ['ben', 'ann', 'nobody'] }),
     )
     assert.equal(status, 422)
-    assert.match(text, /Selected owners: there is no user or organization named &quot;nobody&quot;\./)
+    assert.match(text, /There is no user or organization named &quot;nobody&quot;\./)
     assert.deepEqual(stateOf(text), { ...KEPT, chosen: ['remove', 'zeta'] })
   })
 
@@ -114,8 +115,16 @@ describe('A preview that is canceled', () => {
       await root.signIn('root', PASSWORD)
       await root.get('/-/admin/rules')
       for (const [path, fields, entered] of [
-        ['/-/admin/rules', { name: 'fresh', limit: '7 MiB' }, [/value="fresh"/, /value="7 MiB"/]],
-        ['/-/admin/rule', { name: 'total', limit: '8 MiB' }, [/<h1>Rule total/, /value="8 MiB"/]],
+        [
+          '/-/admin/rules',
+          { name: 'fresh', limit: '7 MiB', subject: 'size:all' },
+          [/value="fresh"/, /value="7 MiB"/],
+        ],
+        [
+          '/-/admin/rule',
+          { name: 'total', limit: '8 MiB', subject: 'size:all' },
+          [/<h1>Rule total/, /value="8 MiB"/],
+        ],
         [
           '/-/admin/group',
           { name: 'free', rule: 'plenty' },
@@ -143,5 +152,34 @@ describe('A preview that is canceled', () => {
     } finally {
       await allot.stop()
     }
+  })
+})
+
+describe('The owners of a large instance', () => {
+  /** More owners than those of an instance whose pages read them all each time. */
+  const MANY = 1001
+
+  it('are read again after a change on a page, and not after a page that asks first', async (t) => {
+    const allot = await startFixture()
+    t.after(() => allot.stop())
+    const root = allot.browser()
+    await root.signIn('root', PASSWORD)
+    const { organizations } = allot.allot.hosting
+    for (let index = 0; index < MANY; index++)
+      await organizations.create(undefined, { name: `large-${index}` })
+    const isListed = async (name: string) =>
+      (await root.get(`/-/admin/owners?q=${name}`)).text.includes(`>${name}<`)
+    // Figures that are some seconds old are shown, so the time stands still.
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 })
+    await waitFor(() => isListed('large-7'))
+    await organizations.create(undefined, { name: 'newest' })
+
+    const asked = await root.post('/-/admin/account/delete', { name: 'ben' })
+    assert.match(asked.text, /This cannot be undone/)
+    assert.equal(await isListed('newest'), false)
+
+    const { headers } = await root.post('/-/admin/account/active', { name: 'ben', active: 'no' })
+    assert.match(headers.get('location')!, /done=disabled/)
+    assert.equal(await isListed('newest'), true)
   })
 })

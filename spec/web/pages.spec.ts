@@ -81,7 +81,9 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await page.getByRole('heading', { level: 1, name: `Storage of ${who}` }).waitFor()
   }
 
-  /** The document and its colors are the same on both screens, so only the layout is checked on the second. */
+  /**
+   * The document and its colors are the same on both screens, so only the layout is checked on the second.
+   */
   const check = async (page: Page, name: string, path: string) => {
     await page.setViewportSize(PHONE)
     await page.goto(allot.base + path)
@@ -232,7 +234,10 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await plain.close()
   })
 
-  /** Visible controls that the keyboard does not reach, since they take no focus or are out of the order of the page, or whose focus is not seen. */
+  /**
+   * Visible controls that the keyboard does not reach, since they take no focus or are out of the order of
+   * the page, or whose focus is not seen.
+   */
   const MISSED_BY_TAB = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
     .filter((one) => one.checkVisibility() && !one.disabled)
     .filter((one) => {

@@ -16,7 +16,10 @@ const MORE: Opened = {
 
 const PAST_THE_END = /<h3>Nothing on this page<\/h3>/
 
-/** The pages whose content depends on the number of the page, and those that do not say that their list ends before it. */
+/**
+ * The pages whose content depends on the number of the page, and those that do not say that their list ends
+ * before it.
+ */
 const turned = async (server: PageServer, pages: Opened) => {
   const [paged, silent]: [string[], string[]] = [[], []]
   for (const [name, { path, who }] of Object.entries(pages)) {

@@ -8,8 +8,8 @@ import { SITE_PAGES } from './site-pages.ts'
 import { type Shot, takePages } from './take-pages.ts'
 
 /**
- * Takes screenshots of all pages, wide and narrow, light and dark: `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a
- * word selects the pages whose name contains it.
+ * Takes screenshots of all pages, wide and narrow, light and dark:
+ * `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a word selects the pages whose name contains it.
  */
 /** Pages that ask before something is done, and that refuse: what a form answers, with nothing changed. */
 const ANSWERS: Readonly<Record<string, Shot>> = {

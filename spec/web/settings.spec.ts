@@ -111,14 +111,10 @@ describe('The password in the settings', () => {
     await allot.person('ben', { password: PASSWORD })
     const browser = await signedIn('ben')
     for (const [fields, message, marked] of [
-      [['wrong', CHOSEN], /Current password: it is wrong\./, 'currentPassword'],
-      [[PASSWORD, 'short'], /New password: must have at least 8 characters\./, 'newPassword'],
-      [[PASSWORD, 'x'.repeat(256)], /New password: must have at most 255 characters\./, 'newPassword'],
-      [
-        [PASSWORD, CHOSEN, 'a different one'],
-        /Repeat new password: it is not the same as the new password\./,
-        'repeatedPassword',
-      ],
+      [['wrong', CHOSEN], /It is wrong\./, 'currentPassword'],
+      [[PASSWORD, 'short'], /Must have at least 8 characters\./, 'newPassword'],
+      [[PASSWORD, 'x'.repeat(256)], /Must have at most 255 characters\./, 'newPassword'],
+      [[PASSWORD, CHOSEN, 'a different one'], /It is not the same as the new password\./, 'repeatedPassword'],
     ] as const) {
       const { status, text } = await change(browser, ...(fields as unknown as [string, string, string]))
       assert.equal(status, 422, String(fields))
@@ -408,10 +404,10 @@ describe('The other settings of a user', () => {
     const { text } = await browser.get('/-/settings/keys')
     assert.match(words(text), /laptop ssh-ed25519 SHA256:[\w+/]{43} · added on/)
     const again = await add('desktop', SSH_KEY)
-    assert.match(words(again.text), /SSH public key: the key was added before/)
+    assert.match(words(again.text), /The key was added before/)
     assert.deepEqual(markedIn(again.text), ['key'])
     const titled = await add('laptop', generateSshKey('ed25519').key)
-    assert.match(words(titled.text), /Title: another key of yours has this title\./)
+    assert.match(words(titled.text), /Another key of yours has this title\./)
     assert.deepEqual(markedIn(titled.text), ['title'])
     const [[, id]] = [...text.matchAll(/name="id" value="(\d+)"/g)] as [RegExpMatchArray]
     const fields = { kind: 'ssh', id: id!, name: 'laptop' }
@@ -437,6 +433,8 @@ describe('The other settings of a user', () => {
     try {
       const fingerprint = gpg.generate('Ann <ann@example.test>')
       const armored = gpg.armored(fingerprint)
+      const { text: form } = await browser.get('/-/settings/keys')
+      assert.match(form, /The output of <code>gpg --armor --export<\/code>, with your address\./)
       const refused = await browser.post('/-/settings/keys/gpg', { armored: 'no key' })
       assert.equal(refused.status, 422)
       assert.deepEqual(markedIn(refused.text), ['armored'])

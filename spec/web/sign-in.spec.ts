@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
+import { passwordLinkPath } from '../../lib/web/parts/password-link.ts'
 import { basic } from '../support/test-server.ts'
 import { createPageClient, type PageServer, startPages } from './browser.ts'
 
@@ -251,7 +252,8 @@ describe('A link that sets a password', () => {
   type Change = { actor: { login: string }; action: string; subject: string }
   const CHOSEN = 'a chosen password'
   const newUser = async (name: string) => (await allot.person(name)).id
-  const linkFor = async (id: number) => (await allot.allot.hosting.passwordLinks.create(id))!
+  const linkFor = async (id: number) =>
+    passwordLinkPath((await allot.allot.hosting.passwordLinks.create(id))!)
   const fieldsOf = (link: string) => Object.fromEntries(new URLSearchParams(link.split('?')[1]))
   /** Opens a link in a new browser, and sends the password. */
   const used = async (link: string, password = CHOSEN) => {
@@ -301,12 +303,32 @@ describe('A link that sets a password', () => {
     const link = await linkFor(await newUser('short'))
     const refused = await used(link, 'short')
     assert.equal(refused.status, 422)
-    assert.match(refused.text, /Password: must have at least 8 characters/)
+    assert.match(refused.text, /Must have at least 8 characters/)
     assert.equal((await used(link)).status, 303)
+  })
+
+  it('stays valid when the user is renamed, also a hidden one', async () => {
+    const id = await newUser('miss')
+    const link = await linkFor(id)
+    const { accounts } = allot.allot.hosting
+    await accounts.edit(id, { visibility: 'private' })
+    await accounts.rename(id, 'missus')
+    assert.match((await allot.browser().get(link)).text, /For the user <bdi>missus<\/bdi>/)
+    assert.equal((await used(link)).status, 303)
+    assert.equal((await allot.browser().signIn('missus', CHOSEN)).status, 303)
   })
 
   const ENDED: [what: string, end: (id: number) => Promise<unknown>][] = [
     ['a new link', linkFor],
+    [
+      'another account that takes the former name',
+      async (id) => {
+        const { accounts } = allot.allot.hosting
+        const { name } = (await accounts.byId(id))!
+        await accounts.rename(id, `${name}-later`)
+        await newUser(name)
+      },
+    ],
     ['a change of the password', (id) => allot.allot.hosting.accounts.edit(id, { password: PASSWORD })],
     ['the deletion of the user', (id) => allot.allot.hosting.accounts.remove(id)],
   ]

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { withoutChromium } from '../support/chromium.ts'
 import { png } from '../support/images.ts'
@@ -88,9 +90,12 @@ describe('The page of a person or an organization', () => {
     assert.match(page, /מיה הרצליה mia .* atlas An atlas of small places/)
     assert.match(page, /About Draws maps\. .* חיפה example\.org\/maps Since \d{4}-\d\d-\d\d $/)
     assert.doesNotMatch(page, /diary|Storage/)
-    assert.match(await shown('/mia', mia), /Storage .* diary private .* Organizations 1 guild/)
+    assert.match(
+      await shown('/mia', mia),
+      /View storage .* diary private .* Organizations 1 organization guild/,
+    )
     assert.match(await shown('/guild'), /Guild of mapmakers guild · organization .* No repositories/)
-    assert.match(await shown('/guild', mia), /plans private .* Members 1 .* mia/)
+    assert.match(await shown('/guild', mia), /plans private .* Members 1 member .* mia/)
   })
 
   it('shows an uploaded picture, which its owners change in a form', async () => {
@@ -102,13 +107,13 @@ describe('The page of a person or an organization', () => {
     assert.doesNotMatch((await noa.get('/guild')).text, /Change picture/)
     assert.match(
       await shown('/-/avatars/mia', mia),
-      /Made from the name\. .* up to 512 KiB and 2048 × 2048 pixels, .* Metadata, such as .*, stays in the file/,
+      /The current picture is made from the name\. .* up to 512 KiB and 2048 × 2048 pixels, .* Metadata, such as .*, stays in the file/,
     )
     const send = (image: Buffer | string, browser = mia) =>
       browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
     for (const [image, message] of [
-      ['', /must not be empty/],
-      ['<svg/>', /New picture: must be a PNG, JPEG, GIF or WebP image\./],
+      ['', /Must not be empty/],
+      ['<svg/>', /Must be a PNG, JPEG, GIF or WebP image\./],
     ] as const) {
       const refused = await send(image)
       assert.equal(refused.status, 422)
@@ -116,11 +121,19 @@ describe('The page of a person or an organization', () => {
     }
     const large = await send(Buffer.alloc(600_000))
     assert.deepEqual([large.status, /must not be larger than 512 KiB/.test(large.text)], [413, true])
-    const fields = Object.fromEntries(
-      Array.from({ length: 21 }, (_, index) => [`x${index}`, new Blob(['x'])]),
-    )
-    const many = await mia.upload('/-/avatars/mia', fields)
-    assert.deepEqual([many.status, /must not have more than 20 parts/.test(many.text)], [422, true])
+    // The token of the form and the image are parts, too.
+    for (const [others, message] of [
+      [18, /Must be a PNG/],
+      [19, /must not have more than 20 parts/],
+    ] as const) {
+      const names = Array.from({ length: others }, (_, index) => [`x${index}`, 'x'])
+      const many = await mia.upload('/-/avatars/mia', {
+        ...Object.fromEntries(names),
+        image: new Blob(['<svg/>']),
+      })
+      assert.equal(many.status, 422)
+      assert.match(wordsOf(many.text), message)
+    }
     await noa.get('/-/avatars/noa')
     assert.equal((await send(png(8, 8), noa)).status, 403)
     assert.equal((await noa.get('/-/avatars/mia')).status, 403)
@@ -131,7 +144,7 @@ describe('The page of a person or an organization', () => {
     await mia.get('/-/avatars/mia')
     assert.equal((await send(png(8, 8))).headers.get('location'), '/-/avatars/mia?done=saved')
     const { text } = await mia.get('/-/avatars/mia?done=saved')
-    assert.match(wordsOf(text), /Saved\. .* Uploaded\./)
+    assert.match(wordsOf(text), /Saved\. .* The current picture was uploaded\./)
     const [, address] = /src="([^"]*\/avatars\/mia\/[^"]*)"/.exec(text)!
     const image = await fetch(site.base + address!)
     assert.deepEqual(Buffer.from(await image.arrayBuffer()), png(8, 8))
@@ -284,14 +297,14 @@ describe('The files of a repository on its pages', () => {
     ],
     ['that is markdown', 'branch/main/guide/install.md', /Source History Download Install Run npm install/],
     ['that is markdown, as source', 'branch/main/guide/install.md?source=1', /Preview History .* # Install/],
-    ['that is not text', 'branch/main/data.bin', /2\.93 KiB .* The file is not text\. Download the file/],
+    ['that is not text', 'branch/main/data.bin', /2\.93 KiB History Download The file is not text\. $/],
     ['that is empty', 'branch/main/blank', /The file is empty\./],
     ['that Git LFS keeps', 'branch/main/map.psd', /kept by Git LFS and has 4\.77 MiB\./],
     ['that is a symbolic link', 'branch/main/draw', /A symbolic link to src\/draw\.ts \./],
     [
       'that is a submodule',
       'branch/main/lib',
-      /A submodule: another repository, code\.example\.org\/mia\/lib\.git , at commit (?:1234567890){4} /,
+      /Submodule History Another repository, code\.example\.org\/mia\/lib\.git , at commit (?:1234567890){4} /,
     ],
     ['with one long line', 'branch/main/src/one-line.js', /const all = \[0, 0, .* …/],
     [
@@ -439,11 +452,26 @@ describe('The issues and releases of a repository on its pages', () => {
   it('show releases with their files, and drafts to those who may write', async () => {
     assert.match(
       await shown('/mia/atlas/releases/tag/v1.0'),
-      /The first edition v1\.0 · \S+ by M mia With all places of the north\. 1 file atlas-1\.0\.pdf 63 B/,
+      /The first edition v1\.0 · published on \S+ by M mia With all places of the north\. atlas-1\.0\.pdf 63 B/,
     )
     assert.doesNotMatch(await shown('/mia/atlas/releases'), /Draft/)
     assert.match(await shown('/mia/atlas/releases', mia), /Draft draft/)
     assert.equal((await noa.get('/mia/atlas/releases/tag/v2.0')).status, 404)
+  })
+
+  it('show the tag of a release without a title, which a migration can have copied', async () => {
+    const { body } = await site.as(site.noa, 'POST', '/user/repos', { name: 'untitled' })
+    const { hosting } = site.allot
+    const texts = { tag: 'v1', target: 'main', name: '', body: '', draft: false, prerelease: false }
+    const release = { ...texts, repository: body.id, author: site.noa.id, createdAt: 1, publishedAt: 1 }
+    const content = hosting.migratedContent(hosting.migrationLog('https://git.example.org'))
+    await content.saveRelease(release, { scope: 'noa/untitled', name: '1' })
+    const path = '/noa/untitled/releases'
+    const link = `<h2><a href="${path}/tag/v1"><bdi>v1</bdi></a></h2>`
+    assert.ok((await visitor().get(path)).text.includes(link))
+    const { text } = await visitor().get(`${path}/tag/v1`)
+    assert.match(text, /<title>v1 · noa\/untitled.*<h1><bdi>v1<\/bdi><\/h1>/s)
+    await site.as(site.noa, 'DELETE', '/repos/noa/untitled')
   })
 
   it('count releases as their list shows them to the viewer', async () => {
@@ -460,6 +488,24 @@ describe('The issues and releases of a repository on its pages', () => {
 })
 
 describe('The pages of people and repositories', () => {
+  for (const [path, to] of [
+    ['/mia/', '/mia'],
+    ['/mia/atlas/', '/mia/atlas'],
+    ['/mia/atlas/issues/?page=2', '/mia/atlas/issues?page=2'],
+    ['/-/admin/', '/-/admin'],
+    ['/mia/atlas.git/', undefined],
+    ['/mia/atlas.git/info/', undefined],
+    ['/api/v1/nothing/', undefined],
+    ['//mia/', undefined],
+    ['/\\mia/', undefined],
+  ] as const)
+    it(to === undefined ? `do not redirect ${path}` : `redirect ${path} to ${to}`, async () => {
+      const { hostname, port } = new URL(site.base)
+      const [res] = await once(get({ hostname, port, path }), 'response')
+      const { statusCode, headers } = (res as IncomingMessage).resume()
+      assert.deepEqual([statusCode, headers.location], to === undefined ? [404, undefined] : [301, to])
+    })
+
   it('answer the same 404 for what is private and for what does not exist, with the navigation', async () => {
     const below = [
       ...['', '/src/branch/main', '/raw/branch/main/README.md', '/commits', '/commits/branch/main'],

@@ -21,8 +21,8 @@ export interface Site extends PageServer {
 }
 
 /**
- * Starts a server with people and repositories: of mia, whose name for people is written from right to left, and of the
- * organization guild, which has a private repository. noa can read what is public only.
+ * Starts a server with people and repositories: of mia, whose name for people is written from right to left,
+ * and of the organization guild, which has a private repository. noa can read what is public only.
  */
 export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Site> => {
   let server: TestServer | undefined

@@ -131,6 +131,20 @@ describe('The storage page', () => {
     }
   })
 
+  it('shows a date of a chart below the column of that day', async () => {
+    const ann = await as('ann')
+    for (const path of ['ann/history?days=90', 'ann', 'acme']) {
+      const { text } = await ann.get(`/-/storage/${path}`)
+      const columns = [...text.matchAll(/<title>(\d{4}-\d\d-\d\d): /g)].map(([, day]) => day!)
+      const dates = words(/<div class="days".*?<\/div>/s.exec(text)![0]).match(/\d{4}-\d\d-\d\d/g)!
+      for (const [mark, date] of dates.entries()) {
+        const place = (mark / (dates.length - 1)) * columns.length
+        const column = columns.indexOf(date)
+        assert.ok(column <= place && place <= column + 1, `${path}: ${date} is below column ${place}`)
+      }
+    }
+  })
+
   it('shows the organizations that the user owns, with their state', async () => {
     const ann = await as('ann')
     assert.match(
@@ -139,6 +153,16 @@ describe('The storage page', () => {
     )
     const { text } = await ann.get('/-/storage/acme')
     assert.match(words(text), /220 MiB of 200 MiB used .* Over quota by 20 MiB/)
+  })
+
+  it('says how many organizations it does not list', async () => {
+    const { accounts, organizations } = allot.allot.hosting
+    const { id } = await accounts.createUser({ name: 'founder', password: PASSWORD })
+    for (let index = 0; index < 52; index++) await organizations.create(id, { name: `founded${index}` })
+    const { text } = await (await as('founder')).get('/')
+    assert.equal(text.match(/href="\/-\/storage\/founded\d+"/g)!.length, 50)
+    assert.match(words(text), / and 2 more /)
+    await accounts.remove(id, { purge: true })
   })
 
   it('answers the same 404 for an owner that does not exist and one that is hidden', async () => {
@@ -199,7 +223,9 @@ describe('The storage page', () => {
   })
 })
 
-/** Files that write HTML of the Markdown renderer, of the highlighter, and of a diff whose lines are escaped. */
+/**
+ * Files that write HTML of the Markdown renderer, of the highlighter, and of a diff whose lines are escaped.
+ */
 const RENDERED = ['file-view.tsx', 'diff.tsx', 'rendered-text.tsx'].map((file) => join('repository', file))
 
 describe('The administration pages', () => {
@@ -247,7 +273,7 @@ describe('The administration pages', () => {
     assert.match(words(text), /398 MiB used by 3 users and 3 organizations /)
     assert.match(
       words(text),
-      /Over quota or near the limit Owners by limit ann Artifacts: 66\.3 of 40 MiB \(166%\), rule builds · Choose what to remove Over quota by 26\.3 MiB acme Total: 220 of 200 MiB \(110%\), rule total · Choose what to remove Over quota by 20 MiB/,
+      /Needs attention Owners by limit ann Artifacts: 66\.3 of 40 MiB \(166%\), rule builds · Choose what to remove Over quota by 26\.3 MiB acme Total: 220 of 200 MiB \(110%\), rule total · Choose what to remove Over quota by 20 MiB/,
     )
     const total = await root.get('/-/admin/owners?subject=size:all')
     assert.match(
@@ -311,20 +337,20 @@ describe('The administration pages', () => {
       [
         { name: 'x', limit: 'much', subject: 'size:all' },
         422,
-        /Limit: expected a size such as 2 GiB, .* got &quot;much&quot;\./,
+        /Expected a size such as 2 GiB, .* got &quot;much&quot;\./,
       ],
-      [{ name: 'x', limit: '', subject: 'size:all' }, 422, /expected a size/],
+      [{ name: 'x', limit: '', subject: 'size:all' }, 422, /Expected a size/],
       [
         { name: 'x', limit: '2 GB', subject: 'size:all' },
         422,
         /; &quot;GB&quot; is not a unit: use B, KiB, /,
       ],
       [{ name: 'x', limit: '1 EiB', subject: 'size:all' }, 422, /; the largest number is 9007199254740991, /],
-      [{ name: '', limit: '1', subject: 'size:all' }, 422, /Name: must have 1 to 255 characters\./],
+      [{ name: '', limit: '1', subject: 'size:all' }, 422, /Must have 1 to 255 characters\./],
       [
         { name: 'x', limit: '1', subject: 'size:nothing' },
         422,
-        /unknown subject &quot;size:nothing&quot;; expected one of: size:all, /,
+        /Unknown subject &quot;size:nothing&quot;; expected one of: size:all, /,
       ],
     ] as const) {
       const { status, text } = await root.post('/-/admin/rules', fields)

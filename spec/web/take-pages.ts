@@ -20,8 +20,9 @@ interface Taken {
 }
 
 /**
- * Takes screenshots of pages, wide and narrow, light and dark. Each variant has a browser context of its own, whose color scheme is
- * set before its first page: one that is changed while a page is still loading can reach it too late.
+ * Takes screenshots of pages, wide and narrow, light and dark. Each variant has a browser context of its own,
+ * whose color scheme is set before its first page: one that is changed while a page is still loading can
+ * reach it too late.
  */
 export const takePages = async (
   browser: Browser,

@@ -15,7 +15,13 @@ export const signInAs = async (page: Page, base: string, who: string): Promise<v
   await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
 }
 
-/** Opens pages in one browser, on a phone in both color schemes: everything fits, nothing violates WCAG or logs an error. */
+const PHONE = { width: 390, height: 800 }
+const DESK = { width: 1280, height: 800 }
+
+/**
+ * Opens pages in one browser, on a phone and a desk, in both color schemes: everything fits, nothing violates
+ * WCAG or logs an error.
+ */
 export const walkInBrowser = async (
   { base }: Site,
   pages: Readonly<Record<string, { path: string; who?: string }>>,
@@ -23,7 +29,7 @@ export const walkInBrowser = async (
   const browser = await launchChromium()
   try {
     for (const who of new Set(Object.values(pages).map((page) => page.who))) {
-      const context = await browser.newContext({ viewport: { width: 390, height: 800 } })
+      const context = await browser.newContext({ viewport: PHONE })
       const page = await context.newPage()
       const problems: string[] = []
       page.on('console', (message) => {
@@ -36,9 +42,12 @@ export const walkInBrowser = async (
       page.on('dialog', (dialog) => void problems.push(`a dialog: ${dialog.message()}`))
       if (who !== undefined) await signInAs(page, base, who)
       for (const [name, { path }] of Object.entries(pages).filter(([, one]) => one.who === who)) {
+        await page.setViewportSize(PHONE)
         await page.goto(base + path)
         assert.deepEqual(await violationsOn(page), [], name)
         assert.deepEqual([await misfitsOn(page), await looseDaysOn(page)], [[], []], name)
+        await page.setViewportSize(DESK)
+        assert.deepEqual(await misfitsOn(page), [], `${name} on a desk`)
         assert.deepEqual(problems, [], name)
       }
       await context.close()

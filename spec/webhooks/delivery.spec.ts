@@ -42,7 +42,10 @@ after(async () => {
 
 const SECRET = 'between us'
 
-/** Creates a webhook of the repository. @returns its path in the API */
+/**
+ * Creates a webhook of the repository.
+ * @returns its path in the API
+ */
 const hookTo = async (url: string, more: object = {}, who = alice): Promise<string> => {
   const config = { url, content_type: 'json', secret: SECRET }
   const body = { type: 'gitea', config, events: ['issues'], active: true, ...more }
@@ -194,6 +197,29 @@ describe('A receiver that does not answer in time', () => {
     assert.deepEqual([status_code, error], [0, 'the receiver has not answered within 1000 ms'])
     await hasty.stop()
   })
+})
+
+describe('A receiver whose answer is not complete', () => {
+  for (const [what, end] of [
+    ['lasts longer than the timeout', () => undefined],
+    ['breaks off', (res: ServerResponse) => void res.destroy()],
+  ] as const)
+    it(`has answered with its status when the answer ${what}`, async (test) => {
+      const cut = await startReceiver((_, res) => {
+        res.writeHead(202).write('begun', () => end(res))
+      })
+      test.after(() => cut.stop())
+      const hasty = await start({
+        repositories: false,
+        webhooks: { allowedHosts: ['127.0.0.1'], timeout: 1000 },
+      })
+      const body = { type: 'gitea', config: { url: cut.url }, active: true }
+      const { id } = (await hasty.as(hasty.root, 'POST', '/user/hooks', body)).body
+      await hasty.as(hasty.root, 'POST', `/user/hooks/${id}/tests`)
+      const { status, status_code, response } = await attempted(hasty, `/user/hooks/${id}/deliveries/1`)
+      assert.deepEqual([status, status_code, response.body], ['delivered', 202, 'begun'])
+      await hasty.stop()
+    })
 })
 
 describe('A receiver that switches protocols', () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
+import type { WebhookEvent } from '../../lib/webhooks/events.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
@@ -20,7 +22,10 @@ after(async () => {
 
 let made = 0
 
-/** Creates a webhook. @returns what it got, once there is so much of it */
+/**
+ * Creates a webhook.
+ * @returns what it got, once there is so much of it
+ */
 const deliveriesTo = async (who: Person, place: string, more: object = {}) => {
   const path = `/${++made}`
   const config = { url: receiver.url + path, content_type: 'json' }
@@ -68,7 +73,7 @@ describe('A push', () => {
       ['push', 'refs/tags/v1'],
       ['delete', 'side'],
     ])
-    const [push, create, side, tag] = received.map(({ body }) => body)
+    const [push, create, side, tag, v1] = received.map(({ body }) => body)
     assert.deepEqual([push.before, push.after, push.total_commits], [before, third, 2])
     assert.deepEqual(
       push.commits.map((one: Record<string, unknown>) => [one.id, one.added, one.modified, one.removed]),
@@ -84,8 +89,9 @@ describe('A push', () => {
       [path, 'alice', 'alice'],
     )
     assert.deepEqual([create.ref_type, create.sha, tag.ref_type], ['branch', third, 'tag'])
-    // A branch that brings nothing new has no commits.
-    assert.deepEqual([side.before, side.commits], ['0'.repeat(40), []])
+    // A branch or a tag that brings nothing new has no commits, and the commit that it names as its head.
+    assert.deepEqual([side.before, side.commits, side.head_commit?.id], ['0'.repeat(40), [], third])
+    assert.deepEqual([v1.before, v1.commits, v1.head_commit?.id], ['0'.repeat(40), [], third])
   })
 
   it('is sent only for the branches of the filter', async () => {
@@ -123,6 +129,30 @@ describe('A push', () => {
     const [push, test] = (await got(2)).map(({ body }) => body)
     assert.deepEqual([push.commits[0].message.trim(), push.commits[0].added], ['Add a file', ['new']])
     assert.deepEqual([test.before, test.after, test.commits.length], [push.after, push.after, 1])
+  })
+
+  it('of a test names the branch, the tag or the commit of `ref` in full', async () => {
+    const { at, checkout } = await repository('tested')
+    const id = await git(checkout, 'rev-parse', 'HEAD')
+    await git(checkout, 'tag', '--annotate', '-m', 'One', 'v1.0')
+    await git(checkout, 'push', '--quiet', 'origin', 'main:topic', 'v1.0')
+    const got = await deliveriesTo(alice, `${at}/hooks`)
+    const [hook] = (await as(alice, 'GET', `${at}/hooks`)).map((hook: { id: number }) => hook.id)
+    const EXPECTED = [
+      ['topic', 'refs/heads/topic'],
+      ['refs/heads/topic', 'refs/heads/topic'],
+      ['v1.0', 'refs/tags/v1.0'],
+      ['refs/tags/v1.0', 'refs/tags/v1.0'],
+      ['HEAD', 'refs/heads/main'],
+      [id, id],
+      [id.slice(0, 10), id],
+    ] as const
+    for (const [ref] of EXPECTED) await as(alice, 'POST', `${at}/hooks/${hook}/tests?ref=${ref}`)
+    const sent = (await got(EXPECTED.length)).map(({ body }) => [body.ref, body.after])
+    assert.deepEqual(
+      sent,
+      EXPECTED.map(([, ref]) => [ref, id]),
+    )
   })
 })
 
@@ -217,5 +247,60 @@ describe('Repositories, forks and packages', () => {
     const { sender, issue } = received[0]!.body
     assert.deepEqual([sender.login, issue.user.login], ['Ghost', 'Ghost'])
     assert.doesNotMatch(received[0]!.text, /carl|hidden/)
+  })
+})
+
+/** Every event, and each of its actions: the compiler asks for new ones. */
+const EVENTS: { readonly [E in WebhookEvent as E['event']]: Record<ActionOf<E>, true> } = {
+  push: {},
+  create: {},
+  delete: {},
+  fork: {},
+  ping: {},
+  repository: { created: true, renamed: true, transferred: true, edited: true, deleted: true },
+  issues: { opened: true, edited: true, closed: true, reopened: true, deleted: true },
+  issue_comment: { created: true, edited: true, deleted: true },
+  release: { published: true, updated: true, deleted: true },
+  package: { created: true, deleted: true },
+  // spec/webhooks/quota.spec.ts makes these.
+  quota: { crossed: true, near: true, back: true },
+}
+type ActionOf<E> = E extends { action: infer A extends string } ? A : never
+
+describe('Every event', () => {
+  it('is sent with each of its actions', async () => {
+    const { at } = await repository('moved')
+    const got = await deliveriesTo(alice, `${at}/hooks`)
+    await as(alice, 'POST', '/orgs', { username: 'movers' })
+    await as(alice, 'POST', `${at}/transfer`, { new_owner: 'movers' })
+    await got(1)
+    const empty = `/repos/${await allot.repository(alice, 'empty')}`
+    const pinged = await deliveriesTo(alice, `${empty}/hooks`)
+    const [{ id }] = await as(alice, 'GET', `${empty}/hooks`)
+    await as(alice, 'POST', `${empty}/hooks/${id}/tests`)
+    await pinged(1)
+    const { quota: _, ...others } = EVENTS
+    const expected = Object.entries(others).flatMap(([event, actions]) =>
+      Object.keys(actions).length === 0
+        ? [event]
+        : Object.keys(actions).map((action) => `${event} ${action}`),
+    )
+    const sent = receiver.received.map(({ headers, body }) =>
+      `${headers['x-forgejo-event']} ${body.action ?? ''}`.trim(),
+    )
+    assert.deepEqual([...new Set(sent)].sort(), expected.sort())
+  })
+
+  it('is in the tables of the documents, with each of its actions', () => {
+    const rowOf = (document: string, event: string) => {
+      const text = readFileSync(new URL(`../../docs/${document}`, import.meta.url), 'utf8')
+      const row = text.split('\n').find((line) => line.split(' | ')[0]!.includes(`\`${event}\``))
+      return row ?? assert.fail(`${document} has no row for the event ${event}`)
+    }
+    for (const [event, actions] of Object.entries(EVENTS)) {
+      const row = rowOf('webhooks.md', event)
+      for (const action of Object.keys(actions)) assert.ok(row.includes(`\`${action}\``), `${row} ${action}`)
+      if (event !== 'ping') rowOf('embedding.md', event)
+    }
   })
 })

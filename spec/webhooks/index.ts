@@ -3,7 +3,10 @@ import { parseArgs } from 'node:util'
 import { buildProgram } from '../support/build.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
-/** `npm run crash:webhooks -- --kills N --deliveries N`: exits with 1 when a delivery was lost or came out of order. */
+/**
+ * `npm run crash:webhooks -- --kills N --deliveries N`: exits with 1 when a delivery was lost or came out of
+ * order.
+ */
 const { values } = parseArgs({ options: { kills: { type: 'string' }, deliveries: { type: 'string' } } })
 const [kills, deliveries] = [Number(values.kills ?? 50), Number(values.deliveries ?? 10_000)]
 

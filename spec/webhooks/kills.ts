@@ -30,9 +30,10 @@ const REPOSITORY = '/repos/alice/app'
 const PATHS = ['/one', '/two']
 
 /**
- * Kills a server again and again while clients open issues and two webhooks get them, and usage crosses a limit back and
- * forth, which a third one gets. The receiver fails now and then. Every acknowledged issue must reach both webhooks, every
- * passing the third one, and the first deliveries must be in the order of the changes.
+ * Kills a server again and again while clients open issues and two webhooks get them, and usage crosses a
+ * limit back and forth, which a third one gets. The receiver fails now and then. Every acknowledged issue
+ * must reach both webhooks, every passing the third one, and the first deliveries must be in the order of the
+ * changes.
  */
 export const killAmidDeliveries = async (options: KillOptions): Promise<KillResult> => {
   const { deliveries, kills, data, onProgress } = options

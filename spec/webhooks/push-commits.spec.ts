@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { now } from '../../lib/clock.ts'
-import { GitReader } from '../../lib/git/objects/index.ts'
+import { GitReader } from '../../lib/git/objects/reader.ts'
 import { deliveries } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
@@ -20,7 +20,10 @@ before(async () => {
 })
 after(() => receiver.stop())
 
-/** Starts a server on which `git rev-list` waits until `release` is called, and pushes to a repository with a webhook. */
+/**
+ * Starts a server on which `git rev-list` waits until `release` is called, and pushes to a repository with a
+ * webhook.
+ */
 const pushWithSlowGit = async (test: TestContext, contents: { timeout?: number } = {}) => {
   const directory = temporaryDirectory()
   const [begun, go] = [join(directory, 'begun'), join(directory, 'go')]

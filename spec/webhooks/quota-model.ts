@@ -1,6 +1,9 @@
 import type { Subject } from '../../lib/index.ts'
 
-/** A model of the event quota: what a list of transactions crosses, from sums that are made again for each of them. */
+/**
+ * A model of the event quota: what a list of transactions crosses, from sums that are made again for each of
+ * them.
+ */
 
 export interface Rule {
   readonly name: string

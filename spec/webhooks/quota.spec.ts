@@ -19,7 +19,10 @@ after(async () => {
 
 let made = 0
 
-/** Creates a webhook. @returns what it got: everything that is recorded for it by now */
+/**
+ * Creates a webhook.
+ * @returns what it got: everything that is recorded for it by now
+ */
 const deliveriesTo = async (who: Person, place: string, events = ['quota']) => {
   const path = `/${++made}`
   const config = { url: receiver.url + path, content_type: 'json' }

@@ -14,7 +14,10 @@ export class UsageWriter {
   /** Writes that are stored. */
   #stored = 0
 
-  /** @param url of the receiver @param token of alice, an administrator */
+  /**
+   * @param url of the receiver
+   * @param token of alice, an administrator
+   */
   constructor(url: string, token: string) {
     this.#url = url
     this.#token = token

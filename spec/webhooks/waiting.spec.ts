@@ -17,7 +17,9 @@ const waiting = (hook: number, number: number): Delivery => ({
   ...{ status: null, answer: '', error: '' },
 })
 
-/** A driver that counts what is read of the index of waiting deliveries, and the looks for the last webhook. */
+/**
+ * A driver that counts what is read of the index of waiting deliveries, and the looks for the last webhook.
+ */
 const counting = (driver: StorageDriver, last: string) => {
   const counts = { entries: 0, looks: 0 }
   const noting = (tx: ReadTransaction): ReadTransaction => ({

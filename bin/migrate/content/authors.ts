@@ -9,7 +9,10 @@ export interface Author {
   readonly name: string
 }
 
-/** Finds the accounts of authors. An author who does not exist here is a ghost, also for later migrations until it exists. */
+/**
+ * Finds the accounts of authors. An author who does not exist here is a ghost, also for later migrations
+ * until it exists.
+ */
 export class Authors {
   readonly #names: Names
   readonly #content: MigratedContent

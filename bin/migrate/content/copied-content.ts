@@ -3,8 +3,9 @@ import type { MigrationRecord } from '../../../lib/records/schema/index.ts'
 import { compareMembers, digestOf, type Values, wasChangedHere } from '../details.ts'
 import type { Migration } from '../migration.ts'
 
-/*
- * Follows contents with texts: issues, comments, releases and attachments. Things without texts are followed by synchronize.ts.
+/**
+ * Follows contents with texts: issues, comments, releases and attachments. Things without texts are followed
+ * by synchronize.ts.
  */
 
 /** Names of the kinds in the report. */
@@ -29,9 +30,9 @@ interface SourceContent {
 }
 
 /**
- * Content of one kind in one repository. The migration log has a digest of each value for each copy, so that a later migration
- * distinguishes values that the source has changed, which it follows, from those that were changed here, or on both sides,
- * which it reports.
+ * Content of one kind in one repository. The migration log has a digest of each value for each copy, so that
+ * a later migration distinguishes values that the source has changed, which it follows, from those that were
+ * changed here, or on both sides, which it reports.
  */
 export class FollowedContent {
   readonly #migration: Migration
@@ -75,12 +76,13 @@ export class FollowedContent {
 
   /**
    * Creates or changes the copy of a content, if that is necessary.
-   * @param save saves the copy: a new one, or the one with the id, which keeps the members `kept`
+   * @param save saves the copy: a new one, or the one with the id, which keeps the members `kept`; returns
+   * undefined when the report says why there is no copy
    * @returns the id of the copy; undefined when there is none
    */
   async follow(
     { name, label, values }: SourceContent,
-    save: (origin: Origin, kept: object, id?: number) => Promise<number>,
+    save: (origin: Origin, kept: object, id?: number) => Promise<number | undefined>,
   ): Promise<number | undefined> {
     const { report, keep, content } = this.#migration
     const kinds = CONTENT_LABELS[this.#kind]
@@ -91,7 +93,7 @@ export class FollowedContent {
     if (before === undefined || id === undefined) {
       const { digests } = compareMembers(undefined, joined(values), joined(values), false)
       const created = await save({ ...origin, digests }, {})
-      report.count(kinds, 'copied')
+      if (created !== undefined) report.count(kinds, 'copied')
       return created
     }
     const here = await content.find(this.#kind, id)
@@ -122,11 +124,11 @@ export class FollowedContent {
   }
 
   /**
-   * Removes the copies of items that the source no longer has. A copy that was changed here, or to which something belongs that was
-   * changed or created here, stays with everything that belongs to it. Called after all items of the source were followed, and
-   * for parts after what they belong to.
-   * @param isGone asks the source again: a list can lack an existing item when another one was deleted between two pages.
-   * Absent for attachments, which the source sends together with what they belong to
+   * Removes the copies of items that the source no longer has. A copy that was changed here, or to which
+   * something belongs that was changed or created here, stays with everything that belongs to it. Called
+   * after all items of the source were followed, and for parts after what they belong to.
+   * @param isGone asks the source again: a list can lack an existing item when another one was deleted
+   * between two pages. Absent for attachments, which the source sends together with what they belong to
    */
   async removeOthers(isGone: (name: string) => Promise<boolean> = async () => true): Promise<void> {
     for (const [name, record] of this.#known)
@@ -147,7 +149,10 @@ export class FollowedContent {
     report.note('removed', kinds, label)
   }
 
-  /** Whether a copy, or something that belongs to it, was changed or created here. Then its parts stay with it. */
+  /**
+   * Whether a copy, or something that belongs to it, was changed or created here. Then its parts stay with
+   * it.
+   */
   async #hasOwnChanges(id: number, here: object): Promise<boolean> {
     const found = await this.#migration.content.partsOf(this.#kind, id)
     const parts = found.map(({ kind, record }) => ({

@@ -19,8 +19,8 @@ export const copyGitData = (migration: Migration, copied: CopiedRepository): Pro
   })
 
 /**
- * Fetches branches and tags. The push journal records the fetch before git changes anything, so that the next start counts
- * what an interrupted fetch has left, and the next migration completes it.
+ * Fetches branches and tags. The push journal records the fetch before git changes anything, so that the next
+ * start counts what an interrupted fetch has left, and the next migration completes it.
  */
 const fetchGitData = async (
   { source, allot, report }: Migration,

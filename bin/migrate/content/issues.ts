@@ -2,13 +2,15 @@ import * as v from 'valibot'
 import type { Attachment } from '../../../lib/records/schema/index.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
+import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { FollowedContent } from './copied-content.ts'
 
 const NOT_SHOWN = 'issues, which the source has turned off or does not show'
-export const LINKS = 'attachments that are links to other servers'
+const LINKS = 'attachments that are links to other servers'
+const BEYOND_LIMIT = 'attachments beyond those that an issue, a comment or a release can have'
 
 const ANYTHING = v.array(v.unknown())
 const NEWEST = v.array(v.object({ number: v.number() }))
@@ -44,7 +46,10 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
     await attachments.removeOthers()
   })
 
-/** Whether the source shows the issues of a repository, which may be turned off. @param path of its issues */
+/**
+ * Whether the source shows the issues of a repository, which may be turned off.
+ * @param path of its issues
+ */
 export const showsIssues = async (source: Source, path: string): Promise<boolean> =>
   (await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) !== undefined
 
@@ -115,21 +120,33 @@ interface AttachmentsOf extends Pick<Attachment, 'on' | 'targetId' | 'uploader'>
   readonly assets: readonly SourceAttachment[]
 }
 
+/**
+ * The attachments that have a file; the others are noted.
+ * @param label what they belong to
+ */
+export const uploaded = (
+  report: Pick<Report, 'note'>,
+  label: string,
+  assets: readonly SourceAttachment[],
+): SourceAttachment[] =>
+  assets.filter(({ uuid, type, name }) => {
+    const isFile = uuid !== '' && type !== 'external'
+    if (!isFile) report.note('notCopied', LINKS, `${name} (${label})`)
+    return isFile
+  })
+
 /** The API does not name the uploader of a file, so it is the author of the issue, comment or release. */
 export const copyAttachments = async (
   { source, content, report, startedAt }: Migration,
   followed: FollowedContent,
   { on, targetId, uploader, label, assets }: AttachmentsOf,
 ): Promise<void> => {
-  for (const { uuid, name, size, download_count: downloads, created_at, type } of assets) {
-    if (uuid === '' || type === 'external') {
-      report.note('notCopied', LINKS, `${name} (${label})`)
-      continue
-    }
+  for (const { uuid, name, size, download_count: downloads, created_at } of uploaded(report, label, assets)) {
     const values = { name, size }
     const given = { name: uuid, label: `${name} (${label})`, values }
     await followed.follow(given, async (origin, kept, before) => {
       if (before !== undefined) return content.renameAttachment(before, { name, ...kept }.name, origin)
+      if (await content.isFull(on, targetId)) return void report.note('notCopied', BEYOND_LIMIT, given.label)
       const file = await source.download(apiPath('attachments', uuid))
       const times = { downloads, createdAt: created_at ?? startedAt }
       return content.addAttachment({ on, targetId, uploader, name, size, ...times }, file, origin)
@@ -137,7 +154,9 @@ export const copyAttachments = async (
   }
 }
 
-/** Pull requests share the numbers of issues, and are not copied. Their numbers are not given to other issues. */
+/**
+ * Pull requests share the numbers of issues, and are not copied. Their numbers are not given to other issues.
+ */
 const reservePullRequests = async (
   { source, report, content }: Migration,
   { repository, given }: CopiedRepository,

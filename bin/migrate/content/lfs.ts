@@ -28,7 +28,10 @@ const Batch = v.object({
   ),
 })
 
-/** Copies the LFS objects that the git data of a repository refers to, all of its commits, and that are missing here. */
+/**
+ * Copies the LFS objects that the git data of a repository refers to, all of its commits, and that are
+ * missing here.
+ */
 export const copyLfs = (migration: Migration, { repository, given, key }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the LFS objects of ${given.full_name}`, async () => {
     const { git, migrationLog } = migration

@@ -17,10 +17,12 @@ import {
   reportErrors,
   succeeds,
 } from '../migration.ts'
+import type { Report } from '../report.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
+import type { Source } from '../source.ts'
 
 export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
-export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
+const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files that were uploaded here with other content, and stay'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
 const CHANGED = 'package files that were changed at the source, and are kept as they are'
@@ -32,13 +34,35 @@ const FILES = 'package files'
 /** Copies the packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
   reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
-    const { source, report, names } = migration
+    const { source, names } = migration
     const owner = await names.accountOf(ownerName)
     const found = owner && (await ifAvailable(source.list(SourcePackage, apiPath('packages', ownerName))))
-    if (owner === undefined || found === undefined) return
-    if (!source.isAllot && isPrivateOrganization(owner)) return noteLeftOut(report, ownerName, found.length)
-    await copyFound(migration, { there: ownerName, here: owner.name, key: names.keyHere(owner) }, found)
+    const possible = found && possiblePackages(migration, ownerName, owner, found)
+    if (possible === undefined) return
+    await copyFound(migration, { there: ownerName, here: owner!.name, key: names.keyHere(owner!) }, possible)
   })
+
+/**
+ * The versions of an owner that can be copied; the others are noted.
+ * @param name of the owner at the source
+ * @returns undefined when none of the owner can
+ */
+export const possiblePackages = (
+  { source, report }: { source: Source; report: Pick<Report, 'note'> },
+  name: string,
+  owner: Account,
+  found: readonly SourcePackage[],
+): KnownPackage[] | undefined => {
+  // At the source, members of such an organization read its packages only by a team that may.
+  if (!source.isAllot && owner.kind === 'organization' && owner.visibility === 'private') {
+    if (found.length > 0) report.note('notCopied', IN_PRIVATE, `${name} (${found.length})`)
+    return undefined
+  }
+  for (const one of found)
+    if (!isOfKnownType(one))
+      report.note('notCopied', OTHER_TYPE, `${name}: ${one.type} ${one.name} ${one.version}`)
+  return found.filter(isOfKnownType)
+}
 
 /** A version at the source of a type that Allot stores. */
 type KnownPackage = SourcePackage & { type: PackageType }
@@ -51,30 +75,14 @@ interface OwnerNames {
   readonly key: string
 }
 
-const copyFound = async (migration: Migration, owner: OwnerNames, found: SourcePackage[]): Promise<void> => {
-  const { migrationLog, report } = migration
-  const known = new Map(
-    (await migrationLog.list('package', owner.key)).map((record) => [record.name, record]),
-  )
+const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPackage[]): Promise<void> => {
+  const records = await migration.migrationLog.list('package', owner.key)
+  const known = new Map(records.map((record) => [record.name, record]))
   const seen = new Set<string>()
   let isComplete = true
   for (const version of found.reverse())
-    if (!isOfKnownType(version))
-      report.note(
-        'notCopied',
-        OTHER_TYPE,
-        `${owner.there}: ${version.type} ${version.name} ${version.version}`,
-      )
-    else if (!(await copyVersion(migration, owner, version, known, seen))) isComplete = false
+    if (!(await copyVersion(migration, owner, version, known, seen))) isComplete = false
   if (isComplete) await removeOthers(migration, owner, known, seen)
-}
-
-/** At the source, members of such an organization read its packages only by a team that may. */
-export const isPrivateOrganization = ({ kind, visibility }: Account): boolean =>
-  kind === 'organization' && visibility === 'private'
-
-const noteLeftOut = (report: Migration['report'], organization: string, count: number): void => {
-  if (count > 0) report.note('notCopied', IN_PRIVATE, `${organization} (${count})`)
 }
 
 /**
@@ -110,8 +118,8 @@ interface FileOrigin extends Origin {
 }
 
 /**
- * Copies a file, or replaces the copy of an earlier run when the source has another file of the name now. The content of a
- * file never changes here, so a file with the id of the copy is as it was copied.
+ * Copies a file, or replaces the copy of an earlier run when the source has another file of the name now. The
+ * content of a file never changes here, so a file with the id of the copy is as it was copied.
  */
 const followFile = async (
   migration: Migration,
@@ -133,7 +141,7 @@ const followFile = async (
     return
   }
   const copied = await copyOf(migration, owner, given, file)
-  await migration.content.savePackageFile({ ...copied, path }, origin, here?.id)
+  await migration.packages.saveFile({ ...copied, path }, origin, here?.id)
   report.count(FILES, here === undefined ? 'copied' : 'updated')
 }
 
@@ -175,7 +183,7 @@ type FileNames = readonly [type: string, name: string, version: string, file: st
 
 /** @returns undefined for a long name, of which the log has only a digest, when the copy was removed here */
 const namesOf = async (
-  { content }: Migration,
+  { packages }: Migration,
   key: string,
   { copy: { id = 0 } = {} }: MigrationRecord,
 ): Promise<FileNames | undefined> => {
@@ -184,7 +192,7 @@ const namesOf = async (
   // A name with a scope, such as `@scope/name`, has a slash.
   if (type !== undefined && version !== undefined && file !== undefined && rest.length > 0)
     return [type, rest.join('/'), version, file]
-  const found = await content.findPackageFile(id)
+  const found = await packages.findFile(id)
   return found && [found.version.type, found.version.name, found.version.version, found.file.name]
 }
 

@@ -5,14 +5,19 @@ import { SourceRelease } from '../shapes.ts'
 import { FollowedContent } from './copied-content.ts'
 import { copyAttachments } from './issues.ts'
 
+const NOT_SHOWN = 'releases, which the source has turned off or does not show'
+
 /** Copies the releases of a repository, drafts too, with their files. */
 export const copyReleases = (migration: Migration, copied: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the releases of ${copied.given.full_name}`, async () => {
-    const { source } = migration
+    const { source, report } = migration
     const scope = textOf(copied.key)
     const path = `${repositoryPath(copied.given)}/releases`
     const found = await ifAvailable(source.list(SourceRelease, path))
-    if (found === undefined) return
+    if (found === undefined) {
+      if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
+      return
+    }
     const files = await FollowedContent.open(migration, 'attachment', `${scope}/releases`)
     const releases = await FollowedContent.open(migration, 'release', scope, [files])
     let isComplete = true

@@ -2,25 +2,25 @@ import * as v from 'valibot'
 import type { Authorizer } from '../../../lib/accounts/authorize.ts'
 import type { Actor } from '../../../lib/audit.ts'
 import { AllotError } from '../../../lib/errors.ts'
+import { allItems } from '../../../lib/records/pages.ts'
 import { type Account, type Hook, HookType, type MigrationRecord } from '../../../lib/records/schema/index.ts'
 import { isEvent } from '../../../lib/webhooks/events.ts'
 import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
 import { followDetails, wasChangedHere } from '../details.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
+import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
-import { type ExistenceSubject, removeOthers, type SourceItem, synchronize } from '../synchronize.ts'
+import { createMissing, type ExistenceSubject, removeOthers, type SourceItem } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
-export const OTHER_TYPE =
+const OTHER_TYPE =
   'webhooks of other types than gitea, gogs and forgejo, or without an event that Allot knows'
 const REFUSED = 'webhooks that are refused here'
 const ACTIVE = 'webhooks that were removed at the source, and are active here'
 const CHANGED = 'webhooks that were removed at the source, and stay, since they were changed here'
-
-const ALL = { offset: 0, limit: 100 }
 
 const text = v.nullish(v.string(), '')
 
@@ -49,7 +49,10 @@ interface HookList {
   readonly sudo?: string
 }
 
-/** Copies the webhooks of repositories, of users and organizations, and with everything also those of the instance. */
+/**
+ * Copies the webhooks of repositories, of users and organizations, and with everything also those of the
+ * instance.
+ */
 export const copyWebhooks = async (
   migration: Migration,
   accounts: readonly { kind: Account['kind']; name: string }[],
@@ -97,21 +100,20 @@ const copyList = (migration: Migration, list: HookList): Promise<void> =>
     const { source, keep, report } = migration
     const found = await readHooks(source, list.path, list.sudo)
     if (found === undefined) return
-    const wanted = found.filter(isPossible)
-    for (const hook of found) if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(list, hook))
+    const wanted = possibleHooks(report, list.label, found)
     const subject = subjectOf(migration, list, wanted)
     const isComplete = !(await someActive(migration, list, found)) && keep !== true
-    await synchronize(
+    await createMissing(
       migration,
       subject,
       wanted.map((hook) => itemFor(migration, list, hook)),
-      false,
     )
     if (isComplete) await removeUnchanged(migration, list, subject, wanted)
     for (const hook of wanted) await followHook(migration, list, subject, hook)
   })
 
-const labelOf = ({ label }: HookList, { id }: { id: number | string }): string => `webhook ${id} of ${label}`
+const labelOf = ({ label }: Pick<HookList, 'label'>, { id }: { id: number | string }): string =>
+  `webhook ${id} of ${label}`
 
 /** Undefined when the server does not show them, or refuses to show them to the user. */
 export const readHooks = async (
@@ -124,9 +126,20 @@ export const readHooks = async (
   return found?.isRefused ? undefined : found?.items
 }
 
-/** Whether webhooks here can have the type and one of the events. */
-export const isPossible = (hook: SourceHook): boolean =>
-  kindOf(hook) !== undefined && eventsOf(hook).length > 0
+/**
+ * Those whose type and one of whose events webhooks here can have; the others are noted.
+ * @param label their owner
+ */
+export const possibleHooks = (
+  report: Pick<Report, 'note'>,
+  label: string,
+  hooks: readonly SourceHook[],
+): SourceHook[] =>
+  hooks.filter((hook) => {
+    const isPossible = kindOf(hook) !== undefined && eventsOf(hook).length > 0
+    if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf({ label }, hook))
+    return isPossible
+  })
 
 const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
   v.is(HookType, type) && !/^get$/i.test(config.http_method) ? type : undefined
@@ -168,8 +181,8 @@ const subjectOf = (
       if (copy !== undefined) return (await hooks.find(placeOf(list), copy.id!)) && copy
       // A run that was killed has created it, and not recorded that.
       const copies = new Set((await migrationLog.list('hook', list.scope)).map((record) => record.copy?.id))
-      const page = await hooks.list(placeOf(list), ALL)
-      const own = page?.items.find((one) => one.url === urls.get(name) && !copies.has(one.id))
+      const all = await allItems((slice) => hooks.list(placeOf(list), slice))
+      const own = all.find((one) => one.url === urls.get(name) && !copies.has(one.id))
       return own && { id: own.id }
     },
     remove: async (_, { id }) => void (await hooks.remove(list.creator, placeOf(list), id!)),
@@ -192,7 +205,10 @@ const itemFor = (migration: Migration, list: HookList, hook: SourceHook): Source
   },
 })
 
-/** Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing is removed. */
+/**
+ * Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing
+ * is removed.
+ */
 const someActive = async (
   { allot, migrationLog, report }: Migration,
   list: HookList,

@@ -1,13 +1,14 @@
-/**
- * Gives copies the names and the owners that their originals have got since. A copy that has another name than its original
- * had, because it was chosen with `--rename` or changed here, keeps it.
- */
 import { AllotError } from '../../../lib/errors.ts'
 import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 import type { Named } from './known-names.ts'
+
+/**
+ * Gives copies the names and the owners that their originals have got since. A copy that has another name
+ * than its original had, because it was chosen with `--rename` or changed here, keeps it.
+ */
 
 const KEPT =
   'repositories and accounts that were renamed or transferred at the source, and keep their names and owners here'
@@ -75,7 +76,8 @@ const changeTo = (migration: Migration, isChosen: boolean, change: Change): Chan
   return undefined
 }
 
-const remember = async (
+/** Saves the id and the name at the source that a copy follows now. */
+export const remember = async (
   { migrationLog }: Migration,
   known: MigrationRecord,
   { original }: Pick<MigrationRecord, 'original'>,
@@ -162,7 +164,10 @@ const repositoryChange = async (
   })
 }
 
-/** Whether a copy gets another owner: it has the right one (`none`), or cannot be followed at all (`impossible`). */
+/**
+ * The owner that a copy gets: `none` when the source has not moved it or the copy has this owner already,
+ * `impossible` when the new owner is missing here or the copy was moved here.
+ */
 const transferToFollow = async (
   { names, report }: Migration,
   { owner, full_name: label }: SourceRepository,

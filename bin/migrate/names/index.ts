@@ -1,6 +1,6 @@
 import { OPERATOR } from '../../../lib/accounts/access.ts'
-import type { Hosting } from '../../../lib/hosting.ts'
-import type { Account, Repository } from '../../../lib/records/schema/index.ts'
+import type { Hosting } from '../../../lib/hosting/index.ts'
+import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
 import { KnownNames, type Named } from './known-names.ts'
 
@@ -14,6 +14,15 @@ export interface RepositoryKey {
 /** Names to have here, by the name at the source in lower case: `owner` or `owner/name`. */
 export type Renames = ReadonlyMap<string, string>
 
+/** A team of the source. */
+export interface KeyedTeam<T extends Named> {
+  readonly team: T
+  /** Its name in the migration log, whatever its name is now. */
+  readonly key: string
+  /** What the migration log has of it. */
+  readonly record: MigrationRecord | undefined
+}
+
 interface NamesOptions {
   readonly migrationLog: MigrationLog
   readonly hosting: Pick<Hosting, 'accounts' | 'repositories'>
@@ -21,9 +30,10 @@ interface NamesOptions {
 }
 
 /**
- * Finds the accounts and repositories here that are those of the source. The migration log has a record for each, whose name is
- * the key: the first name at the source. Later names of the source lead to the same key by the id there, so a copy is found
- * after it was renamed on either side. Accounts and repositories without a record are found by name.
+ * Finds the accounts and repositories here that are those of the source. The migration log has a record for
+ * each, whose name is the key: the first name at the source. Later names of the source lead to the same key
+ * by the id there, so a copy is found after it was renamed on either side. Accounts and repositories without
+ * a record are found by name.
  *
  * Invariant: a copy is never found for another account or repository, which has got its name since.
  */
@@ -52,7 +62,10 @@ export class Names {
     return names
   }
 
-  /** Key of an account in the migration log. @param login its name at the source */
+  /**
+   * Key of an account in the migration log.
+   * @param login its name at the source
+   */
   key(login: string): string {
     return this.#accounts.keyOf(login.toLowerCase())
   }
@@ -62,17 +75,26 @@ export class Names {
     return this.#keysHere.get(id) ?? name.toLowerCase()
   }
 
-  /** Name that the account gets here. @param login its name at the source */
+  /**
+   * Name that the account gets here.
+   * @param login its name at the source
+   */
   wantedName(login: string): string {
     return this.#options.renames.get(login.toLowerCase()) ?? login
   }
 
-  /** The name that `--rename` gives the account or the repository. @param name `owner` or `owner/name` at the source */
+  /**
+   * The name that `--rename` gives the account or the repository.
+   * @param name `owner` or `owner/name` at the source
+   */
   renamedTo(name: string): string | undefined {
     return this.#options.renames.get(name.toLowerCase())
   }
 
-  /** The account here. @param login its name at the source */
+  /**
+   * The account here.
+   * @param login its name at the source
+   */
   accountOf(login: string): Promise<Account | undefined> {
     return this.accountWithKey(this.key(login))
   }
@@ -95,7 +117,8 @@ export class Names {
   }
 
   /**
-   * What the migration log has of a thing that belongs to something here, and leads to the account that has the key.
+   * What the migration log has of a thing that belongs to something here, and leads to the account that has
+   * the key.
    * @param of id of what it belongs to
    * @param kind what the account must be; absent: either
    */
@@ -121,7 +144,12 @@ export class Names {
     return (kind === 'account' ? this.#accounts : this.#repositories).isOther(id, key)
   }
 
-  /** Key of a repository in the migration log. @param owner @param name names at the source @param id there */
+  /**
+   * Key of a repository in the migration log.
+   * @param owner
+   * @param name names at the source
+   * @param id there
+   */
   repositoryKey(owner: string, name: string, id?: number): RepositoryKey {
     const path = `${this.key(owner)}/${name.toLowerCase()}`
     if (id !== undefined) this.#repositories.learn({ id, name }, path)
@@ -134,7 +162,12 @@ export class Names {
     return this.renamedTo(`${owner}/${name}`) ?? name
   }
 
-  /** The repository here. @param owner @param name names at the source @param id there */
+  /**
+   * The repository here.
+   * @param owner
+   * @param name names at the source
+   * @param id there
+   */
   async repositoryOf(owner: string, name: string, id?: number): Promise<Repository | undefined> {
     const key = this.repositoryKey(owner, name, id)
     const copy = await this.#copyOf(key)
@@ -158,6 +191,21 @@ export class Names {
   async addressOf({ owner, name }: Repository): Promise<{ owner: string; name: string } | undefined> {
     const account = await this.#options.hosting.accounts.byId(owner)
     return account && { owner: account.name, name }
+  }
+
+  /**
+   * @param owner key of an organization
+   * @param teams its teams at the source
+   */
+  async keysOfTeams<T extends Named>(owner: string, teams: readonly T[]): Promise<KeyedTeam<T>[]> {
+    const known = new KnownNames()
+    const records = await this.#options.migrationLog.list('team', owner)
+    for (const record of records) known.know(record, record.name)
+    for (const team of teams) known.learn(team, team.name.toLowerCase())
+    return teams.map((team) => {
+      const key = known.keyOf(team.name.toLowerCase())
+      return { team, key, record: records.find(({ name }) => name === key) }
+    })
   }
 
   async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {

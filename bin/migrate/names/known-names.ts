@@ -8,11 +8,12 @@ export interface Named {
 }
 
 /**
- * The keys that accounts, or repositories, have in the migration log. The key is the first name at the source, in lower case; of a
- * repository the key of its owner, a slash and its first name.
+ * The keys that accounts, or repositories, have in the migration log. The key is the first name at the
+ * source, in lower case; of a repository the key of its owner, a slash and its first name.
  *
- * An example: a run copied the user `ann`, who has the id 7 at the source and 3 here. Later the source renames her to `Anna`, and gives
- * the name `ann` to another user, with the id 9. `know` reads the record of the first run, and `learn` the users of today:
+ * An example: a run copied the user `ann`, who has the id 7 at the source and 3 here. Later the source
+ * renames her to `Anna`, and gives the name `ann` to another user, with the id 9. `know` reads the record of
+ * the first run, and `learn` the users of today:
  *
  *     know({ copy: { id: 3 }, original: { id: 7, name: 'ann' } }, 'ann')
  *     learn({ id: 7, name: 'Anna' }, 'anna')
@@ -44,7 +45,10 @@ export class KnownNames {
     this.#namesByKey.set(key, original.name)
   }
 
-  /** Takes a name that the source has now. @param path the name in lower case; of a repository with the key of its owner before it */
+  /**
+   * Takes a name that the source has now.
+   * @param path the name in lower case; of a repository with the key of its owner before it
+   */
   learn({ id, name }: Named, path: string): void {
     const known = id === undefined ? undefined : this.#keysById.get(id)
     const key = known ?? this.#newKey(id, path)

@@ -8,8 +8,8 @@ import type { Renames } from './index.ts'
 import { type Named, withLastName } from './known-names.ts'
 
 /**
- * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories, where OWNER is the
- * name at the source.
+ * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories,
+ * where OWNER is the name at the source.
  * @throws UsageError when a value is not a pair of names, or when two pairs contradict each other
  */
 export const parseRenames = (values: readonly string[]): Renames => {
@@ -48,7 +48,8 @@ const nameIn = (old: string, chosen: string, refuse: (reason: string) => never):
 }
 
 /**
- * Checks that renamed accounts and repositories exist at the source, and that nothing else has their new names there.
+ * Checks that renamed accounts and repositories exist at the source, and that nothing else has their new
+ * names there.
  * @param accounts all users and organizations of the source
  * @throws Error with one sentence
  */
@@ -63,7 +64,10 @@ export const checkRenamesAt = async (
     else checkAccountAt(source, renames, logins, path, name)
 }
 
-/** Checks that the new names are free here. @throws Error with one sentence; nothing was copied */
+/**
+ * Checks that the new names are free here.
+ * @throws Error with one sentence; nothing was copied
+ */
 export const checkRenamesHere = async (migration: Migration): Promise<void> => {
   const renames = migration.renames ?? new Map<string, string>()
   for (const [path, name] of renames) {
@@ -127,6 +131,9 @@ const nameTaken = async (
   return isFree(found, known) || name.toLowerCase() === old ? undefined : `${account!.name}/${name}`
 }
 
-/** Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded what it created. */
+/**
+ * Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded
+ * what it created.
+ */
 const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
   found === undefined || (known !== undefined && (known.copy === undefined || known.copy.id === found.id))

@@ -1,17 +1,23 @@
 import * as v from 'valibot'
 import type { Account } from '../../../lib/records/schema/index.ts'
-import { profileAt, realEmail } from '../accounts.ts'
+import { profileAt, RESTRICTED, realEmail } from '../accounts.ts'
+import { furtherAddresses } from '../emails.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { SourceRepository, SourceUser } from '../shapes.ts'
 import type { Shape, Source } from '../source.ts'
-import { fingerprintOf, NOT_HERE, publishedKeys, SourceEmail, SourceGpgKey, SourceKey } from '../user-data.ts'
-import { dateOf, type Fields, type Item } from './comparison.ts'
+import {
+  fingerprintOf,
+  NO_SIGNATURES,
+  NOT_HERE,
+  publishedKeys,
+  SourceGpgKey,
+  SourceKey,
+  UNTITLED,
+} from '../user-data.ts'
+import { dateOf, type Fields, type Item, named } from './comparison.ts'
 import type { Sides } from './sides.ts'
 
 export const OTHER_NAME = 'accounts with another name here'
-const RESTRICTED = 'restricted users, who are inactive here'
-const UNVERIFIED = 'further addresses that their users have not confirmed'
-const NO_SIGNATURES = 'GPG keys whose signatures the source does not give'
 
 /** Whether a user of the source may sign in there. */
 export const canSignIn = ({ active, prohibit_login }: SourceUser): boolean => active && !prohibit_login
@@ -43,14 +49,11 @@ export const compareUser = (sides: Sides, user: SourceUser): Promise<void> =>
 const compareKeys = async ({ source, here, report }: Sides, login: string, account: Account) => {
   const sshKeys = async (side: Source, name: string): Promise<Item[]> => {
     const keys = (await ifAvailable(side.list(SourceKey, apiPath('users', name, 'keys')))) ?? []
-    return keys.map(({ key, title }) => {
-      const fingerprint = fingerprintOf(key)
-      return { name: fingerprint, fields: { title: title?.trim() || 'a key' } }
-    })
+    return keys.map(({ key, title }) => ({ name: fingerprintOf(key), fields: { title: title || UNTITLED } }))
   }
   const gpgKeys = async (side: Source, name: string) => {
     const keys = (await ifAvailable(side.list(SourceGpgKey, apiPath('users', name, 'gpg_keys')))) ?? []
-    return keys.map(({ key_id: id }) => ({ name: id.toUpperCase(), fields: {} }))
+    return named(keys.map(({ key_id: id }) => id.toUpperCase()))
   }
   report.count('key')
   report.lists('key', login, await sshKeys(source, login), await sshKeys(here, account.name))
@@ -65,34 +68,25 @@ const compareKeys = async ({ source, here, report }: Sides, login: string, accou
   report.lists('key', login, given.filter(isExpected), copied)
 }
 
-/** Compares the further addresses of users, which the source lists for all users together. */
+/** Compares the further addresses of users. */
 export const compareEmails = async (sides: Sides, users: readonly SourceUser[]): Promise<void> => {
   const { source, hosting, report, names } = sides
-  const all = await ifAvailable(source.list(SourceEmail, '/admin/emails'))
-  if (all === undefined) return
-  const given = new Map<string, Item[]>(users.map(({ login }) => [login.toLowerCase(), []]))
-  for (const { email, username, primary, verified } of all) {
-    const own = given.get(username.toLowerCase())
-    if (primary || own === undefined) continue
-    if (verified) own.push({ name: email.toLowerCase(), fields: {} })
-    else report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
-  }
-  for (const [login, addresses] of given) {
+  const logins = users.map(({ login }) => login)
+  for (const [login, addresses] of (await furtherAddresses(source, report, logins)) ?? []) {
     const account = await names.account(login)
     if (account?.kind !== 'user') continue
-    const own = await hosting.emails.list(account.id)
-    const further = own.filter(({ email }) => email.toLowerCase() !== account.email.toLowerCase())
-    const here = further.map(({ email }) => ({ name: email.toLowerCase(), fields: {} }))
+    const own = (await hosting.emails.list(account.id)).map(({ email }) => email.toLowerCase())
+    const further = own.filter((email) => email !== account.email.toLowerCase())
     report.count('address')
-    report.lists('address', login, addresses, here)
+    report.lists('address', login, named(addresses.map((email) => email.toLowerCase())), named(further))
   }
 }
 
 /** Compares whom a user follows, and which repositories the user stars and watches. */
-export const compareRelations = (sides: Sides, { login }: SourceUser): Promise<void> =>
-  reportErrors(sides.report, `what ${login} follows, stars and watches`, async () => {
+export const compareRelations = (sides: Sides, user: SourceUser): Promise<void> =>
+  reportErrors(sides.report, `what ${user.login} follows, stars and watches`, async () => {
     const { names, report } = sides
-    const account = await names.account(login)
+    const account = await names.account(user.login)
     if (account?.kind !== 'user') return
     report.count('relation')
     const nameOf = async (followed: string) => (await names.account(followed))?.name
@@ -100,17 +94,12 @@ export const compareRelations = (sides: Sides, { login }: SourceUser): Promise<v
       const [owner = '', name = ''] = path.split('/')
       return (await names.repository(owner, name))?.path
     }
-    const from = { login, account }
-    await compareRelation(
-      sides,
-      from,
-      'following',
-      v.pipe(
-        SourceUser,
-        v.transform((user) => user.login),
-      ),
-      nameOf,
+    const from = { login: user.login, account }
+    const login = v.pipe(
+      SourceUser,
+      v.transform((user) => user.login),
     )
+    await compareRelation(sides, from, 'following', login, nameOf)
     const path = v.pipe(
       SourceRepository,
       v.transform(({ owner, name }) => `${owner.login}/${name}`),
@@ -130,14 +119,14 @@ const compareRelation = async (
   // Read as the user, who sees more of these lists than an administrator.
   const given = await ifAvailable(source.listAs(shape, apiPath('users', login, list), login))
   if (given === undefined) return
-  const expected: Item[] = []
+  const expected: string[] = []
   for (const name of given.items) {
     const copy = await nameHere(name)
     if (copy === undefined) report.note('notCopied', NOT_HERE, `${login}: ${name}`)
-    else expected.push({ name: copy.toLowerCase(), fields: {} })
+    else expected.push(copy.toLowerCase())
   }
   // Read as an administrator: here the user may not see a private account or repository of the list.
   const found = await here.list(shape, apiPath('users', account.name, list))
-  const items = found.map((name) => ({ name: name.toLowerCase(), fields: {} }))
-  report.lists('relation', `${login} ${list}`, expected, items)
+  const items = found.map((name) => name.toLowerCase())
+  report.lists('relation', `${login} ${list}`, named(expected), named(items))
 }

@@ -1,10 +1,10 @@
 import { timestamp } from '../../../lib/clock.ts'
 import { escapeControl } from '../../terminal.ts'
 import { OTHER_TYPE } from '../content/packages.ts'
-import type { Section } from '../report.ts'
+import { type Section, titled } from '../report.ts'
 
 /** Names of a compared kind, in the singular and the plural. */
-const KINDS = {
+const COMPARED_KINDS = {
   user: 'users',
   address: 'users with further addresses',
   key: 'users with keys',
@@ -24,7 +24,7 @@ const KINDS = {
   quota: 'quota rules and groups',
   right: 'rights of a user on a repository',
 } as const
-export type Kind = keyof typeof KINDS
+export type Kind = keyof typeof COMPARED_KINDS
 
 /** Differences of one kind that are printed; when there are more, only the first of them. */
 const [MAX_LINES, FIRST_LINES] = [100, 10]
@@ -37,7 +37,10 @@ export type Fields = Readonly<Record<string, Value>>
 
 /** Something that a list at the source has, and that the list here must have. */
 export interface Item {
-  /** Identifies the item on both sides. Of several with one name, the first is compared with the first, and so on. */
+  /**
+   * Identifies the item on both sides. Of several with one name, the first is compared with the first, and so
+   * on.
+   */
   readonly name: string
   readonly fields: Fields
 }
@@ -70,7 +73,10 @@ export class Comparison {
         this.#differences.push({ kind, name, field, source: value, here: here[field] ?? null })
   }
 
-  /** Compares two lists, in any order. @param scope name of the owner or repository */
+  /**
+   * Compares two lists, in any order.
+   * @param scope name of the owner or repository
+   */
   lists(kind: Kind, scope: string, source: readonly Item[], here: readonly Item[]): void {
     const [expected, actual] = [byName(source), byName(here)]
     for (const [name, { fields }] of expected) {
@@ -96,7 +102,9 @@ export class Comparison {
     this.#onlyHere.push(name)
   }
 
-  /** Something that a migration leaves behind by design: no difference. The sections are those of its report. */
+  /**
+   * Something that a migration leaves behind by design: no difference. The sections are those of its report.
+   */
   note(_: Section, what: string, name: string): void {
     this.#leftBehind.set(what, (this.#leftBehind.get(what) ?? new Set()).add(name))
   }
@@ -113,12 +121,12 @@ export class Comparison {
 
   /** @param file where all differences are written; undefined: nowhere */
   lines(file?: string): string[] {
-    const counts = [...this.#counts].map(([kind, count]) => `  ${KINDS[kind]}: ${count}`)
-    const leftBehind = [...this.#leftBehind].map(([what, names]) => `  ${what}: ${names.size}`)
-    const differences = (Object.keys(KINDS) as Kind[]).flatMap((kind) => this.#linesOf(kind, file))
+    const counts = [...this.#counts].map(([kind, count]) => `${COMPARED_KINDS[kind]}: ${count}`)
+    const leftBehind = [...this.#leftBehind].map(([what, names]) => `${what}: ${names.size}`)
+    const differences = (Object.keys(COMPARED_KINDS) as Kind[]).flatMap((kind) => this.#linesOf(kind, file))
     return [
       ...titled('compared', counts),
-      ...titled('left behind by design', [`  ${NEVER_COPIED}, ${OTHER_TYPE}`, ...leftBehind]),
+      ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_TYPE}`, ...leftBehind]),
       ...titled('only here', shortened(this.#onlyHere, 'accounts and repositories', file)),
       ...titled('different', differences),
       ...titled('not compared', shortened(this.#failures, 'failures', file)),
@@ -139,7 +147,7 @@ export class Comparison {
 
   #linesOf(kind: Kind, file: string | undefined): string[] {
     const found = this.#differences.filter((difference) => difference.kind === kind)
-    return shortened(found.map(lineOf), `differences of ${KINDS[kind]}`, file)
+    return shortened(found.map(lineOf), `differences of ${COMPARED_KINDS[kind]}`, file)
   }
 
   #conclusion(): string {
@@ -166,14 +174,10 @@ const shown = (value: Value): string => {
 }
 
 const shortened = (lines: readonly string[], what: string, file: string | undefined): string[] => {
-  if (lines.length <= MAX_LINES) return lines.map((line) => `  ${line}`)
+  if (lines.length <= MAX_LINES) return [...lines]
   const where = file === undefined ? '--report FILE writes all of them' : `all of them are in ${file}`
-  const more = `and ${lines.length - FIRST_LINES} more ${what}: ${where}`
-  return [...lines.slice(0, FIRST_LINES), more].map((line) => `  ${line}`)
+  return [...lines.slice(0, FIRST_LINES), `and ${lines.length - FIRST_LINES} more ${what}: ${where}`]
 }
-
-const titled = (title: string, lines: readonly string[]): string[] =>
-  lines.length === 0 ? [] : [`${title}:`, ...lines]
 
 const byName = (items: readonly Item[]): Map<string, Item> => {
   const found = new Map<string, Item>()
@@ -185,6 +189,12 @@ const byName = (items: readonly Item[]): Map<string, Item> => {
   return found
 }
 
-/** A time as it is compared and printed. @param seconds since 1970 */
+/** Items that have nothing but their names. */
+export const named = (names: Iterable<string>): Item[] => [...names].map((name) => ({ name, fields: {} }))
+
+/**
+ * A time as it is compared and printed.
+ * @param seconds since 1970
+ */
 export const dateOf = (seconds: number | undefined): string | undefined =>
   seconds === undefined ? undefined : timestamp(seconds)

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import { LINKS, showsIssues } from '../content/issues.ts'
-import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { showsIssues, uploaded } from '../content/issues.ts'
+import { ifAvailable, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue, SourceRelease } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { dateOf, type Fields, type Item } from './comparison.ts'
-import type { RepositoryPair } from './repositories.ts'
+import { pathHere, type RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
 
 const IssueNumber = v.object({ number: v.number() })
@@ -34,22 +34,22 @@ export const compareIssues = (sides: Sides, pair: RepositoryPair): Promise<void>
 /** @param copies how many of the numbers exist here */
 const findAdditional = async (
   { here, report }: Sides,
-  { owner, repository, given }: RepositoryPair,
+  pair: RepositoryPair,
   numbers: ReadonlySet<number>,
   copies: number,
 ): Promise<void> => {
-  const path = `${apiPath('repos', owner.name, repository.name)}/issues?state=all&type=issues`
+  const path = `${pathHere(pair)}/issues?state=all&type=issues`
   if ((await here.count(path)) <= copies) return
   for await (const { number } of here.items(IssueNumber, path))
-    if (!numbers.has(number)) report.additional('issue', `${given.full_name}#${number}`)
+    if (!numbers.has(number)) report.additional('issue', `${pair.given.full_name}#${number}`)
 }
 
 /** @returns whether it exists here */
 const compareIssue = async (sides: Sides, pair: RepositoryPair, issue: SourceIssue): Promise<boolean> => {
   const { source, here, report, names } = sides
   const name = `${pair.given.full_name}#${issue.number}`
-  const pathHere = `${apiPath('repos', pair.owner.name, pair.repository.name)}/issues/${issue.number}`
-  const copy = await ifAvailable(here.get(SourceIssue, pathHere))
+  const copyPath = `${pathHere(pair)}/issues/${issue.number}`
+  const copy = await ifAvailable(here.get(SourceIssue, copyPath))
   if (copy === undefined) {
     report.missing('issue', name)
     return false
@@ -64,7 +64,7 @@ const compareIssue = async (sides: Sides, pair: RepositoryPair, issue: SourceIss
   const path = `${repositoryPath(pair.given)}/issues/${issue.number}`
   const [expected, actual] = [
     await Promise.all((await comments(source, path)).map((one) => commentItem(sides, name, one, person))),
-    await Promise.all((await comments(here, pathHere)).map((one) => commentItem(sides, name, one, asNamed))),
+    await Promise.all((await comments(here, copyPath)).map((one) => commentItem(sides, name, one, asNamed))),
   ]
   report.count('comment', expected.length)
   report.lists('comment', name, expected, actual)
@@ -100,14 +100,10 @@ const commentItem = async (
 }
 
 /** Attachments as texts: what they are called, how large they are, and when they were added. */
-const filesIn = ({ report }: Sides, name: string, assets: readonly SourceAttachment[]): string[] => {
-  const files: string[] = []
-  for (const asset of assets)
-    if (asset.uuid === '' || asset.type === 'external')
-      report.note('notCopied', LINKS, `${asset.name} (${name})`)
-    else files.push(`${asset.name}, ${asset.size} bytes, ${dateOf(asset.created_at) ?? ''}`)
-  return files.sort()
-}
+const filesIn = ({ report }: Sides, name: string, assets: readonly SourceAttachment[]): string[] =>
+  uploaded(report, name, assets)
+    .map((asset) => `${asset.name}, ${asset.size} bytes, ${dateOf(asset.created_at) ?? ''}`)
+    .sort()
 
 /** Compares the releases of a repository, drafts too, with their files. */
 export const compareReleases = (sides: Sides, pair: RepositoryPair): Promise<void> =>
@@ -127,7 +123,6 @@ export const compareReleases = (sides: Sides, pair: RepositoryPair): Promise<voi
       return Promise.all(found.map((release) => item(release, person)))
     }
     const given = await read(source, repositoryPath(pair.given), (login) => names.person(login))
-    const pathHere = apiPath('repos', pair.owner.name, pair.repository.name)
     report.count('release', given.length)
-    report.lists('release', name, given, await read(here, pathHere, asNamed))
+    report.lists('release', name, given, await read(here, pathHere(pair), asNamed))
   })

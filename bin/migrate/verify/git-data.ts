@@ -34,7 +34,10 @@ export const compareGitData = async (sides: Sides, pair: RepositoryPair): Promis
   }
 }
 
-/** Compares the LFS objects that the git data refers to, and the content of each here with its id, which is its digest. */
+/**
+ * Compares the LFS objects that the git data refers to, and the content of each here with its id, which is
+ * its digest.
+ */
 export const compareLfs = (sides: Sides, pair: RepositoryPair): Promise<void> =>
   reportErrors(sides.report, `the LFS objects of ${pair.given.full_name}`, async () => {
     const { git } = sides

@@ -26,8 +26,9 @@ interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
 }
 
 /**
- * Compares migrated data with its source, field by field, and changes nothing on either side. Both are read through the same
- * API by the same code. Where a migration changes a value by design, the changed value is expected here.
+ * Compares migrated data with its source, field by field, and changes nothing on either side. Both are read
+ * through the same API by the same code. Where a migration changes a value by design, the changed value is
+ * expected here.
  */
 export const verifyMigration = async (options: VerifyOptions, { all, selected }: Selected): Promise<void> => {
   const { source, allot, report } = options

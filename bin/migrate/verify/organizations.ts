@@ -3,11 +3,13 @@ import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization, SourceUser } from '../shapes.ts'
 import type { Source } from '../source.ts'
-import { type TeamRights, teamRights } from '../team-rights.ts'
-import { LOWERED } from '../teams.ts'
+import { LOWERED } from '../teams/index.ts'
+import { type TeamRights, teamRights } from '../teams/rights.ts'
 import { OTHER_NAME } from './accounts.ts'
 import type { Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
+
+const OTHER_TEAM_NAME = 'teams with another name here'
 
 /** Compares the profile of an organization, its members, and its teams with their rights. */
 export const compareOrganization = (sides: Sides, given: SourceOrganization): Promise<void> =>
@@ -25,7 +27,13 @@ export const compareOrganization = (sides: Sides, given: SourceOrganization): Pr
     for (const { name, isLowered } of expected)
       if (isLowered) report.note('leftOut', LOWERED, `${name} of ${given.name}`)
     report.count('team', expected.length)
-    const items = await Promise.all(expected.map((team) => itemOf(sides, given.name, team)))
+    const teamNames = await names.teams(account, expected)
+    const items = await Promise.all(
+      expected.map((team, index) => itemOf(sides, given.name, { ...team, name: teamNames[index]! })),
+    )
+    for (const [index, { name }] of expected.entries())
+      if (name.toLowerCase() !== teamNames[index]!.toLowerCase())
+        report.note('renamed', OTHER_TEAM_NAME, `${name} of ${given.name} is ${teamNames[index]}`)
     const found = await teamsAt(here, account.name)
     const none = async (name: string) => name
     const itemsHere = await Promise.all(found.map((team) => teamItem(team, none, none)))

@@ -1,5 +1,4 @@
-import { isOfKnownType } from '../../../lib/content/packages/types.ts'
-import { IN_PRIVATE, isPrivateOrganization, OTHER_TYPE } from '../content/packages.ts'
+import { possiblePackages } from '../content/packages.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 import type { Source } from '../source.ts'
@@ -13,30 +12,16 @@ export const comparePackages = (sides: Sides, owner: string): Promise<void> =>
     const account = await names.account(owner)
     if (account === undefined) return
     const found = (await ifAvailable(source.list(SourcePackage, apiPath('packages', owner)))) ?? []
-    if (!source.isAllot && isPrivateOrganization(account)) {
-      if (found.length > 0) report.note('notCopied', IN_PRIVATE, `${owner} (${found.length})`)
-      return
-    }
+    const possible = possiblePackages(sides, owner, account, found)
+    if (possible === undefined) return
     const given: Item[] = []
-    for (const one of comparable(sides, owner, found))
-      given.push(await itemOf(source, owner, one, await names.person(one.creator)))
+    for (const one of possible) given.push(await itemOf(source, owner, one, await names.person(one.creator)))
     report.count('package', given.length)
     const copied: Item[] = []
     for await (const one of here.items(SourcePackage, apiPath('packages', account.name)))
       copied.push(await itemOf(here, account.name, one, one.creator.toLowerCase()))
     report.lists('package', owner, given, copied)
   })
-
-const comparable = (
-  { report }: Sides,
-  owner: string,
-  packages: readonly SourcePackage[],
-): SourcePackage[] => {
-  for (const one of packages)
-    if (!isOfKnownType(one))
-      report.note('notCopied', OTHER_TYPE, `${owner}: ${one.type} ${one.name} ${one.version}`)
-  return packages.filter(isOfKnownType)
-}
 
 const itemOf = async (side: Source, owner: string, given: SourcePackage, creator: string): Promise<Item> => {
   const { type, name, version } = given

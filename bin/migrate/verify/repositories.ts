@@ -1,3 +1,4 @@
+import { allItems } from '../../../lib/records/pages.ts'
 import { audienceOf, type Visibility } from '../../../lib/records/schema/index.ts'
 import { collaboratorLevel } from '../collaborators.ts'
 import { apiPath, ifAvailable, OPERATOR, reportErrors } from '../migration.ts'
@@ -12,6 +13,10 @@ const OTHER_NAME = 'repositories with another name here'
 export interface RepositoryPair extends RepositoryHere {
   readonly given: SourceRepository
 }
+
+/** Path of a repository in the API here. */
+export const pathHere = ({ owner, repository }: RepositoryHere): string =>
+  apiPath('repos', owner.name, repository.name)
 
 /**
  * Compares what the record of a repository has.
@@ -32,7 +37,7 @@ export const compareRepository = async (
     pair = { ...found, given }
     if (found.path.toLowerCase() !== given.full_name.toLowerCase())
       report.note('renamed', OTHER_NAME, `${given.full_name} is ${found.path}`)
-    const copy = await here.get(SourceRepository, apiPath('repos', found.owner.name, found.repository.name))
+    const copy = await here.get(SourceRepository, pathHere(found))
     const audiences = [audienceAt(source, visibility, given), audienceHere(found.owner, found.repository)]
     const [expected, actual] = audiences.map(
       (audience) => Object.entries(audienceOf).find(([, value]) => value === audience)?.[0],
@@ -85,7 +90,7 @@ const compareCollaborators = async (sides: Sides, pair: RepositoryPair): Promise
     if (level !== undefined && account !== undefined)
       expected.push({ name: account.name.toLowerCase(), fields: { level } })
   }
-  const found = (await hosting.collaborators.list(OPERATOR, path, { offset: 0, limit: 10_000 }))?.items ?? []
+  const found = await allItems((slice) => hosting.collaborators.list(OPERATOR, path, slice))
   const here: Item[] = []
   for (const { name } of found) {
     const shown = await hosting.collaborators.permission(OPERATOR, path, name)

@@ -4,7 +4,7 @@ import { ifAvailable, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import { SourceUser } from '../shapes.ts'
 import { ANONYMOUS, type Source } from '../source.ts'
-import { isProtected } from '../team-rights.ts'
+import { isProtected } from '../teams/rights.ts'
 import { canSignIn } from './accounts.ts'
 import type { RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
@@ -23,12 +23,16 @@ const Found = v.object({
 })
 type Found = v.InferOutput<typeof Found>
 
-/** The rights of a viewer, by the path of the repository in lower case. Repositories that the viewer cannot see are absent. */
+/**
+ * The rights of a viewer, by the path of the repository in lower case. Repositories that the viewer cannot
+ * see are absent.
+ */
 type Rights = ReadonlyMap<string, Right>
 
 /**
- * Compares what each user, and everyone without an account, may do with each repository: one list for each user on each side.
- * A lesser right here is a difference unless a migration lowers it by design. A greater right always is.
+ * Compares what each user, and everyone without an account, may do with each repository: one list for each
+ * user on each side. A lesser right here is a difference unless a migration lowers it by design. A greater
+ * right always is.
  * @param user undefined: everyone
  */
 export const compareRights = async (

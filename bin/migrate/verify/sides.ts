@@ -1,9 +1,9 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
-import type { Migration } from '../migration.ts'
+import { type Migration, OPERATOR } from '../migration.ts'
 import type { Names } from '../names/index.ts'
 import type { Source } from '../source.ts'
-import type { TeamRights } from '../team-rights.ts'
+import type { TeamRights } from '../teams/rights.ts'
 import type { Comparison } from './comparison.ts'
 
 /** Shared by all parts of a comparison. */
@@ -16,7 +16,9 @@ export interface Sides {
   readonly report: Comparison
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: Migration['git']
-  /** Teams of organizations at the source as they may be here, by the name of the organization in lower case. */
+  /**
+   * Teams of organizations at the source as they may be here, by the name of the organization in lower case.
+   */
   readonly teams: Map<string, readonly TeamRights[]>
 }
 
@@ -28,7 +30,9 @@ export interface RepositoryHere {
   readonly path: string
 }
 
-/** Finds the copies of accounts and repositories of the source, also after they were renamed on either side. */
+/**
+ * Finds the copies of accounts and repositories of the source, also after they were renamed on either side.
+ */
 export class NamesHere {
   readonly #hosting: OpenAllot['hosting']
   readonly #names: Names
@@ -43,11 +47,27 @@ export class NamesHere {
     return this.#names.accountOf(name)
   }
 
-  /** @param owner @param name names at the source @param id there */
+  /**
+   * @param owner
+   * @param name names at the source
+   * @param id there
+   */
   async repository(owner: string, name: string, id?: number): Promise<RepositoryHere | undefined> {
     const repository = await this.#names.repositoryOf(owner, name, id)
     const account = repository && (await this.#hosting.accounts.byId(repository.owner))
     return account && { owner: account, repository, path: `${account.name}/${repository.name}` }
+  }
+
+  /** The names here of teams of the source, in their order. */
+  async teams(organization: Account, teams: readonly TeamRights[]): Promise<string[]> {
+    const keyed = await this.#names.keysOfTeams(this.#names.keyHere(organization), teams)
+    return Promise.all(
+      keyed.map(async ({ team, record }) => {
+        const id = record?.copy?.id
+        const copy = id === undefined ? undefined : await this.#hosting.teams.find(OPERATOR, id)
+        return copy?.team?.name ?? team.name
+      }),
+    )
   }
 
   /** The name here of the user who wrote or created something; `ghost` when the user does not exist here. */

@@ -1,24 +1,14 @@
-import {
-  contentTypeOf,
-  eventsOf,
-  isPossible,
-  OTHER_TYPE,
-  readHooks,
-  type SourceHook,
-} from '../content/webhooks.ts'
+import { contentTypeOf, eventsOf, possibleHooks, readHooks, type SourceHook } from '../content/webhooks.ts'
 import { apiPath, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import type { Item } from './comparison.ts'
-import type { RepositoryPair } from './repositories.ts'
+import { pathHere, type RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
 
 /** Compares the webhooks of a repository. */
-export const compareRepositoryHooks = (
-  sides: Sides,
-  { given, owner, repository }: RepositoryPair,
-): Promise<void> =>
-  compareHooks(sides, given.full_name, `${repositoryPath(given)}/hooks`, {
-    path: `${apiPath('repos', owner.name, repository.name)}/hooks`,
+export const compareRepositoryHooks = (sides: Sides, pair: RepositoryPair): Promise<void> =>
+  compareHooks(sides, pair.given.full_name, `${repositoryPath(pair.given)}/hooks`, {
+    path: `${pathHere(pair)}/hooks`,
   })
 
 /** Compares the webhooks of a user or an organization. */
@@ -47,9 +37,7 @@ const compareHooks = (
     const given = await readHooks(source, path, sudo)
     const found = await readHooks(here, copy.path, copy.sudo)
     if (given === undefined || found === undefined) return
-    const possible = given.filter(isPossible)
-    for (const hook of given)
-      if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, `${label}: ${hook.config.url}`)
+    const possible = possibleHooks(report, label, given)
     report.count('webhook', possible.length)
     report.lists('webhook', label, possible.map(itemOf), found.map(itemOf))
   })

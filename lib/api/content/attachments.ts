@@ -8,7 +8,6 @@ import {
   fileField,
   fileReply,
   NotFound,
-  requireScopes,
   type StreamReply,
   type StreamRequest,
   ValidationError,
@@ -68,7 +67,10 @@ interface Target {
   param: 'index' | 'id'
   schema: IdParameter
   nameOf: (number: number) => AttachmentTargetName
-  /** The parts of an operation id around its verb: of `issueCreateIssueAttachment`, `issue` and `IssueAttachment`. */
+  /**
+   * The parts of an operation id around its verb: of `issueCreateIssueAttachment`, `issue` and
+   * `IssueAttachment`.
+   */
   operation: readonly [prefix: string, target: string]
   /** Name of the target in summaries. */
   title: string
@@ -226,42 +228,24 @@ export const attachmentRoutes = targets.flatMap((target) => [
   ...attachmentRoutesOf(target),
 ])
 
-type DownloadRequest = StreamRequest<Identity, 'uuid'>
-
-/** @throws AllotError not_found when the attachment does not exist or its issue or release is hidden from the client */
-const open = async ({ user, params, headers }: DownloadRequest, { hosting }: StreamServices) => {
-  // Without scopes: which scope is needed depends on the attachment, and is checked once it is found.
-  const account = user === null ? null : { id: user.id, admin: user.admin }
-  const found = await hosting.attachments.byUuid(account, params.uuid)
+/**
+ * Replies with the file, which is read, and so counted, only when its content is sent.
+ * @throws AllotError not_found when the attachment does not exist or its issue or release is hidden from the
+ * client
+ */
+const download = async (
+  { user, params, headers }: StreamRequest<Identity, 'uuid'>,
+  { hosting }: StreamServices,
+): Promise<StreamReply> => {
+  const found = await hosting.attachments.open(user, params.uuid)
   if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
-  const { attachment } = found
-  if (user !== null)
-    requireScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
-  const reply = fileReply(headers, {
-    size: attachment.size,
-    name: attachment.name,
-    tag: attachment.uuid,
-    read: (range) => hosting.attachments.read(attachment, range),
-  })
-  return { attachment, reply }
-}
-
-/** Counts a reply with the whole file as a download. The file is sent even if the count cannot be saved. */
-const download = async (request: DownloadRequest, services: StreamServices): Promise<StreamReply> => {
-  const { attachment, reply } = await open(request, services)
-  if (reply.status === 200)
-    await services.hosting.attachments
-      .downloaded(attachment.id)
-      .catch((error) => services.onError(error, { attachment: attachment.id }))
-  return reply
+  const { attachment, read } = found
+  const { size, name, uuid } = attachment
+  return fileReply(headers, { size, name, tag: uuid, read })
 }
 
 /** The files themselves, at the `browser_download_url` of each attachment. */
 export const downloadRoutes = [
   stream({ method: 'GET', path: '/attachments/{uuid}', handle: download }),
-  stream({
-    method: 'HEAD',
-    path: '/attachments/{uuid}',
-    handle: async (request, services) => (await open(request, services)).reply,
-  }),
+  stream({ method: 'HEAD', path: '/attachments/{uuid}', handle: download }),
 ]

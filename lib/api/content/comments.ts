@@ -76,13 +76,13 @@ const readComments = async (
 
 const replies = contentReplies(readComments, (found: FoundComment) => found)
 
-export const CommentQuery = v.object({
+export const CommentListQuery = v.object({
   since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
   before: v.optional(parameter(Moment, 'Only those that were changed at this time or before it.')),
 })
 
 /** @throws AllotError invalid for a day that does not exist */
-export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentQuery>) => ({
+export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentListQuery>) => ({
   since: secondsOf('since', since),
   before: secondsOf('before', before),
 })
@@ -102,7 +102,7 @@ export const commentRoutes = [
     operationId: 'issueGetComments',
     summary: 'The comments on an issue, the oldest first',
     params: onIssue,
-    query: CommentQuery,
+    query: CommentListQuery,
     paging: 'lenient',
     responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
@@ -123,7 +123,7 @@ export const commentRoutes = [
     path: '/repos/{owner}/{repo}/issues/comments',
     operationId: 'issueGetRepoComments',
     summary: "The comments on all of a repository's issues, the oldest first",
-    query: CommentQuery,
+    query: CommentListQuery,
     paging: 'lenient',
     responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {

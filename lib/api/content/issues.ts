@@ -26,7 +26,9 @@ import { contentReplies } from './replies.ts'
 
 const State = v.picklist(['open', 'closed'])
 
-/** Allot has no labels, milestones or assignees: their members are those of an issue without them on Forgejo. */
+/**
+ * Allot has no labels, milestones or assignees: their members are those of an issue without them on Forgejo.
+ */
 export const Issue = v.object({
   id: number(8),
   url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
@@ -108,7 +110,7 @@ const replies = contentReplies(readIssues, ({ issue }: FoundIssue) => issue)
 const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
 const params = v.object({ ...repositoryParams, index: issueIndex })
 
-const IssueQuery = v.object({
+const IssueListQuery = v.object({
   state: choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
   q: v.optional(parameter(shortText, 'Words of the title, all of them, in any order.')),
   type: choice('Finds only issues. There are no pull requests.', 'issues', 'pulls'),
@@ -122,11 +124,14 @@ const IssueQuery = v.object({
 /** Matches no issue. */
 const NO_ACCOUNT = 0
 
-/** The author that the query asks for: undefined for any, {@link NO_ACCOUNT} for a property that no issue of Allot has. */
+/**
+ * The author that the query asks for: undefined for any, {@link NO_ACCOUNT} for a property that no issue of
+ * Allot has.
+ */
 const authorIn = async (
   { hosting }: Services,
   { user }: Recipient,
-  query: v.InferOutput<typeof IssueQuery>,
+  query: v.InferOutput<typeof IssueListQuery>,
 ): Promise<number | undefined> => {
   const { labels, milestones, assigned_by, mentioned_by, type, created_by: author } = query
   if (type === 'pulls' || labels || milestones || assigned_by || mentioned_by) return NO_ACCOUNT
@@ -143,7 +148,7 @@ export const issueRoutes = [
     path: '/repos/{owner}/{repo}/issues',
     operationId: 'issueListIssues',
     summary: "A repository's issues, the newest first: open ones unless `state` says otherwise",
-    query: IssueQuery,
+    query: IssueListQuery,
     paging: 'lenient',
     responses: { 200: v.array(Issue), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {

@@ -1,6 +1,7 @@
 /**
- * The plain page of a version of a package, with links to its files, for servers without pages (lib/web/people/packages.tsx), so that
- * `html_url` works there. Where there are pages, they are asked first (lib/http/mount.ts).
+ * The plain page of a version of a package, with links to its files, for servers without pages
+ * (lib/web/people/packages.tsx), so that `html_url` works there. Where there are pages, they are asked first
+ * (lib/http/mount.ts).
  */
 import { downloadPath } from '../../content/packages/types.ts'
 import type { StreamReply } from '../../http/index.ts'
@@ -38,6 +39,6 @@ const PAGE_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-export const packagePageRoutes = (['GET', 'HEAD'] as const).map((method) =>
+export const plainPackagePageRoutes = (['GET', 'HEAD'] as const).map((method) =>
   stream({ method, path: '/{owner}/-/packages/{type}/{name}/{version}', handle: show }),
 )

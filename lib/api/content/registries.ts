@@ -30,7 +30,8 @@ export const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | nul
 
 /**
  * Returns what a request finds.
- * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may exist
+ * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may
+ * exist
  */
 export const required = async <T>(
   { user, params }: Pick<PackageRequest<'owner'>, 'user' | 'params'>,
@@ -39,8 +40,9 @@ export const required = async <T>(
 ): Promise<T> => {
   const found = await finding
   if (found !== undefined && found !== false) return found
-  // The 404 of a former name becomes a redirect, for clients without credentials as well if they can see the account.
-  const hasMoved = user === null && (await hosting.accounts.findMoved(user, params.owner))
+  // The 404 of a former name becomes a redirect, for clients without credentials as well if they can see the
+  // account.
+  const hasMoved = user === null && (await hosting.accounts.presentName(user, params.owner))
   if (user === null && !hasMoved) throw signInRequired()
   throw new AllotError('not_found', 'there is no such package')
 }
@@ -83,7 +85,10 @@ const removeVersion = async (request: PackageRequest, services: StreamServices) 
 
 const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
 
-/** The path of a download is also `downloadNames` in lib/content/packages/types.ts, which pages and `allot migrate` use. */
+/**
+ * The path of a download is also `downloadNames` in lib/content/packages/types.ts, which pages and
+ * `allot migrate` use.
+ */
 const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
 
 /** The routes that the clients of each type of packages use. */

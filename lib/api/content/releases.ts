@@ -18,7 +18,7 @@ import {
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { type Recipient, replyEmpty, route, type Services } from '../route.ts'
+import { type Recipient, replyEmpty, repositoryWrite, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
 import { contentReplies } from './replies.ts'
@@ -115,7 +115,6 @@ const editIn = (body: v.InferOutput<typeof EditReleaseOption>): Complete<Release
 }
 
 const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 export const releaseRoutes = [
   route({
@@ -138,7 +137,7 @@ export const releaseRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/releases',
     operationId: 'repoCreateRelease',
@@ -171,7 +170,7 @@ export const releaseRoutes = [
     handle: (request, services) => find(services, request, { tag: request.params.tag }),
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/releases/tags/{tag}',
     operationId: 'repoDeleteReleaseByTag',
@@ -191,7 +190,7 @@ export const releaseRoutes = [
     handle: (request, services) => find(services, request, { id: request.params.id }),
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PATCH',
     path: '/repos/{owner}/{repo}/releases/{id}',
     operationId: 'repoEditRelease',
@@ -210,7 +209,7 @@ export const releaseRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/releases/{id}',
     operationId: 'repoDeleteRelease',

@@ -7,7 +7,8 @@ interface Found {
 }
 
 /**
- * Replies with issues, comments or releases of one repository: 404 when the viewer cannot see it, or what was asked for.
+ * Replies with issues, comments or releases of one repository: 404 when the viewer cannot see it, or what was
+ * asked for.
  * @param read presents records, all of them in one snapshot
  * @param recordOf the record of a thing that was found alone
  */

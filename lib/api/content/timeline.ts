@@ -16,9 +16,12 @@ import {
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, route } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { CommentQuery, commentQueryOf } from './comments.ts'
+import { CommentListQuery, commentQueryOf } from './comments.ts'
 
-/** An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left out. */
+/**
+ * An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left
+ * out.
+ */
 const TimelineComment = v.object({
   id: number(9),
   type: example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
@@ -67,7 +70,7 @@ export const timelineRoutes = [
     auth: 'optional',
     scope: 'read:issue',
     params: v.object({ ...repositoryParams, index: issueIndex }),
-    query: CommentQuery,
+    query: CommentListQuery,
     paging: 'lenient',
     responses: { 200: v.array(TimelineComment), 404: NotFound, 422: ValidationError },
     handle: async (request, { store, hosting }) => {

@@ -10,11 +10,10 @@ import type { Pusher } from '../../repositories/contents/push-changes.ts'
 import { requirePush } from '../../repositories/write-access.ts'
 import { parameter, repositoryNameOf } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
-import { hostOf } from '../users.ts'
+import { hostNameOf } from '../users.ts'
 
-/** Declare routes that read and that change the contents of a repository. */
+/** Declares a route that reads the contents of a repository. */
 export const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
-export const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 /** Query of a route that reads the contents of a commit. */
 export const refQuery = v.object({
@@ -88,7 +87,7 @@ export const openForPush = async (
   const account = await hosting.accounts.byId(user.id)
   const author = {
     name: account?.fullName || user.username,
-    email: noreplyAddress(user.username, hostOf(baseUrl)),
+    email: noreplyAddress(user.username, hostNameOf(baseUrl)),
   }
   return { open, pusher: { pushes: git.pushes, user, client: client() }, author }
 }

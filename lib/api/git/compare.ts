@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { NotFound } from '../../http/index.ts'
 import { compare } from '../../repositories/contents/compare.ts'
-import { languagesOf } from '../../repositories/contents/languages.ts'
+import { languagesOf } from '../../repositories/contents/language-sizes.ts'
 import { example, number } from '../fields.ts'
 import { reply, route } from '../route.ts'
 import { openIn, read } from './access.ts'

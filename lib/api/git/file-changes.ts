@@ -12,8 +12,8 @@ import {
 import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { base64, example, shortText, text, timestamp } from '../fields.ts'
-import { type Recipient, reply, route, type Services } from '../route.ts'
-import { type Changeable, openForPush, write } from './access.ts'
+import { type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
+import { type Changeable, openForPush } from './access.ts'
 import { ContentsResponse, presentFile } from './files.ts'
 import {
   CommitMeta,
@@ -89,7 +89,10 @@ const ChangeFilesOptions = v.object({
 const bytesOf = (base64: string | undefined): Buffer | undefined =>
   base64 === undefined ? undefined : Buffer.from(base64, 'base64')
 
-/** Clients written in Go send the year 1 for a time that is not set. @throws AllotError invalid */
+/**
+ * Clients written in Go send the year 1 for a time that is not set.
+ * @throws AllotError invalid
+ */
 const timeOf = (member: string, date: string | undefined): number => {
   if (!date || date.startsWith('0001-')) return now()
   const time = Math.floor(Date.parse(date) / 1000)
@@ -168,11 +171,15 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
 
 type Changed = NonNullable<Awaited<ReturnType<typeof change>>>
 
+const entryBefore = async ({ open, before }: Changed, path: string) =>
+  before === undefined ? undefined : findEntry({ ...open, commit: before }, path)
+
 /** The file as it is after the change; undefined when it was deleted. */
-const presentPath = async ({ open, ref, urls, before }: Changed, path: string) => {
+const presentPath = async (changed: Changed, path: string) => {
+  const { open, ref, urls } = changed
   const found = await findEntry(open, path)
   if (found === undefined) return undefined
-  const old = before === undefined ? undefined : await findEntry({ ...open, commit: before }, path)
+  const old = await entryBefore(changed, path)
   const isChanged = old?.entry.id !== found.entry.id || old.entry.mode !== found.entry.mode
   // Only a file that is as it was before has an older commit, which git must search.
   return presentFile(open, found, { urls, ref }, isChanged ? Promise.resolve(open.commit) : undefined)
@@ -191,11 +198,15 @@ const replyFile = async <const Status extends 200 | 201>(
 const messageFor = (files: number) => (files === 1 ? 'Change 1 file' : `Change ${files} files`)
 
 const failures = { 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError } as const
-const file = { ...write, path: '/repos/{owner}/{repo}/contents/{filepath}', takesRest: true } as const
+const file = {
+  ...repositoryWrite,
+  path: '/repos/{owner}/{repo}/contents/{filepath}',
+  takesRest: true,
+} as const
 
 export const fileChangeRoutes = [
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/contents',
     operationId: 'repoChangeFiles',
@@ -255,8 +266,9 @@ export const fileChangeRoutes = [
       const { sha, from_path: fromPath } = body
       const path = params.filepath
       const operation = { operation: 'update', path, sha, fromPath, content: bytesOf(body.content) } as const
-      const status = sha || fromPath ? 200 : 201
-      return replyFile(status, await change(services, request, [operation], `Update ${path}`), path)
+      const changed = await change(services, request, [operation], `Update ${path}`)
+      const isNew = changed !== undefined && (await entryBefore(changed, fromPath || path)) === undefined
+      return replyFile(isNew ? 201 : 200, changed, path)
     },
   }),
   route({

@@ -57,8 +57,6 @@ const typeOf = ({ mode }: TreeEntry): Type => {
   return mode === MODES.symlink ? 'symlink' : 'file'
 }
 
-export { encodePath }
-
 /** The parts of an entry's URLs. */
 interface EntryContext {
   readonly urls: RepositoryUrls
@@ -109,7 +107,10 @@ const submodulesAmong = async (
 ): Promise<ReadonlyMap<string, string>> =>
   entries.some(({ entry }) => entry.mode === MODES.submodule) ? submoduleUrls(open) : new Map()
 
-/** A file, symbolic link or submodule, with its content. @param search for its last commit, when it has begun */
+/**
+ * A file, symbolic link or submodule, with its content.
+ * @param search for its last commit, when it has begun
+ */
 export const presentFile = async (
   open: OpenCommit,
   found: FoundEntry,
@@ -156,7 +157,10 @@ const presentFolder = async (
 /** Bytes of a folder that takes about as long to read as the history of one of its files. */
 const LARGE_FOLDER = 256 * 1024
 
-/** The file or the folder at a path. In a large folder, the last commit of a file is searched while the file is found. */
+/**
+ * The file or the folder at a path. In a large folder, the last commit of a file is searched while the file
+ * is found.
+ */
 const presentPath = async (
   open: OpenCommit,
   path: string,

@@ -1,13 +1,14 @@
 /**
- * Git LFS over HTTP, below the `clone_url` of each repository. A client sends one batch request to learn where to upload
- * objects to and download them from, and does so with the basic transfer of the LFS specification.
+ * Git LFS over HTTP, below the `clone_url` of each repository. A client sends one batch request to learn
+ * where to upload objects to and download them from, and does so with the basic transfer of the LFS
+ * specification.
  */
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { LfsObject } from '../../content/lfs.ts'
 import type { LfsTokens } from '../../content/lfs-tokens.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import {
   type Failure,
   fileReply,
@@ -43,7 +44,7 @@ const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID, 'expected a SHA-2
 
 const readJson = async ({ body, parse }: LfsRequest): Promise<unknown> => {
   const content = await text(body)
-  return parse(content.length, () => parseBody(content, MAX_VALUES))
+  return parse(Buffer.byteLength(content), () => parseBody(content, MAX_VALUES))
 }
 
 /** A reply in the format of LFS. It is not cached, since what a batch names depends on the credentials. */
@@ -68,7 +69,8 @@ const MAX_OBJECTS = 1000
 const MAX_VALUES = 20 * MAX_OBJECTS
 
 /**
- * The batch without repeated objects. The reply repeats nothing else of the request, so the request bounds its size.
+ * The batch without repeated objects. The reply repeats nothing else of the request, so the request bounds
+ * its size.
  * @throws AllotError too_large, invalid
  */
 const readBatch = async (request: LfsRequest): Promise<Batch> => {
@@ -88,7 +90,7 @@ const batch = async (request: LfsRequest, services: StreamServices): Promise<Str
     ? (await writableRepository(services, request)).repository
     : await requireReadable(services, request)
   if (hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is supported')
-  if (!transfers.includes('basic')) throw invalid('transfers: only basic is supported')
+  if (!transfers.includes('basic')) throw invalidMember('transfers', 'only basic is supported')
   // Stands in for an oid that is not valid; no object has it.
   const oids = objects.map(({ oid }) => (OID.test(oid) ? oid : '-'))
   const found = await services.hosting.lfs.find(repository.id, oids)
@@ -105,15 +107,17 @@ type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
-/** An object that already exists gets no actions, and the client does not upload it. */
+/** An object that already exists gets no actions, whatever its size, and the client does not upload it. */
 const uploadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
-  const { maxFileBytes } = services
+  const { lfs } = services.maxFileBytes
   const base = lfsUrl(request)
   const credentials = tokenIn(request, services)
   return (object, found) => {
-    const fault = faultOf(object, found, maxFileBytes.lfs)
+    const fault = faultOf(object, found)
     if (fault !== undefined) return objectError(422, fault)
     if (found !== undefined) return {}
+    if (lfs !== undefined && object.size > lfs)
+      return objectError(422, `size: an object must not be larger than ${lfs} bytes`)
     return {
       actions: {
         upload: { href: `${base}/objects/${object.oid}/${object.size}`, ...credentials },
@@ -134,20 +138,17 @@ const downloadAnswer = (request: LfsRequest, services: StreamServices): ObjectAn
   }
 }
 
-const faultOf = (
-  { oid, size }: LfsObject,
-  found: StoredFile | undefined,
-  maxBytes?: number,
-): string | undefined => {
+const faultOf = ({ oid, size }: LfsObject, found: StoredFile | undefined): string | undefined => {
   if (!OID.test(oid)) return OID_FAULT
   if (!v.is(byteCount, size)) return SIZE_FAULT
   if (found !== undefined && found.size !== size) return `size: the object has ${found.size} bytes`
-  if (maxBytes !== undefined && size > maxBytes)
-    return `size: an object must not be larger than ${maxBytes} bytes`
   return undefined
 }
 
-/** Actions repeat a token that the client got over SSH. Without a `header`, it sends the credentials of the batch again. */
+/**
+ * Actions repeat a token that the client got over SSH. Without a `header`, it sends the credentials of the
+ * batch again.
+ */
 const tokenIn = ({ headers }: LfsRequest, { lfsTokens }: StreamServices): object => {
   const { authorization } = headers
   if (lfsTokens === undefined || !lfsTokens.isToken(authorization)) return {}

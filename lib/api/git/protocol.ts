@@ -1,6 +1,6 @@
 /**
- * git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository, and who may fetch and push, which is
- * the same for Git LFS.
+ * git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository, and who may fetch
+ * and push, which is the same for Git LFS.
  */
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
@@ -18,8 +18,8 @@ type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' 
 export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
 
 /**
- * The repository that a request reads. A client without credentials is answered 401 whether the repository exists or not:
- * git asks for a password only then, and the answer does not reveal private repositories.
+ * The repository that a request reads. A client without credentials is answered 401 whether the repository
+ * exists or not: git asks for a password only then, and the answer does not reveal private repositories.
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
@@ -29,8 +29,9 @@ export const requireReadable = async (
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const found = await findForGit(store, user, params.owner, nameIn(params.repo))
   if (found === undefined && user === null) throw signInRequired()
-  if (found !== undefined && found.movedTo === undefined) return found.repository
-  // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is public.
+  if (found !== undefined && found.presentName === undefined) return found.repository
+  // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is
+  // public.
   throw new AllotError('not_found', 'there is no such repository')
 }
 

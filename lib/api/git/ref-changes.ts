@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { authorizeAdmin } from '../../accounts/authorize.ts'
+import { authorizeRepositoryAdmin } from '../../accounts/authorize.ts'
 import { now } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
@@ -12,20 +12,24 @@ import {
   renameBranch,
 } from '../../repositories/contents/ref-changes.ts'
 import { example, repositoryNameOf, shortText } from '../fields.ts'
-import { reply, replyEmpty, route } from '../route.ts'
-import { openForPush, write } from './access.ts'
+import { reply, replyEmpty, repositoryWrite, route } from '../route.ts'
+import { openForPush } from './access.ts'
 import { Branch, presentBranches } from './branches.ts'
 import { urlsOf } from './schema.ts'
 import { presentTags, Tag } from './tags.ts'
 
 const name = example(v.pipe(shortText, v.minLength(1)), 'feature')
 
-const branch = { ...write, path: '/repos/{owner}/{repo}/branches/{branch}', takesRest: true } as const
-const tag = { ...write, path: '/repos/{owner}/{repo}/tags/{tag}', takesRest: true } as const
+const branch = {
+  ...repositoryWrite,
+  path: '/repos/{owner}/{repo}/branches/{branch}',
+  takesRest: true,
+} as const
+const tag = { ...repositoryWrite, path: '/repos/{owner}/{repo}/tags/{tag}', takesRest: true } as const
 
 export const branchChangeRoutes = [
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/branches',
     operationId: 'repoCreateBranch',
@@ -58,7 +62,7 @@ export const branchChangeRoutes = [
       old_commit_id: v.optional(shortText),
       force: v.optional(v.boolean()),
     }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { params, body } = request
       const changeable = await openForPush(services, request)
@@ -81,7 +85,7 @@ export const branchChangeRoutes = [
       if (changeable === undefined) return reply(404)
       const { open, pusher } = changeable
       const names = { from: params.branch, to: body.name }
-      const authorize = authorizeAdmin(user, params.owner, params.repo)
+      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
       if (names.from === open.repository.defaultBranch) await services.store.read(authorize)
       const makeDefault = () =>
         services.hosting.repositories.edit(authorize, { defaultBranch: body.name }, user.id)
@@ -93,7 +97,7 @@ export const branchChangeRoutes = [
     method: 'DELETE',
     operationId: 'repoDeleteBranch',
     summary: 'Delete a branch other than the default one',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
     handle: async (request, services) => {
       const changeable = await openForPush(services, request)
       if (changeable === undefined) return reply(404)
@@ -104,7 +108,7 @@ export const branchChangeRoutes = [
 
 export const tagChangeRoutes = [
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/tags',
     operationId: 'repoCreateTag',

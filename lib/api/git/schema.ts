@@ -1,6 +1,6 @@
 /** The wire schemas of commits, tags and references, and how they are presented. */
 import * as v from 'valibot'
-import { accountsByAddress } from '../../accounts/authors.ts'
+import { accountsByAddress } from '../../accounts/emails.ts'
 import type { Commit as GitCommit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { accounts } from '../../records/schema/index.ts'
@@ -11,7 +11,7 @@ import type { ReadTransaction } from '../../storage/index.ts'
 import { example, number, Time, text, timestamp } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
-import { hostOf, presentUser, User } from '../users.ts'
+import { hostNameOf, presentUser, User } from '../users.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
 export const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
@@ -26,7 +26,7 @@ export const CommitUser = v.object({
   date: Time,
 })
 
-/** Signatures are shown, and not verified. */
+/** A signature of a commit is shown, and never verified: `verified` is always false. */
 export const Verification = v.object({
   verified: v.boolean(),
   reason: text('gpg.error.not_signed_commit'),
@@ -120,7 +120,10 @@ interface CommitContext {
   readonly times: ReadonlyMap<string, number>
 }
 
-/** Presents commits with their users and parents. @param changes of the commits, when a client wants them */
+/**
+ * Presents commits with their users and parents.
+ * @param changes of the commits, when a client wants them
+ */
 export const presentCommits = async (
   services: Services,
   recipient: Recipient,
@@ -146,7 +149,7 @@ export const peopleWith = (
   tx: ReadTransaction,
   { user, baseUrl }: Pick<Recipient, 'user' | 'baseUrl'>,
   emails: Iterable<string>,
-): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostOf(baseUrl))
+): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostNameOf(baseUrl))
 
 const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitContext): Commit => {
   const { urls, fields, people, times, changes } = context

@@ -6,9 +6,9 @@ import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { type CommitStatus as StatusRecord, StatusState } from '../../records/schema/index.ts'
 import { choice, example, number, repositoryNameOf, Time, text, timestamp } from '../fields.ts'
 import { Repository, readRepository } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { pageOf, type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { openAt, read, write } from './access.ts'
+import { openAt, read } from './access.ts'
 import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -104,7 +104,7 @@ const LISTS = [
 
 export const statusRoutes = [
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/statuses/{sha}',
     operationId: 'repoCreateStatus',

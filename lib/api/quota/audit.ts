@@ -8,12 +8,18 @@ import { quotaRoute as route } from './services.ts'
 
 export const AuditEntry = v.object({
   at: Time,
-  /** Who made the change; the id is 0 for the command line on the store itself, -1 for a sender of `createQuota` who is not an owner yet. */
+  /**
+   * Who made the change; the id is 0 for the command line on the store itself, -1 for a sender of
+   * `createQuota` who is not an owner yet.
+   */
   actor: v.object({ id: number(1), login: text('root') }),
   action: text('rule changed'),
   /** Name of the rule, the group or the account at that time. */
   subject: text('free-total'),
-  /** The values before and after, as JSON; empty where there are none. A JSON string is the beginning of a value that is too long. */
+  /**
+   * The values before and after, as JSON; empty where there are none. A JSON string is the beginning of a
+   * value that is too long.
+   */
   before: text('{"limit":1073741824,"subjects":["size:all"]}'),
   after: text('{"limit":2147483648,"subjects":["size:all"]}'),
 })

@@ -1,4 +1,7 @@
-/** Repositories by all that they use, for administrators: the size of a repository itself is git data and LFS objects only. */
+/**
+ * Repositories by all that they use, for administrators: the size of a repository itself is git data and LFS
+ * objects only.
+ */
 import * as v from 'valibot'
 import type { UsedRepository } from '../../content/usage/ledger-lists.ts'
 import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'

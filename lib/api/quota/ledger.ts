@@ -1,4 +1,7 @@
-/** The ledger over HTTP: what counts toward quota and is stored in another system, such as in a bucket or a CI system. */
+/**
+ * The ledger over HTTP: what counts toward quota and is stored in another system, such as in a bucket or a CI
+ * system.
+ */
 import * as v from 'valibot'
 import { AllotError, withLineNumber } from '../../errors.ts'
 import {
@@ -99,6 +102,6 @@ export const ledgerRoutes = [
     bodyLimit: BODY_LIMIT,
     responses: { 200: v.object({ applied: number(1) }), 403: Forbidden, 422: ValidationError },
     handle: async ({ body }, { hosting }) =>
-      reply(200, { applied: await hosting.ledger.batch(await operationsIn(body)) }),
+      reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), 'line') }),
   }),
 ]

@@ -1,5 +1,6 @@
 /**
- * Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts toward them.
+ * Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts
+ * toward them.
  */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
@@ -9,8 +10,9 @@ import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } f
 import type { Owner } from '../../quota/owners.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
+import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { Page } from '../../records/pages.ts'
-import type { LedgerEntry } from '../../records/schema/index.ts'
+import type { LedgerRecord } from '../../records/schema/index.ts'
 import { number, text } from '../fields.ts'
 import { pageOf, reply } from '../route.ts'
 import {
@@ -92,7 +94,7 @@ const targetPath = ({ on, targetId }: Attached): string =>
   `${on === 'comment' ? 'issues/comments' : `${on}s`}/${targetId}`
 
 /** The same for an attachment of the host, with the host's own number of the issue or the release. */
-const externalPath = ({ on, index }: LedgerEntry): string =>
+const externalPath = ({ on, index }: LedgerRecord): string =>
   `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
 
 const presentUsedPackage = (used: UsedEntry, urls: UsedListUrls): v.InferOutput<typeof QuotaUsedPackage> => {
@@ -192,7 +194,7 @@ const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind
       ...shared,
       path: `${path}/history`,
       operationId: `${prefix}GetQuotaHistory`,
-      summary: `${capitalized(title)}'s usage at the end of each day on which it changed, for up to 400 days`,
+      summary: `${capitalized(title)}'s usage at the end of each day on which it changed, for up to ${HISTORY_DAYS} days`,
       query: HistoryQuery,
       responses: { ...checked, 200: QuotaHistory },
       handle: async ({ user, params, query }, services) => {

@@ -1,4 +1,7 @@
-/** Quota as code: lists owners over quota, previews the changes of a plan of rules, groups and assignments, and applies it. */
+/**
+ * Quota as code: lists owners over quota, previews the changes of a plan of rules, groups and assignments,
+ * and applies it.
+ */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
 import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'

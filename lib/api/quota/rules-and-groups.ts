@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { HISTORY_DAYS } from '../../quota/usage.ts'
 import { givenLimit, groupName, ruleName } from '../fields.ts'
 import {
   adminRead,
@@ -183,8 +184,7 @@ export const quotaGroupRoutes = [
     method: 'GET',
     path: '/admin/users/{username}/quota/history',
     operationId: 'adminGetUserQuotaHistory',
-    summary:
-      "A user's or an organization's usage at the end of each day on which it changed, for up to 400 days",
+    summary: `A user's or an organization's usage at the end of each day on which it changed, for up to ${HISTORY_DAYS} days`,
     query: HistoryQuery,
     responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, { owners, quota }) => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { dateOf } from '../../clock.ts'
-import { invalid } from '../../errors.ts'
+import { invalidMember } from '../../errors.ts'
 import { strict } from '../../http/index.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
@@ -21,13 +21,12 @@ export const bytesLeft = v.nullable(bytes)
 /** Bytes, or -1 for unlimited. */
 const limit = givenLimit
 
-/** Names of rules and groups are sent to administrators only. */
-const ruleName = v.optional(text('small'))
+/** Names of groups, like those of rules, are sent to administrators only. */
 const groupName = v.optional(text('free'))
 
 export const QuotaRuleInfo = v.object({
   /** Name of the rule; over HTTP, only administrators see it. */
-  name: ruleName,
+  name: v.optional(text('small')),
   /** Bytes; -1 is unlimited. */
   limit,
   /** The rule measures the sum of these subjects. */
@@ -129,9 +128,7 @@ export const QuotaExplanationInfo = v.object({
       stands: yes,
       rules: v.array(
         v.object({
-          name: ruleName,
-          limit,
-          subjects: v.array(Subject),
+          ...QuotaRuleInfo.entries,
           covers: yes,
           stands: yes,
           used,
@@ -202,7 +199,10 @@ type Dialect = Services['dialect']
 /** Forgejo's name for `size:wiki`. */
 const FORGEJO_WIKI = 'size:assets:wiki'
 
-/** A subject as a request names it: one of the specification's, or in the dialect of Forgejo also its name for the wiki. */
+/**
+ * A subject as a request names it: one of the specification's, or in the dialect of Forgejo also its name for
+ * the wiki.
+ */
 export const RequestSubject = v.picklist([...subjects, FORGEJO_WIKI])
 export type RequestSubject = v.InferOutput<typeof RequestSubject>
 
@@ -225,7 +225,7 @@ export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 's
   if (subject !== FORGEJO_WIKI) return subject
   if (dialect === 'forgejo') return 'size:wiki'
   const expected = Subject.options.join(', ')
-  throw invalid(`${member}: expected one of ${expected}, received the string "${FORGEJO_WIKI}"`)
+  throw invalidMember(member, `expected one of ${expected}, received the string "${FORGEJO_WIKI}"`)
 }
 
 export const subjectsIn = (dialect: Dialect, subjects: readonly RequestSubject[]): Subject[] =>

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Level } from '../../records/schema/index.ts'
 import { example, repositoryNameOf, repositoryParams, text } from '../fields.ts'
-import { reply, replyEmpty, replyFound, route } from '../route.ts'
+import { reply, replyEmpty, replyFound, repositoryWrite, route } from '../route.ts'
 import { presentUser, replyUsers, User } from '../users.ts'
 
 /** Clients written in Go send an empty string, or `null`, for a permission that is not set. */
@@ -22,11 +22,10 @@ const CollaboratorPermission = v.object({
 })
 
 const read = { auth: 'required', scope: 'read:repository', tag: 'repository' } as const
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 const listWithRight = (
   word: string,
-  { level, ...words }: { operationId: string; summary: string; level: 'read' | 'write' },
+  { right, ...words }: { operationId: string; summary: string; right: 'read' | 'write' },
 ) =>
   route({
     ...read,
@@ -37,7 +36,7 @@ const listWithRight = (
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params } = request
-      const found = await hosting.collaborators.withRight(user, repositoryNameOf(params), level)
+      const found = await hosting.collaborators.withRight(user, repositoryNameOf(params), right)
       return replyFound(found, (users) => users.map((account) => presentUser(account, request)))
     },
   })
@@ -68,7 +67,7 @@ export const collaboratorRoutes = [
       replyEmpty(await hosting.collaborators.has(user, repositoryNameOf(params), params.collaborator)),
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'PUT',
     path: '/repos/{owner}/{repo}/collaborators/{collaborator}',
     operationId: 'repoAddCollaborator',
@@ -82,7 +81,7 @@ export const collaboratorRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/collaborators/{collaborator}',
     operationId: 'repoDeleteCollaborator',
@@ -113,11 +112,11 @@ export const collaboratorRoutes = [
   listWithRight('reviewers', {
     operationId: 'repoGetReviewers',
     summary: 'The users who were given a right to read a repository, by name',
-    level: 'read',
+    right: 'read',
   }),
   listWithRight('assignees', {
     operationId: 'repoGetAssignees',
     summary: 'The users who were given a right to write to a repository, by name',
-    level: 'write',
+    right: 'write',
   }),
 ]

@@ -1,12 +1,10 @@
 /** Giving a repository to another owner. */
 import * as v from 'valibot'
-import { invalid } from '../../errors.ts'
+import { invalidMember } from '../../errors.ts'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { example, repositoryNameOf, shortText, wholeNumber } from '../fields.ts'
 import { Repository, replyRepository } from '../repository-presenter.ts'
-import { reply, route } from '../route.ts'
-
-const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
+import { reply, repositoryWrite, route } from '../route.ts'
 
 const TransferRepoOption = v.object({
   new_owner: example(shortText, 'acme'),
@@ -16,7 +14,7 @@ const TransferRepoOption = v.object({
 
 export const transferRoutes = [
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/transfer',
     operationId: 'repoTransfer',
@@ -35,14 +33,14 @@ export const transferRoutes = [
       const { user, params, body } = request
       const { transfers } = services.hosting
       if ((body.team_ids ?? []).length > 0)
-        throw invalid('team_ids: must be empty: give teams rights afterwards')
+        throw invalidMember('team_ids', 'must be empty: give teams rights afterwards')
       const begun = await transfers.begin(user, repositoryNameOf(params), body.new_owner)
       if (begun === undefined) return reply(404)
       return replyRepository(services, request, begun.isOffered ? 201 : 202, begun.repository)
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/transfer/accept',
     operationId: 'acceptRepoTransfer',
@@ -56,7 +54,7 @@ export const transferRoutes = [
     },
   }),
   route({
-    ...write,
+    ...repositoryWrite,
     method: 'POST',
     path: '/repos/{owner}/{repo}/transfer/reject',
     operationId: 'rejectRepoTransfer',

@@ -51,7 +51,8 @@ export interface HookGroup {
   ): Promise<TestPush | undefined>
 }
 
-const accessOf = ({ auth, scope, canForbid }: HookGroup) => {
+/** What the routes of a group declare of access: credentials, scopes, and responses that refuse. */
+const declaredAccess = ({ auth, scope, canForbid }: HookGroup) => {
   const forbidden = canForbid ? { 403: Forbidden } : {}
   return {
     read: { auth, scope: `read:${scope}`, tag: 'webhook' },
@@ -64,7 +65,7 @@ const accessOf = ({ auth, scope, canForbid }: HookGroup) => {
 /** Lists and creates webhooks. */
 export const listRoutesOf = (group: HookGroup): HookRoute[] => {
   const { path, names, prefix, ownerText, alwaysExists, place } = group
-  const { read, write, forbidden, failures } = accessOf(group)
+  const { read, write, forbidden, failures } = declaredAccess(group)
   return [
     route({
       ...read,
@@ -106,7 +107,7 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
 /** Reads, changes and deletes a webhook. */
 export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
   const { path, names, prefix, ownerText, place } = group
-  const { read, write, failures } = accessOf(group)
+  const { read, write, failures } = declaredAccess(group)
   const params = v.object({ ...names, id: hookId })
   return [
     route({
@@ -152,7 +153,7 @@ export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
 /** Lists, reads and repeats what was sent to a webhook. */
 export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
   const { path, names, prefix, ownerText, place } = group
-  const { read, write, failures } = accessOf(group)
+  const { read, write, failures } = declaredAccess(group)
   const params = v.object({ ...names, id: hookId })
   const deliveryParams = v.object({ ...names, id: hookId, delivery: deliveryId })
   return [
@@ -212,7 +213,7 @@ interface TestRequest {
 /** Sends a test to a webhook. */
 export const testRouteOf = (group: HookGroup): HookRoute => {
   const { path, names, prefix, ownerText, place, testPush } = group
-  const { write, failures } = accessOf(group)
+  const { write, failures } = declaredAccess(group)
   const declaration = {
     ...write,
     method: 'POST',

@@ -17,7 +17,20 @@ import { presentHook } from './schema.ts'
 /** The id that stands for no object. */
 const NO_OBJECT = '0'.repeat(40)
 
-type Event<Name extends WebhookEvent['event']> = Extract<WebhookEvent, { event: Name }>
+/** The members of the union that may have the name. */
+type Event<Name extends WebhookEvent['event'], E = WebhookEvent> = E extends { event: infer N }
+  ? Name & N extends never
+    ? never
+    : E
+  : never
+
+/** @returns undefined when the recipient cannot see what the event is about */
+type PayloadOf<E extends RepositoryEvent> = (
+  tx: ReadTransaction,
+  event: Event<E>,
+  around: Around,
+  recipient: Recipient,
+) => object | undefined | Promise<object | undefined>
 
 /** The members that payloads of all events in a repository have. */
 interface Around {
@@ -26,7 +39,8 @@ interface Around {
 }
 
 /**
- * @param settings the URLs that links begin with: those of the request that made the webhook, unless `baseUrl` is set
+ * @param settings the URLs that links begin with: those of the request that made the webhook, unless
+ * `baseUrl` is set
  */
 export const eventPresenter = (settings: {
   readonly baseUrl: string | undefined
@@ -46,40 +60,19 @@ export const eventPresenter = (settings: {
   }
 }
 
+type RepositoryEvent = Exclude<WebhookEvent['event'], 'ping' | 'package' | 'quota'>
+
 const inRepository = async (
   tx: ReadTransaction,
-  event: Exclude<WebhookEvent, { event: 'ping' | 'package' | 'quota' }>,
+  event: Event<RepositoryEvent>,
   recipient: Recipient,
 ): Promise<object | undefined> => {
   const { repository, by = repository.owner } = event
   const [presented] = await presentRepositories(tx, recipient, [repository])
   if (presented === undefined) return undefined
   const around = { repository: presented, sender: await presentPerson(tx, recipient, by) }
-  switch (event.event) {
-    case 'push':
-      return pushPayload(event, around)
-    case 'create':
-    case 'delete':
-      return refPayload(event, around)
-    case 'fork':
-      return forkPayload(tx, event, around, recipient)
-    case 'repository':
-      return {
-        action: event.action,
-        ...around,
-        organization: await organizationOf(tx, recipient, repository),
-      }
-    case 'issues':
-      return issuePayload(tx, event, around, recipient)
-    case 'issue_comment':
-      return commentPayload(tx, event, around, recipient)
-    case 'release': {
-      const [details] = await contentDetails(tx, recipient.user, repository, 'release', [event.release])
-      return { action: event.action, release: presentRelease(details!, recipient), ...around }
-    }
-    default:
-      return event satisfies never
-  }
+  const payloadOf = PAYLOADS[event.event] as PayloadOf<RepositoryEvent>
+  return payloadOf(tx, event, around, recipient)
 }
 
 const presentPerson = async (tx: ReadTransaction, recipient: Recipient, id: number): Promise<User> =>
@@ -95,7 +88,7 @@ const organizationOf = async (
 }
 
 /** Without the commits, which are read from git before the payload is sent. */
-const pushPayload = ({ ref, before, after }: Event<'push'>, { repository, sender }: Around) => ({
+const pushPayload: PayloadOf<'push'> = (_tx, { ref, before, after }, { repository, sender }) => ({
   ref,
   before: before ?? NO_OBJECT,
   after: after ?? NO_OBJECT,
@@ -108,7 +101,7 @@ const pushPayload = ({ ref, before, after }: Event<'push'>, { repository, sender
   sender,
 })
 
-const refPayload = ({ event, ref, after }: Event<'create' | 'delete'>, around: Around) => {
+const refPayload: PayloadOf<'create' | 'delete'> = (_tx, { event, ref, after }, around) => {
   const isTag = ref.startsWith('refs/tags/')
   const named = { ref: ref.replace(/^refs\/(?:heads|tags)\//, ''), ref_type: isTag ? 'tag' : 'branch' }
   return event === 'create'
@@ -117,33 +110,34 @@ const refPayload = ({ event, ref, after }: Event<'create' | 'delete'>, around: A
 }
 
 /** As on Gitea: `forkee` is the original, and `repository` the fork. */
-const forkPayload = async (
-  tx: ReadTransaction,
-  { fork }: Event<'fork'>,
-  { repository: forkee, sender }: Around,
-  recipient: Recipient,
-) => {
+const forkPayload: PayloadOf<'fork'> = async (tx, { fork }, { repository: forkee, sender }, recipient) => {
   if (!(await canRead(tx, recipient.user, fork))) return undefined
   const [repository] = await presentRepositories(tx, recipient, [fork])
   return { forkee, repository, sender }
 }
 
-const issuePayload = async (
-  tx: ReadTransaction,
-  { action, repository, issue, changes }: Event<'issues'>,
-  around: Around,
-  recipient: Recipient,
+const repositoryPayload: PayloadOf<'repository'> = async (tx, { action, repository }, around, recipient) => ({
+  action,
+  ...around,
+  organization: await organizationOf(tx, recipient, repository),
+})
+
+const issuePayload: PayloadOf<'issues'> = async (
+  tx,
+  { action, repository, issue, changes },
+  around,
+  recipient,
 ) => {
   const [details] = await issueDetails(tx, recipient.user, repository, [issue])
   const presented = presentIssue(details!, recipient)
   return { action, number: issue.number, ...changed(changes), issue: presented, ...around, commit_id: '' }
 }
 
-const commentPayload = async (
-  tx: ReadTransaction,
-  { action, repository, issue, comment, changes }: Event<'issue_comment'>,
-  around: Around,
-  recipient: Recipient,
+const commentPayload: PayloadOf<'issue_comment'> = async (
+  tx,
+  { action, repository, issue, comment, changes },
+  around,
+  recipient,
 ) => {
   const [ofIssue] = await issueDetails(tx, recipient.user, repository, [issue])
   const [details] = await contentDetails(tx, recipient.user, repository, 'comment', [comment])
@@ -155,6 +149,28 @@ const commentPayload = async (
     ...around,
     is_pull: false,
   }
+}
+
+const releasePayload: PayloadOf<'release'> = async (
+  tx,
+  { action, repository, release },
+  around,
+  recipient,
+) => {
+  const [details] = await contentDetails(tx, recipient.user, repository, 'release', [release])
+  return { action, release: presentRelease(details!, recipient), ...around }
+}
+
+/** The payload of each event in a repository. */
+const PAYLOADS: { readonly [E in RepositoryEvent]: PayloadOf<E> } = {
+  push: pushPayload,
+  create: refPayload,
+  delete: refPayload,
+  fork: forkPayload,
+  repository: repositoryPayload,
+  issues: issuePayload,
+  issue_comment: commentPayload,
+  release: releasePayload,
 }
 
 const changed = (changes: Changes | undefined) =>

@@ -1,6 +1,6 @@
 /** The commits of a push, which are read from git when the delivery is sent: pushes do not wait for it. */
 
-import { repositoryById } from '../../accounts/access.ts'
+import { repositoryById } from '../../accounts/find.ts'
 import { clientOfAccount } from '../../clients.ts'
 import { AllotError } from '../../errors.ts'
 import type { Commit } from '../../git/objects/parse.ts'
@@ -37,10 +37,11 @@ interface Payload {
 }
 
 /**
- * Completes the payload of a push. It stays as it is when the repository is gone, or its commits are gone or too large to be read.
+ * Completes the payload of a push. It stays as it is when the repository is gone, or its commits are gone or
+ * too large to be read.
  * @returns the payload, as JSON
- * @throws AllotError unavailable when too many git commands run, or one takes too long, and whatever else fails: try again, and
- * then send it as it is
+ * @throws AllotError unavailable when too many git commands run, or one takes too long, and whatever else
+ * fails: try again, and then send it as it is
  */
 export const addCommits = async (
   { store, contents }: CommitSource,
@@ -61,23 +62,25 @@ export const addCommits = async (
 }
 
 const commitsIn = async (open: OpenRepository, pushed: Pushed, { ref, repository }: Payload) => {
-  const isTag = ref.startsWith('refs/tags/')
-  const selection = await selectionOf(open, pushed, ref)
-  const limit = isTag ? 1 : MAX_COMMITS
-  const ids = await open.git.lines(open.access, 'rev-list', [`--max-count=${limit}`, ...selection])
-  const found = await readCommits(open, ids)
+  // As on Gitea: a tag brings no commits, and what a branch points to is the head also when it is not new.
+  const selection = ref.startsWith('refs/tags/') ? undefined : await selectionOf(open, pushed, ref)
+  const ids = selection === undefined ? [] : await idsIn(open, MAX_COMMITS, selection)
+  const found = await readCommits(open, ids.length > 0 ? ids : await idsIn(open, 1, [pushed.after, '--']))
   const changes = await changesOf(open, found)
   const names = { left: MAX_NAMES }
   const presented = found.map((commit) =>
     presentCommit(commit, changes.get(commit.id), repository.html_url, names),
   )
   const head = { head_commit: presented[0] ?? null }
-  // As on Gitea: a tag brings no commits.
-  if (isTag) return head
+  if (selection === undefined) return head
+  const commits = presented.slice(0, ids.length)
   const total =
-    ids.length < limit ? ids.length : await countList(open, [`--max-count=${MAX_COUNT}`, ...selection])
-  return { commits: presented, total_commits: total, ...head }
+    ids.length < MAX_COMMITS ? ids.length : await countList(open, [`--max-count=${MAX_COUNT}`, ...selection])
+  return { commits, total_commits: total, ...head }
 }
+
+const idsIn = (open: OpenRepository, limit: number, selection: readonly string[]): Promise<string[]> =>
+  open.git.lines(open.access, 'rev-list', [`--max-count=${limit}`, ...selection])
 
 /** A new branch brings what the default branch does not have. A test names the last commit alone. */
 const selectionOf = async (

@@ -1,7 +1,7 @@
 /** Webhooks of repositories, organizations, users and the instance: the same routes below four paths. */
 import * as v from 'valibot'
 import { OPERATOR } from '../../accounts/access.ts'
-import { commitOf } from '../../repositories/contents/open-repository.ts'
+import { commitWithRef } from '../../repositories/contents/open-repository.ts'
 import { hookPlaces } from '../../webhooks/hooks.ts'
 import {
   deliveryRoutesOf,
@@ -36,13 +36,9 @@ const repositoryHooks: HookGroup = {
     const [owner, name] = [textOf(params, 'owner'), textOf(params, 'repo')]
     const repository = await hosting.repositories.find(OPERATOR, owner, name)
     if (repository === undefined || hosting.contents === undefined) return undefined
-    const commit = await commitOf(hosting.contents.of(repository, client), ref)
-    const branch = ref === '' ? repository.defaultBranch : ref
-    return commit === undefined ? undefined : { ref: fullName(branch), commit }
+    return commitWithRef(hosting.contents.of(repository, client), ref)
   },
 }
-
-const fullName = (ref: string): string => (ref.startsWith('refs/') ? ref : `refs/heads/${ref}`)
 
 const groups: HookGroup[] = [
   repositoryHooks,

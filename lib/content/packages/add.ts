@@ -14,7 +14,7 @@ import {
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import type { ContentServices } from '../attachments.ts'
+import type { ContentServices } from '../services.ts'
 import { checkedType, type PackageName } from './types.ts'
 import { fileIn, versionIn, writableBy } from './versions.ts'
 
@@ -28,7 +28,7 @@ export interface NewPackageFile {
   readonly sha256?: string | undefined
   /** Id of the account that created the version; the viewer when absent. */
   readonly creator?: number | undefined
-  /** When the version was created, in seconds since 1970; now when absent. */
+  /** When the file, and with the first one its version, was created: seconds since 1970; now when absent. */
   readonly createdAt?: number | undefined
 }
 
@@ -39,8 +39,8 @@ interface AddedFile extends NewPackageFile {
   readonly content: Readable
   /** Id of the file of the same name that this one replaces, in the same transaction. */
   readonly replaces?: number | undefined
-  /** What is saved together with the file. */
-  readonly alsoSave?: (tx: WriteContext, file: PackageFile) => Promise<void>
+  /** What is checked or saved together with the file. */
+  readonly alsoSave?: (tx: WriteContext, file: PackageFile) => Promise<unknown>
 }
 
 /** Adds a file, as `Packages.add` does. */
@@ -50,7 +50,6 @@ export const addFile = async (
   { path, name, content, maxSize, size, sha256, replaces, alsoSave, ...given }: AddedFile,
 ): Promise<PackageFile | undefined> => {
   const { store, files } = services
-  const { creator = viewer.id, createdAt = now() } = given
   const target = await store.read(async (tx) => {
     const owner = await writableBy(tx, viewer, path.owner)
     const type = checkedType(path, name)
@@ -69,6 +68,7 @@ export const addFile = async (
     const found = await versionIn(tx, current, path)
     const replaced = await replacedFile(tx, found, name, replaces)
     if (replaced !== undefined) await removePackageFile(tx, services, replaced)
+    const { creator = viewer.id, createdAt = now() } = given
     const before = found ?? { ...newVersion(versionId, ownerId, type, path), creator, createdAt }
     const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
     const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
@@ -85,7 +85,10 @@ export const addFile = async (
   })
 }
 
-/** The file that a new one replaces. @throws AllotError conflict when the version has another file of the name */
+/**
+ * The file that a new one replaces.
+ * @throws AllotError conflict when the version has another file of the name
+ */
 const replacedFile = async (
   tx: ReadTransaction,
   version: PackageVersion | undefined,

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
-import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
+import type { SignedIn, Viewer } from '../../accounts/access.ts'
+import { existingAccount, visibleAccount } from '../../accounts/find.ts'
 import type { Slice, WithPage } from '../../records/pages.ts'
 import {
   type PackageFile,
@@ -8,7 +9,7 @@ import {
   packageVersions,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
-import { type ContentServices, removeWithFiles } from '../attachments.ts'
+import { type ContentServices, removeWithFiles } from '../services.ts'
 import {
   addFile,
   ledgerKey,
@@ -30,9 +31,9 @@ import {
 type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
 
 /**
- * Packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
- * the owner, members of the organization, and administrators can write. Methods return undefined when one does not exist
- * or the viewer cannot see it.
+ * Packages: files by name and version, of a user or an organization. Everyone who can see the owner can read
+ * them; the owner, members of the organization whose teams may, and administrators can write. Methods return
+ * undefined when one does not exist or the viewer cannot see it.
  */
 export class Packages {
   readonly #services: ContentServices
@@ -43,8 +44,9 @@ export class Packages {
 
   /**
    * Adds a file, and its version with the first one.
-   * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; not_found for a type that
-   * Allot does not store; forbidden; too_large
+   * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name;
+   * not_found for a type that Allot does not store, and when the creator was deleted meanwhile; forbidden;
+   * too_large
    */
   add(
     viewer: SignedIn,
@@ -54,7 +56,8 @@ export class Packages {
     { maxSize, size, sha256, creator, createdAt }: NewPackageFile = {},
   ): Promise<PackageFile | undefined> {
     const members = { maxSize, size, sha256, creator, createdAt }
-    return addFile(this.#services, viewer, { path, name, content, ...members })
+    const alsoSave = (tx: WriteContext) => existingAccount(tx, creator ?? viewer.id)
+    return addFile(this.#services, viewer, { path, name, content, ...members, alsoSave })
   }
 
   /** A file of a version. */
@@ -78,7 +81,10 @@ export class Packages {
     })
   }
 
-  /** Versions of an owner's packages, newest first. @param query `q`: part of the name, case-insensitive */
+  /**
+   * Versions of an owner's packages, newest first.
+   * @param query `q`: part of the name, case-insensitive
+   */
   list(viewer: Viewer, name: string, query: PackageQuery, slice: Slice): Promise<VersionPage | undefined> {
     return this.#services.store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
@@ -105,7 +111,11 @@ export class Packages {
     })
   }
 
-  /** Removes a version with its files. @returns whether it existed. @throws AllotError forbidden */
+  /**
+   * Removes a version with its files.
+   * @returns whether it existed.
+   * @throws AllotError forbidden
+   */
   remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
     return removeWithFiles(this.#services, async (tx) => {
       const version = await writableVersion(tx, viewer, path)

@@ -1,8 +1,8 @@
 import { AllotError } from '../../errors.ts'
 
 /*
- * Names of packages of the type `generic`, as Forgejo accepts them. They are never paths on this server's disk; the rules keep URLs
- * readable and downloads from being written to unexpected places.
+ * Names of packages of the type `generic`, as Forgejo accepts them. They are never paths on this server's
+ * disk; the rules keep URLs readable and downloads from being written to unexpected places.
  */
 const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
 const PLAIN_NAME = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/

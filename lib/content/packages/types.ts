@@ -14,11 +14,17 @@ export interface PackageName {
   readonly version: string
 }
 
-/** The differences between the types of packages, besides the routes of their registries (lib/api/content/registries.ts). */
+/**
+ * The differences between the types of packages, besides the routes of their registries
+ * (lib/api/content/registries.ts).
+ */
 interface TypeRules {
   /** @throws AllotError bad_request for a name that packages of the type cannot have */
   checkNames(path: PackageName, file: string): void
-  /** Where clients download a file, here and at a server that `allot migrate` copies from: names in a path below `/api/packages`. */
+  /**
+   * Where clients download a file, here and at a server that `allot migrate` copies from: names in a path
+   * below `/api/packages`.
+   */
   downloadNames(path: PackageName, file: string): readonly string[]
   /** How clients upload. Shown on the page of an owner that has no packages. */
   upload(owner: string): string

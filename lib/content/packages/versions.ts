@@ -1,7 +1,8 @@
 /** Finds and lists versions of packages and their files, with the rights of the viewer. */
-import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
+import type { SignedIn, Viewer } from '../../accounts/access.ts'
+import { visibleAccount } from '../../accounts/find.ts'
 import { canChangePackages } from '../../accounts/rights.ts'
-import { AllotError } from '../../errors.ts'
+import { AllotError, NAME_LIMIT } from '../../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
 import {
   type Account,
@@ -22,7 +23,10 @@ export interface FoundVersion {
   /** The version. */
   readonly version: PackageVersion
 }
-/** The owner, if the viewer can see it. @throws AllotError forbidden when the viewer cannot change its packages */
+/**
+ * The owner, if the viewer can see it.
+ * @throws AllotError forbidden when the viewer cannot change its packages
+ */
 export const writableBy = async (
   tx: ReadTransaction,
   viewer: SignedIn,
@@ -47,7 +51,10 @@ export const visibleVersion = async (
   return owner && version && { owner, version }
 }
 
-/** A version that the viewer may change. @throws AllotError forbidden */
+/**
+ * A version that the viewer may change.
+ * @throws AllotError forbidden
+ */
 export const writableVersion = async (
   tx: ReadTransaction,
   viewer: SignedIn,
@@ -57,14 +64,12 @@ export const writableVersion = async (
   return owner && versionIn(tx, owner, path)
 }
 
-const MAX_LENGTH = 255
-
 export const versionIn = async (
   tx: ReadTransaction,
   owner: Account,
   { type, name, version }: PackageName,
 ): Promise<PackageVersion | undefined> => {
-  if ([type, name, version].some((text) => text.length > MAX_LENGTH)) return undefined
+  if ([type, name, version].some((text) => text.length > NAME_LIMIT)) return undefined
   return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
 }
 
@@ -73,7 +78,7 @@ export const fileIn = async (
   version: PackageVersion,
   name: string,
 ): Promise<PackageFile | undefined> =>
-  name.length > MAX_LENGTH ? undefined : packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
+  name.length > NAME_LIMIT ? undefined : packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
 
 export interface PackageQuery {
   /** Type of the packages. */

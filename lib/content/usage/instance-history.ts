@@ -1,6 +1,7 @@
 /**
- * How the instance grew: totals of each day, and what each owner used a month ago. It follows from all days of all owners, so
- * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
+ * How the instance grew: totals of each day, and what each owner used a month ago. It follows from all days
+ * of all owners, so it is read in the background, in small steps: at most every ten minutes, and less often
+ * when reading it takes long. The last day is that of the latest figures of the owners.
  */
 import { today } from '../../clock.ts'
 import { deferred } from '../../deferred.ts'
@@ -17,13 +18,18 @@ type UsageOfDay = Usage & { readonly day: number }
 export interface InstanceHistory {
   /** Usage of all owners at the end of each day, oldest first; the day is counted from 1970. */
   readonly days: readonly UsageOfDay[]
-  /** Bytes that each owner used {@link GROWTH_DAYS} days ago; absent for owners without a record of that time, which used nothing. */
+  /**
+   * Bytes that each owner used {@link GROWTH_DAYS} days ago; absent for owners without a record of that time,
+   * which used nothing.
+   */
   readonly before: ReadonlyMap<number, Sum>
   /** The sum of these bytes. */
   readonly totalBefore: Sum
 }
 
-/** A history is shown for at least this many milliseconds, and for this many times as long as it took to read. */
+/**
+ * A history is shown for at least this many milliseconds, and for this many times as long as it took to read.
+ */
 const MIN_AGE_MS = 600_000
 const AGE_PER_READ = 1000
 /** A page waits for a history of at most this many records, which takes some 30 milliseconds. */
@@ -83,7 +89,9 @@ export class InstanceHistories {
   }
 }
 
-/** Sums what owners used on each day, of which only days with a change are stored, in order for each owner. */
+/**
+ * Sums what owners used on each day, of which only days with a change are stored, in order for each owner.
+ */
 class DailyTotals {
   readonly #today: number
   readonly #last = new Map<number, Usage>()

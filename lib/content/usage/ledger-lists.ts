@@ -1,6 +1,6 @@
 /** Lists of what counts toward owners: the entries of one kind, and repositories with all that is in them. */
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
-import type { HtmlPage } from '../../host-pages/html-urls.ts'
+import type { HtmlPage } from '../../host-pages/html-pages.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
 import type { RepositoryTotal } from '../../quota/reports.ts'
@@ -10,18 +10,18 @@ import {
   type Attachment,
   accounts,
   attachments,
-  type LedgerEntry,
+  type LedgerRecord,
   type Repository,
   releases,
   repositories,
 } from '../../records/schema/index.ts'
 import { cachedRead, type Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { attachmentIdIn } from '../attachments.ts'
+import { attachmentIdIn } from '../attachment-records.ts'
 
 /** A ledger entry with the present name of its repository. */
 export interface UsedEntry {
-  readonly entry: LedgerEntry
+  readonly entry: LedgerRecord
   /** Undefined for an entry that belongs to its owner without a repository. */
   readonly repository: string | undefined
   /** True when the viewer cannot read the repository: only kind and size are shown. */
@@ -33,6 +33,8 @@ export interface UsedEntry {
 export interface Attached {
   /** The id of the attachment. */
   readonly id: number
+  /** Names it in download URLs. */
+  readonly uuid: string
   readonly on: Attachment['on']
   /** The number of the issue, or the id of the comment or the release. */
   readonly targetId: number
@@ -86,7 +88,10 @@ export interface UsedRepository extends RepositoryTotal {
 export interface UsageLists {
   /** Repositories of one owner, or of all owners, largest first, from one snapshot. */
   largestRepositories(owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>>
-  /** Entries of one kind, largest first, from one snapshot. The page is the same object until one of its records changes. */
+  /**
+   * Entries of one kind, largest first, from one snapshot. The page is the same object until one of its
+   * records changes.
+   */
   used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
@@ -99,7 +104,7 @@ export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine)
         tx,
         entries.flatMap(({ repository }) => repository ?? []),
       )
-      const shownEntry = (entry: LedgerEntry) => {
+      const shownEntry = (entry: LedgerRecord) => {
         const repository = entry.repository === null ? undefined : found.get(entry.repository)
         return usedEntry(
           tx,
@@ -152,14 +157,17 @@ const isPublic = (repository: Repository | undefined): boolean =>
 /** @param isHidden whether the viewer cannot read the repository */
 export const usedEntry = async (
   tx: ReadTransaction,
-  entry: LedgerEntry,
+  entry: LedgerRecord,
   repository: Repository | undefined,
   isHidden: boolean,
 ): Promise<UsedEntry> =>
   isHidden ? hidden(entry) : { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
 
-/** The size stays in the list, because the entry counts toward the owner and the list must agree with the total. */
-const hidden = (entry: LedgerEntry): UsedEntry => ({
+/**
+ * The size stays in the list, because the entry counts toward the owner and the list must agree with the
+ * total.
+ */
+const hidden = (entry: LedgerRecord): UsedEntry => ({
   entry: { ...entry, name: '', ...(entry.kind === 'packages' ? { type: '', version: '' } : {}) },
   repository: undefined,
   isHidden: true,
@@ -167,12 +175,12 @@ const hidden = (entry: LedgerEntry): UsedEntry => ({
 
 const attachedIn = async (
   tx: ReadTransaction,
-  { key, index }: LedgerEntry,
+  { key, index }: LedgerRecord,
 ): Promise<Attached | undefined> => {
   const id = attachmentIdIn(key)
   const attachment = id === undefined ? undefined : await attachments.get(tx, [id])
   if (attachment === undefined) return undefined
-  const { on, targetId } = attachment
+  const { uuid, on, targetId } = attachment
   const tag = on === 'release' ? (await releases.get(tx, [targetId]))?.tag : undefined
-  return { id: attachment.id, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
+  return { id: attachment.id, uuid, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
 }

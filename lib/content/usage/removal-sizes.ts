@@ -1,14 +1,15 @@
 /**
- * What the deletion of repositories or of an owner frees, by kind. Ledger entries that the host has put count toward quota,
- * and go with their repository; the files that they stand for are in another system, and stay there.
- * Bytes and numbers come from the counters. Only where a store has entries of both sorts of a kind are entries looked at,
- * at most {@link MAX_READ} by one {@link RemovalSizes}, so that a page answers at once however much an owner has.
+ * What the deletion of repositories or of an owner frees, by kind. Ledger entries that the host has put count
+ * toward quota, and go with their repository; the files that they stand for are in another system, and stay
+ * there. Bytes and numbers come from the counters. Only where a store has entries of both sorts of a kind are
+ * entries looked at, at most {@link MAX_READ} by one {@link RemovalSizes}, so that a page answers at once
+ * however much an owner has.
  */
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import {
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   ledgerEntries,
   ownerUsages,
   RESERVED_PREFIX,
@@ -23,20 +24,28 @@ import { ENTRY_KINDS } from './storage-item.ts'
 export interface RemovedKind {
   readonly kind: 'git' | LedgerKind
   readonly count: number
-  /** Whether there are more than `count`. The bytes are those of all, unless a row of further items follows. */
+  /**
+   * Whether there are more than `count`. The bytes are those of all, unless a row of further items follows.
+   */
   readonly hasMore: boolean
   readonly bytes: Sum
-  /** Whether this server stores them, so that the deletion frees their bytes; undefined for items that were not looked at. */
+  /**
+   * Whether this server stores them, so that the deletion frees their bytes; undefined for items that were
+   * not looked at.
+   */
   readonly isStoredHere: boolean | undefined
 }
 
 /**
- * Index entries of items and of repositories that one {@link RemovalSizes} reads at most. The records that they lead to come in
- * addition, at most one for each.
+ * Index entries of items and of repositories that one {@link RemovalSizes} reads at most. The records that
+ * they lead to come in addition, at most one for each.
  */
 export const MAX_READ = 1000
 
-/** The first text after all keys with the reserved prefix: the prefix ends with a colon, and a semicolon follows it in every order of texts by bytes. */
+/**
+ * The first text after all keys with the reserved prefix: the prefix ends with a colon, and a semicolon
+ * follows it in every order of texts by bytes.
+ */
 const AFTER_RESERVED = `${RESERVED_PREFIX.slice(0, -1)};`
 
 /** Bytes that a deletion frees for certain; items that were not looked at may free more. */
@@ -119,14 +128,20 @@ export class RemovalSizes {
     return true
   }
 
-  /** Whether this server stores all entries of a kind, or none of them, in the whole store; undefined when it stores some. */
+  /**
+   * Whether this server stores all entries of a kind, or none of them, in the whole store; undefined when it
+   * stores some.
+   */
   #isStoredHere(kind: LedgerKind): Promise<boolean | undefined> {
     const known = this.#places.get(kind) ?? placeOf(this.#tx, kind)
     this.#places.set(kind, known)
     return known
   }
 
-  /** The kinds of a repository's entries in the main partition of its owner, which the index says without the records. */
+  /**
+   * The kinds of a repository's entries in the main partition of its owner, which the index says without the
+   * records.
+   */
   async #inMain({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
     const found: { kind: LedgerKind; entry: IndexEntry }[] = []
     for await (const entry of ledgerEntries.entries(this.#tx, 'inMain', {
@@ -178,8 +193,9 @@ export class RemovalSizes {
 }
 
 /**
- * No index says which repositories of an owner have LFS objects in overflow partitions, so all of its repositories may have to
- * be read. That is done last, and only when the objects in the main partition are not all of its bytes.
+ * No index says which repositories of an owner have LFS objects in overflow partitions, so all of its
+ * repositories may have to be read. That is done last, and only when the objects in the main partition are
+ * not all of its bytes.
  */
 const LFS_LAST: readonly LedgerKind[] = [...ENTRY_KINDS.filter((kind) => kind !== 'lfs'), 'lfs']
 
@@ -206,7 +222,7 @@ interface CountedEntry {
   readonly size: number
 }
 
-const countedEntry = ({ key, size }: Pick<LedgerEntry, 'key' | 'size'>): CountedEntry => ({
+const countedEntry = ({ key, size }: Pick<LedgerRecord, 'key' | 'size'>): CountedEntry => ({
   isStoredHere: key.startsWith(RESERVED_PREFIX),
   size,
 })

@@ -1,12 +1,15 @@
-/** Storage items: what uses an owner's storage, made of repositories and ledger entries, and how lists sort and filter them. */
+/**
+ * Storage items: what uses an owner's storage, made of repositories and ledger entries, and how lists sort
+ * and filter them.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { add, compare, type Sum } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { encodeKey } from '../../records/key-codec.ts'
 import {
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   ledgerEntries,
   REPOSITORY_SIZES,
   RESERVED_PREFIX,
@@ -18,7 +21,10 @@ import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { type UsedEntry, usedEntry } from './ledger-lists.ts'
 
-/** The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must be named. */
+/**
+ * The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must
+ * be named.
+ */
 export const ENTRY_KINDS = Object.keys({
   lfs: 1,
   packages: 1,
@@ -32,7 +38,9 @@ export const storageItemKinds: readonly StorageItemKind[] = ['repositories', 'gi
 
 /** Something that counts toward an owner, such as a repository, an LFS object or the file of a package. */
 export interface StorageItem {
-  /** Its key in HTML forms: the kind, a colon, and the id of the repository or the key of the ledger entry. */
+  /**
+   * Its key in HTML forms: the kind, a colon, and the id of the repository or the key of the ledger entry.
+   */
   readonly id: string
   readonly kind: StorageItemKind
   /** Empty when it is hidden. */
@@ -72,14 +80,14 @@ export interface RepositoryWithUsage {
 }
 
 export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere'> & {
-  readonly entry: LedgerEntry | undefined
+  readonly entry: LedgerRecord | undefined
 }
 
 /** Records that are decoded between two turns of the event loop. */
 const LOADED_AT_ONCE = 250
 
 /** The largest repositories as entries that sort among those of ledger entries: by size, then by name. */
-export const largestRepositories = (
+export const largestRepositoryItems = (
   candidates: readonly Candidate[],
   limit: number,
 ): [IndexEntry, Candidate][] =>
@@ -92,12 +100,14 @@ export const largestRepositories = (
       return [{ order, recordKey: order }, candidate]
     })
 
-/** Loads ledger entries in steps, since a CSV file lists many. Those that were removed meanwhile are left out. */
+/**
+ * Loads ledger entries in steps, since a CSV file lists many. Those that were removed meanwhile are left out.
+ */
 export const loadPaced = async (
   tx: ReadTransaction,
   entries: readonly IndexEntry[],
-): Promise<ReadonlyMap<IndexEntry, LedgerEntry>> => {
-  const loaded = new Map<IndexEntry, LedgerEntry>()
+): Promise<ReadonlyMap<IndexEntry, LedgerRecord>> => {
+  const loaded = new Map<IndexEntry, LedgerRecord>()
   for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
     const step = entries.slice(from, from + LOADED_AT_ONCE)
     for (const [entry, record] of await ledgerEntries.loadPairs(tx, step)) loaded.set(entry, record)
@@ -142,7 +152,7 @@ export const totalOf = (usage: RepositoryUsage): Sum =>
 
 export const entryItem = (
   viewer: Viewer,
-  entry: LedgerEntry,
+  entry: LedgerRecord,
   repository: Repository | undefined,
 ): Candidate => {
   const isHidden = entry.repository !== null && !isReadable(viewer, repository)
@@ -184,12 +194,16 @@ const compareNames = (left: Candidate, right: Candidate): number =>
 const compareTexts = (left: Candidate, right: Candidate): number =>
   compareNames(left, right) || (left.id < right.id ? -1 : 1)
 
-/** The scope that a session needs to delete something of the kind. */
-export const removalScope = ({ kind, used }: StorageItem): Scope => {
-  if (kind === 'packages') return 'write:package'
-  return used?.attached !== undefined && used.attached.on !== 'release' ? 'write:issue' : 'write:repository'
+/** The scope that a session needs to download an item, or to delete it. */
+export const itemScope = ({ kind, used }: StorageItem, level: 'read' | 'write'): Scope => {
+  if (kind === 'packages') return `${level}:package`
+  const isOnIssue = used?.attached !== undefined && used.attached.on !== 'release'
+  return isOnIssue ? `${level}:issue` : `${level}:repository`
 }
 
 /** Whether the viewer may delete it here. */
 export const isRemovable = (viewer: NonNullable<Viewer>, item: StorageItem): boolean =>
-  item.isStoredHere && item.kind !== 'git' && !item.isHidden && hasScope(viewer.scopes, removalScope(item))
+  item.isStoredHere &&
+  item.kind !== 'git' &&
+  !item.isHidden &&
+  hasScope(viewer.scopes, itemScope(item, 'write'))

@@ -1,6 +1,7 @@
 /**
- * Everything that an owner uses, of all kinds together: git data, LFS objects, packages, attachments and artifacts, or
- * repositories with all that is in them. The pages list it, and delete or download what this server keeps.
+ * Everything that an owner uses, of all kinds together: git data, LFS objects, packages, attachments and
+ * artifacts, or repositories with all that is in them. The pages list it, and delete or download what this
+ * server keeps.
  */
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
@@ -10,8 +11,8 @@ import type { IndexEntry } from '../../records/collection.ts'
 import { firstOf, type PartedListing } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
-  type LedgerEntry,
   type LedgerKind,
+  type LedgerRecord,
   ledgerEntries,
   type RepositoryUsage,
   repositories,
@@ -25,7 +26,7 @@ import {
   entryItem,
   isNamed,
   itemOf,
-  largestRepositories,
+  largestRepositoryItems,
   loadPaced,
   matches,
   orderOf,
@@ -40,20 +41,23 @@ import {
 export interface StorageItemPage extends Page<StorageItem> {
   /** Items that the pages of the list have; fewer than the total of a long list. */
   readonly listed: number
-  /** True when only the {@link MAX_READ} largest of each kind were looked at. */
+  /** True when only the {@link MAX_PER_KIND} largest of each kind were looked at. */
   readonly isPartial: boolean
 }
 
 /** The members of an item that its row in a CSV file has. */
-export type StorageItemRow = Pick<
+export type StorageItemSummary = Pick<
   StorageItem,
   'kind' | 'name' | 'size' | 'createdAt' | 'inRepository' | 'isHidden'
 >
 
-/** Items of each kind that one request reads at most, to search them or to sort them in another way than by size. */
-export const MAX_READ = 1000
+/**
+ * Items of each kind that one request reads at most, to search them or to sort them in another way than by
+ * size.
+ */
+export const MAX_PER_KIND = 1000
 /** Longest list, in items. Skipping to a page reads index entries, not records. */
-export const MAX_LISTED = 10_000
+const MAX_LISTED = 10_000
 
 /** The repositories of an owner with their usage. */
 const repositoriesWithUsage = cachedListing(
@@ -79,7 +83,7 @@ const entriesBySize = cachedListing('entries by size', ledgerEntries, async (_tx
 const recordsBySize = cachedListing(
   'records by size',
   ledgerEntries,
-  async (tx, entries): Promise<{ order: Bytes; record: LedgerEntry }[]> => {
+  async (tx, entries): Promise<{ order: Bytes; record: LedgerRecord }[]> => {
     const pairs = await ledgerEntries.loadPairs(tx, entries)
     return pairs.map(([{ order }, record]) => ({ order, record }))
   },
@@ -94,7 +98,10 @@ export class StorageItems {
     this.#quota = quota
   }
 
-  /** The largest items, or those that are found and sorted among the {@link MAX_READ} largest of each kind. */
+  /**
+   * The largest items, or those that are found and sorted among the {@link MAX_PER_KIND} largest of each
+   * kind.
+   */
   async list(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<StorageItemPage> {
     const { shown, ...page } = await this.#select(viewer, owner, query, slice)
     const items = await this.#store.read((tx) => Promise.all(shown.map((candidate) => itemOf(tx, candidate))))
@@ -106,7 +113,7 @@ export class StorageItems {
     viewer: Viewer,
     owner: number,
     query: StorageItemQuery,
-  ): Promise<{ rows: readonly StorageItemRow[]; isCut: boolean }> {
+  ): Promise<{ rows: readonly StorageItemSummary[]; isCut: boolean }> {
     const all = { offset: 0, limit: MAX_LISTED }
     const { shown, total, isPartial } = await this.#select(viewer, owner, query, all)
     return { rows: shown, isCut: isPartial || total > shown.length }
@@ -128,7 +135,7 @@ export class StorageItems {
     return own
   }
 
-  async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<Selection> {
+  async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
     const { kind, repository, search, sort = 'size', reverse } = query
     const all = await this.#own(owner)
     const isBySize = !search && sort === 'size' && !reverse
@@ -151,14 +158,14 @@ export class StorageItems {
     own: readonly RepositoryWithUsage[],
     kinds: readonly StorageItemKind[],
     { offset, limit }: Slice,
-  ): Promise<Selection> {
+  ): Promise<ShownItems> {
     const usages = own.map(({ usage }) => usage)
     const end = Math.min(MAX_LISTED, offset + limit)
     const found = new Map<IndexEntry, Candidate>()
     const listings = kinds.flatMap((kind): PartedListing<IndexEntry>[] => {
       if (isEntryKind(kind)) return this.#listings(entriesBySize, owner, kind, usages, end)
       const candidates = own.map((owned) => repositoryItem(viewer, owned, kind))
-      const entries = largestRepositories(candidates, end)
+      const entries = largestRepositoryItems(candidates, end)
       for (const [entry, candidate] of entries) found.set(entry, candidate)
       return [{ parts: [entries.map(([entry]) => entry)].values() }]
     })
@@ -212,7 +219,7 @@ export class StorageItems {
       if (!isEntryKind(itemKind))
         return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
       const { items, total } = repository
-        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_READ))
+        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_PER_KIND))
         : await this.#largestOfKind(owner, itemKind, usages)
       return {
         candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
@@ -230,8 +237,11 @@ export class StorageItems {
     owner: number,
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],
-  ): Promise<Page<LedgerEntry>> {
-    const first = await firstOf(this.#listings(recordsBySize, owner, kind, usages, MAX_READ), MAX_READ)
+  ): Promise<Page<LedgerRecord>> {
+    const first = await firstOf(
+      this.#listings(recordsBySize, owner, kind, usages, MAX_PER_KIND),
+      MAX_PER_KIND,
+    )
     const total = await this.#store.read((tx) => this.#quota.ledger.total(tx, owner, kind, usages))
     return { items: first.map(({ record }) => record), total }
   }
@@ -265,7 +275,7 @@ export class StorageItems {
 }
 
 /** The items of a page, before their details are read. */
-type Selection = Omit<StorageItemPage, 'items'> & { readonly shown: readonly Candidate[] }
+type ShownItems = Omit<StorageItemPage, 'items'> & { readonly shown: readonly Candidate[] }
 
 const kindsIn = (kind: StorageItemKind | undefined): readonly StorageItemKind[] =>
   kind === undefined ? storageItemKinds.slice(1) : [kind]

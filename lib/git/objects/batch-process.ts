@@ -28,8 +28,8 @@ interface BatchOptions {
 }
 
 /**
- * The object database of one repository, read by `git cat-file` processes that stay open (git-cat-file, "BATCH OUTPUT"). An older
- * git needs one process for types and one for contents.
+ * The object database of one repository, read by `git cat-file` processes that stay open (git-cat-file,
+ * "BATCH OUTPUT"). An older git needs one process for types and one for contents.
  */
 export class BatchProcess {
   readonly #info: Channel
@@ -94,7 +94,10 @@ export class BatchProcess {
   }
 }
 
-/** Several versions of a large folder do not stay in memory: copying them there takes longer than reading the last one. */
+/**
+ * Several versions of a large folder do not stay in memory: copying them there takes longer than reading the
+ * last one.
+ */
 export const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
 
 /** The process ended before it answered: it was killed, or stopped because it took too long. */
@@ -154,7 +157,10 @@ class Channel {
     while (this.#step());
   }
 
-  /** Takes one header or one content from what has arrived. @returns false when it is not complete yet */
+  /**
+   * Takes one header or one content from what has arrived.
+   * @returns false when it is not complete yet
+   */
   #step(): boolean {
     const header = this.#header
     if (header === undefined) return this.#takeHeader()
@@ -165,7 +171,8 @@ class Channel {
     const rest = bytes.subarray(header.size + 1)
     this.#keep(rest)
     const content = bytes.subarray(0, header.size)
-    // A copy, so that the cache does not keep what else came with it alive: the rest, or the block that Node reads into.
+    // A copy, so that the cache does not keep what else came with it alive: the rest, or the block that Node
+    // reads into.
     const isCopied = rest.length > 0 || content.length < MAX_COPIED_BYTES
     this.#requests.shift()?.resolve({ ...header, content: isCopied ? Buffer.from(content) : content })
     return true

@@ -4,8 +4,8 @@ import { constants, deflateSync } from 'node:zlib'
 import type { NewObject } from './pack.ts'
 
 /**
- * Writes objects, each of another content, and a branch into an empty repository that nothing else uses yet, each object into a file of its own
- * (gitformat-loose-object).
+ * Writes objects, each of another content, and a branch into an empty repository that nothing else uses yet,
+ * each object into a file of its own (gitformat-loose-object).
  * @param commit of the branch
  */
 export const writeBranch = async (

@@ -25,9 +25,9 @@ interface IdleProcess {
 }
 
 /**
- * `git cat-file` processes, kept open for the next read of the same repository. Invariant: at most `processes` exist or start, since
- * a client must have a slot of the budget for each busy one, and idle ones end before another one starts. Git before 2.36 needs two
- * processes for each.
+ * `git cat-file` processes, kept open for the next read of the same repository. Invariant: at most
+ * `processes` exist or start, since a client must have a slot of the budget for each busy one, and idle ones
+ * end before another one starts. Git before 2.36 needs two processes for each.
  */
 export class ObjectPool {
   readonly #options: ObjectPoolOptions
@@ -52,7 +52,8 @@ export class ObjectPool {
   }
 
   /**
-   * Lends a process of a repository to `body`. When an idle one turns out to have ended, `body` runs again with a new one.
+   * Lends a process of a repository to `body`. When an idle one turns out to have ended, `body` runs again
+   * with a new one.
    * @param client account or address whose budget is used: `clientOf` (lib/clients.ts)
    * @throws AllotError unavailable when too many clients read, when git ends, or after the timeout
    */

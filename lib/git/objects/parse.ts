@@ -135,8 +135,8 @@ interface EntryPosition {
 }
 
 /**
- * The positions of the parts of an entry. Reads byte by byte: folders may have 100,000 entries, and a call of `indexOf` for each
- * takes ten times as long.
+ * The positions of the parts of an entry. Reads byte by byte: folders may have 100,000 entries, and a call of
+ * `indexOf` for each takes ten times as long.
  * @returns undefined when there is no whole entry
  */
 const positionAt = (tree: Buffer, start: number): EntryPosition | undefined => {
@@ -195,8 +195,9 @@ const MODE = /(?:100644|100755|120000|160000|40000) /
 const MODE_AT_END = new RegExp(`${MODE.source}$`)
 
 /**
- * The entry of a name that a search of the bytes has found, which does not tell where entries begin: the name can be the end of
- * another one, such as `100644 name`, whose own mode is then in the bytes that must be the id of the entry before.
+ * The entry of a name that a search of the bytes has found, which does not tell where entries begin: the name
+ * can be the end of another one, such as `100644 name`, whose own mode is then in the bytes that must be the
+ * id of the entry before.
  * @param space before the name
  * @param nul after it
  * @returns undefined unless an entry must begin here

@@ -11,7 +11,9 @@ const Preferences = v.object({
   theme: v.string(),
   /** How the user interface shows differences; empty: the client chooses. */
   diffViewStyle: v.string(),
-  /** Whether a user interface hides the email address; the API shows it to the user and administrators only. */
+  /**
+   * Whether a user interface hides the email address; the API shows it to the user and administrators only.
+   */
   hideEmail: v.boolean(),
   /** Whether a user interface hides what the user does. */
   hideActivity: v.boolean(),
@@ -35,9 +37,12 @@ const Account = v.object({
   description: v.string(),
   /** Place to show; empty when there is none. */
   location: v.string(),
-  /** Who can see the account: everyone, signed-in users (`limited`), or itself and administrators (`private`). */
+  /**
+   * Who can see the account: everyone, signed-in users (`limited`), or itself, its members and
+   * administrators (`private`).
+   */
   visibility: Visibility,
-  /** Whether the user administrates the server. */
+  /** Whether the user administers the instance. */
   admin: v.boolean(),
   /** Whether the user can sign in. Otherwise requests with the user's credentials get 403. */
   active: v.boolean(),
@@ -98,7 +103,9 @@ const Avatar = v.object({
   content: v.string(),
 })
 
-/** Uploaded images. Each is small, so it is a record and not a file: it is saved and deleted with its account. */
+/**
+ * Uploaded images. Each is small, so it is a record and not a file: it is saved and deleted with its account.
+ */
 export const avatars = new Collection({
   name: 'avatar',
   schema: Avatar,
@@ -107,7 +114,7 @@ export const avatars = new Collection({
 
 const FormerName = v.object({ name: v.string(), account: id, createdAt: seconds })
 
-/** Former names of users and organizations, in lower case (lib/accounts/former-names.ts). */
+/** Former names of users and organizations, in lower case (lib/accounts/account-records.ts). */
 export const formerNames = new Collection({
   name: 'formerName',
   schema: FormerName,
@@ -131,11 +138,15 @@ const Membership = v.object({
   organization: id,
   member: id,
   owner: v.boolean(),
-  /** Whether the member created the organization; kept while the member is an owner, absent for all others. */
+  /**
+   * Whether the member created the organization; kept while the member is an owner, absent for all others.
+   */
   founder: v.optional(v.boolean()),
   /** Whether everyone who sees the organization may know of the membership; absent: no. */
   public: v.optional(v.boolean()),
-  /** Whether the member has only the rights of its teams; absent: the member can write to all repositories. */
+  /**
+   * Whether the member has only the rights of its teams; absent: the member can write to all repositories.
+   */
   byTeam: v.optional(v.boolean()),
   createdAt: seconds,
 })

@@ -16,13 +16,16 @@ const AuditRecord = v.object({
   at: seconds,
   /** Tells records of the same second apart. */
   nonce: v.string(),
-  /** Id of the account that made the change; 0 for the command line on the store itself, -1 for a host's sender who is not an owner yet. */
+  /**
+   * Id of the account that made the change; 0 for the command line on the store itself, -1 for a host's
+   * sender who is not an owner yet.
+   */
   actor: integer,
   actorName: v.string(),
   action: AuditAction,
   /**
-   * Name of the rule, the group or the account; for a webhook, of its repository, account or instance. It stays when that is
-   * deleted or renamed.
+   * Name of the rule, the group or the account; for a webhook, of its repository, account or instance. It
+   * stays when that is deleted or renamed.
    */
   subject: v.string(),
   /** The change as JSON; empty for actions without values. */

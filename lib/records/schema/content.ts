@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { InvertedIndex, tokenize } from '../../search/index.ts'
+import { tokenize, WordIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
@@ -33,14 +33,14 @@ const Issue = v.object({
   updatedAt: seconds,
   /** When it was closed, in seconds since 1970; null while it is open. */
   closedAt: v.nullable(seconds),
-  /** Highest id of its comments and events; absent until one is added by a version that keeps it. */
+  /** Highest id of its comments and events; absent until one is added. */
   lastItem: v.optional(id),
 })
 /** An issue of a repository. */
 export type Issue = v.InferOutput<typeof Issue>
 
 /** Finds issues by the words of their title. */
-export const issueTitles = new InvertedIndex<Issue>({
+export const issueTitles = new WordIndex<Issue>({
   collection: 'issue',
   name: 'words',
   source: (issue) => [issue.repository, issue.state, issue.number, issue.title],
@@ -126,7 +126,10 @@ type IssueSubscription = v.InferOutput<typeof IssueSubscription>
 
 const subscribedTo = ({ subscribed, issue }: IssueSubscription) => (subscribed ? [issue] : undefined)
 
-/** Subscriptions of issues: of authors and commentators, and of users who subscribed. Watchers of the repository have none. */
+/**
+ * Subscriptions of issues: of authors and commentators, and of users who subscribed. Watchers of the
+ * repository have none.
+ */
 export const issueSubscriptions = new Collection({
   name: 'issueSubscription',
   schema: IssueSubscription,

@@ -38,17 +38,20 @@ const Session = v.object({
   /** SHA-256 of the session cookie's value, in hex. */
   hash: v.string(),
   account: id,
-  /** The token that the user signed in with: deleting it ends the session. Null after a sign-in with a password. */
+  /**
+   * The token that the user signed in with: deleting it ends the session. Null after a sign-in with a
+   * password.
+   */
   token: v.nullable(id),
   /** SHA-256 of the password hash at sign-in: changing the password ends the session. Null for a token. */
   password: v.nullable(v.string()),
   /** Short name of the browser and its system, such as `Firefox on Linux`; absent: it sent none. */
   browser: v.optional(v.string()),
-  /** IP address that the user signed in from, the /64 network of an IPv6 address; absent in sessions of earlier versions. */
-  address: v.optional(v.string()),
+  /** IP address that the user signed in from, the /64 network of an IPv6 address. */
+  address: v.string(),
   createdAt: seconds,
-  /** When it was last used, at most 71 minutes too early; absent in sessions of earlier versions that have not been used since. */
-  lastUsedAt: v.optional(seconds),
+  /** When it was last used, at most 71 minutes too early. */
+  lastUsedAt: seconds,
   expiresAt: seconds,
 })
 export type Session = v.InferOutput<typeof Session>
@@ -81,7 +84,9 @@ const SshKey = v.object({
 /** An SSH key of a user. */
 export type SshKey = v.InferOutput<typeof SshKey>
 
-/** Keys are unique per account only: a refusal across accounts would reveal that a hidden account has the key. */
+/**
+ * Keys are unique per account only: a refusal across accounts would reveal that a hidden account has the key.
+ */
 const accountKey = (key: { account: number; fingerprint: string }) => [key.account, key.fingerprint] as const
 
 /** Index key of a title, which may itself be too long for a key. */

@@ -5,7 +5,10 @@ import { bytes, count, id, seconds } from '../fields.ts'
 /** Areas whose files belong to a repository, and are deleted with it. */
 export const REPOSITORY_AREAS = ['lfs', 'attachments'] as const
 
-/** The areas of stored files. spec/removal/every-collection.spec.ts holds that files of every area are deleted. */
+/**
+ * The areas of stored files. spec/removal/every-collection.spec.ts holds that files of every area are
+ * deleted.
+ */
 export const FileArea = v.picklist([...REPOSITORY_AREAS, 'packages'])
 export type FileArea = v.InferOutput<typeof FileArea>
 
@@ -17,7 +20,9 @@ const StoredFile = v.object({
   size: bytes,
   /** SHA-256 of the content, in hex. */
   sha256: v.string(),
-  /** `arriving` until the record that it belongs to is written; `leaving` from the removal of that record on. */
+  /**
+   * `arriving` until the record that it belongs to is written; `leaving` from the removal of that record on.
+   */
   state: v.picklist(['arriving', 'kept', 'leaving']),
   since: seconds,
 })
@@ -54,7 +59,7 @@ const PackageVersion = v.object({
   name: v.string(),
   /** Name of the version. */
   version: v.string(),
-  /** Id of the user who added the first file. */
+  /** Id of the user who added the first file, whose account may have been deleted since. */
   creator: id,
   /** Bytes of all files of the version. */
   size: bytes,
@@ -114,5 +119,7 @@ export const packageFiles = new Collection({
 
 const LfsCopy = v.object({ id, source: id })
 
-/** Repositories that do not have all LFS objects of the one that they were made from yet (lib/content/lfs.ts). */
+/**
+ * Repositories that do not have all LFS objects of the one that they were made from yet (lib/content/lfs.ts).
+ */
 export const lfsCopies = new Collection({ name: 'lfsCopy', schema: LfsCopy, id: (copy) => [copy.id] })

@@ -1,6 +1,6 @@
 /**
- * The records of a store: one file per domain, and here the lists of all collections, search indexes, sequences and
- * upgrades.
+ * The records of a store: one file per domain, and here the lists of all collections, search indexes,
+ * sequences and upgrades.
  */
 import type * as v from 'valibot'
 import { InvertedIndex } from '../../search/index.ts'
@@ -175,9 +175,10 @@ export const numbered: readonly NumberedRecords[] = [
 ]
 
 /**
- * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
- * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
- * docs/additions.md has an example (add an index, a field or a collection to data that exists).
+ * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and
+ * fields itself: the schema describes the current layout only, and is used to derive indexes and counters
+ * after the last step. docs/additions.md has an example (add an index, a field or a collection to data that
+ * exists).
  */
 const steps: readonly UpgradeStep[] = []
 

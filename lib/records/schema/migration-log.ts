@@ -5,14 +5,17 @@ import { id } from '../fields.ts'
 const CopyIds = v.object({
   /** Its own id; of quota rules and groups the number. Absent for what has none, such as a star. */
   id: v.optional(id),
-  /** Id of the account, the repository, the team or (its number) the quota group that it belongs to: that of `scope`. */
+  /**
+   * Id of the account, the repository, the team or (its number) the quota group that it belongs to: that of
+   * `scope`.
+   */
   of: v.optional(id),
   /** Id of the account or the repository that it connects `of` with, such as the repository of a star. */
   to: v.optional(id),
 })
 /**
- * What identifies a copy here: a star has `of` and `to`, a key `id` and `of`. Of accounts, repositories, contents, webhooks, quota
- * rules and groups there is `id` alone.
+ * What identifies a copy here: a star has `of` and `to`, a key `id` and `of`. Of accounts, repositories,
+ * contents, webhooks, quota rules and groups there is `id` alone.
  */
 export type CopyIds = v.InferOutput<typeof CopyIds>
 
@@ -44,37 +47,43 @@ const MigrationRecord = v.object({
     ],
   ] as const),
   /**
-   * The account or organization that the record belongs to, in lower case, or `owner/repository` for the contents of
-   * a repository; empty for accounts.
+   * The account or organization that the record belongs to, in lower case, or `owner/repository` for the
+   * contents of a repository; empty for accounts.
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case; the name of the file for an image. In this field, an account or a repository that
-   * is renamed keeps the first name that it had at the source. When another one already has the name, `#` and the id at the source follow.
+   * Name at the source, in lower case; the name of the file for an image. In this field, an account, a
+   * repository or a team that is renamed keeps the first name that it had at the source. When another one
+   * already has the name, `#` and the id at the source follow.
    */
   name: v.string(),
   /** The copy; absent until it is created. A run that ended between the two leaves the record so. */
   copy: v.optional(CopyIds),
-  /** Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a collaborator. */
+  /**
+   * Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a
+   * collaborator.
+   */
   grants: v.array(v.string()),
-  /** SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed. */
+  /**
+   * SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed.
+   */
   digest: v.optional(v.string()),
   /**
-   * For each member that is followed by itself, the first 16 digits of the SHA-256 of the value that the source and the copy
-   * had in common last. Absent where whole values are followed.
+   * For each member that is followed by itself, the first 16 digits of the SHA-256 of the value that the
+   * source and the copy had in common last. Absent where whole values are followed.
    */
   digests: v.optional(v.array(v.object({ member: v.string(), digest: v.string() }))),
   /**
-   * Of accounts and repositories: the id at the source, and the name there that the copy follows, in lower case. Absent when
-   * the source sends no ids.
+   * Of accounts, repositories and teams: the id at the source, and the name there that the copy follows, in
+   * lower case. Absent when the source sends no ids.
    */
   original: v.optional(v.object({ id, name: v.string() })),
 })
 export type MigrationRecord = v.InferOutput<typeof MigrationRecord>
 
 /**
- * Copies made by `allot migrate`. Of these alone a later run removes what the source has removed; from accounts and repositories it
- * only withdraws rights.
+ * Copies made by `allot migrate`. Of these alone a later run removes what the source has removed; from
+ * accounts and repositories it only withdraws rights.
  */
 export const migrationRecords = new Collection({
   name: 'migrationLog',

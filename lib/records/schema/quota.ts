@@ -3,14 +3,17 @@ import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
 
 /**
- * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the same name has another
- * time. Absent in those of earlier versions.
+ * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the
+ * same name has another time.
  */
-const created = v.optional(v.object({ seconds, nonce: v.string() }))
+const created = v.object({ seconds, nonce: v.string() })
 
 const Rule = v.object({
-  ...{ name: v.string(), limit: integer, subjects: v.array(v.string()) },
-  ...{ sequence: id, created },
+  name: v.string(),
+  limit: integer,
+  subjects: v.array(v.string()),
+  sequence: id,
+  created,
 })
 export type Rule = v.InferOutput<typeof Rule>
 
@@ -35,7 +38,9 @@ export const groups = new Collection({
 
 const RemovedGroup = v.object({ sequence: id, name: v.string() })
 
-/** Groups that were deleted, until a job has taken them from all of their owners (lib/quota/group-removal.ts). */
+/**
+ * Groups that were deleted, until a job has taken them from all of their owners (lib/quota/group-removal.ts).
+ */
 export const removedGroups = new Collection({
   name: 'removedGroup',
   schema: RemovedGroup,
@@ -60,7 +65,10 @@ export const assignments = new Collection({
 const QuotaOwner = v.object({ id, name: v.string(), createdAt: seconds })
 export type QuotaOwner = v.InferOutput<typeof QuotaOwner>
 
-/** Owners that a host names itself (lib/quota/host-owners.ts). Their ids are from the same sequence as those of accounts. */
+/**
+ * Owners that a host names itself (lib/quota/host-owners.ts). Their ids are from the same sequence as those
+ * of accounts.
+ */
 export const quotaOwners = new Collection({
   name: 'quotaOwner',
   schema: QuotaOwner,
@@ -74,15 +82,18 @@ export const quotaOwners = new Collection({
 export type EntrySize = Exclude<LedgerKind, 'attachments'> | 'issues' | 'releases'
 
 /**
- * Sums of ledger entries, which `allot verify` recounts. The size of other bytes is a member of its own, like `git`: here, a
- * repair would set it to the sum of its entries, which is 0.
+ * Sums of ledger entries, which `allot verify` recounts. The size of other bytes is a member of its own, like
+ * `git`: here, a repair would set it to the sum of its entries, which is 0.
  */
 const entrySizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum } satisfies Record<
   EntrySize,
   typeof sum
 >
 
-/** Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request sums them. */
+/**
+ * Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request
+ * sums them.
+ */
 const OwnerUsage = v.object({
   owner: id,
   reposPublic: sum,
@@ -124,7 +135,10 @@ const RepositoryUsage = v.object({
   inMain: count,
   /** Number of its ledger entries in its overflow partition. */
   inOverflow: count,
-  /** Upper bound of the entry sizes in the overflow partition, by kind; null if none of the kind was added since it was last empty. */
+  /**
+   * Upper bound of the entry sizes in the overflow partition, by kind; null if none of the kind was added
+   * since it was last empty.
+   */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
@@ -153,7 +167,10 @@ export const REPOSITORY_SIZES = Object.keys(noSizes) as readonly RepositorySize[
 /** The usage of a repository without ledger entries, besides git data. */
 export const noLedgerEntries = { ...noEntrySizes, inMain: 0, ...emptyOverflow }
 
-/** Orders the overflow partitions of an owner's repositories by their largest entry of a kind, the largest first. */
+/**
+ * Orders the overflow partitions of an owner's repositories by their largest entry of a kind, the largest
+ * first.
+ */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
   const size = usage.largest[kind]
   return size === null ? undefined : ([usage.owner, 0 - size] as const)
@@ -176,13 +193,14 @@ export type LedgerKind = v.InferOutput<typeof LedgerKind>
 /** Prefix of the keys of ledger entries that the server itself uses, for files on its own disk. */
 export const RESERVED_PREFIX = 'allot:'
 
-const LedgerEntry = v.object({
+const LedgerRecord = v.object({
   kind: LedgerKind,
   /** Stable name that the caller gave to the entry; unique among the entries of its kind. */
   key: v.string(),
   /**
-   * The owner whose main partition lists the entry; null when the overflow partition of its repository does (lib/quota/partitions.ts). In both
-   * cases an entry of a repository counts for the present owner of the repository.
+   * The owner whose main partition lists the entry; null when the overflow partition of its repository does
+   * (lib/quota/partitions.ts). In both cases an entry of a repository counts for the present owner of the
+   * repository.
    */
   partitionOwner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
@@ -201,16 +219,17 @@ const LedgerEntry = v.object({
   version: v.nullable(v.string()),
   createdAt: seconds,
 })
-export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
+export type LedgerRecord = v.InferOutput<typeof LedgerRecord>
 
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
-const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
+const bySize = (entry: LedgerRecord) => [entry.kind, 0 - entry.size, entry.name] as const
 
 export const ledgerEntries = new Collection({
   name: 'ledger',
-  schema: LedgerEntry,
+  schema: LedgerRecord,
   id: (entry) => [entry.kind, entry.key],
-  // Names of up to nine characters, so that the driver counts the deletions of each id by itself (`PREFIX_BYTES`, drivers/level).
+  // Names of up to nine characters, so that the driver counts the deletions of each id by itself
+  // (`PREFIX_BYTES`, drivers/level).
   ordered: {
     main: (entry) => (entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)]),
     overflow: (entry) => (entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined),

@@ -116,7 +116,10 @@ const PushJournalEntry = v.object({
   /** Process id of the git command that changes the repository. */
   pid: v.nullable(integer),
   since: seconds,
-  /** The references that the push is to change, and the pusher; absent when no webhook or listener could get the push. */
+  /**
+   * The references that the push is to change, and the pusher; absent when no webhook or listener could get
+   * the push.
+   */
   push: v.optional(
     v.object({
       by: id,
@@ -128,7 +131,10 @@ const PushJournalEntry = v.object({
 })
 export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
-/** Pushes in progress, whose git data may differ from the size in the record (lib/repositories/push-journal.ts). */
+/**
+ * Pushes in progress, whose git data may differ from the size in the record
+ * (lib/repositories/push-journal.ts).
+ */
 export const pushJournal = new Collection({
   name: 'pushJournal',
   schema: PushJournalEntry,
@@ -152,7 +158,18 @@ const relation = <N extends string>(name: N) =>
   })
 export const stars = relation('star')
 export const watches = relation('watch')
-export type RelationCollection = typeof stars | typeof watches
+
+/**
+ * All relations of users to repositories: what counts, checks, moves and removes them reads this list.
+ * `count` is the member of a repository that counts them, `title` their name in messages.
+ */
+export const RELATIONS = [
+  { collection: stars, count: 'stars', title: 'stars' },
+  { collection: watches, count: 'watchers', title: 'watches' },
+] as const
+export const [STARS, WATCHES] = RELATIONS
+export type CountedRelation = (typeof RELATIONS)[number]
+export type RelationCollection = CountedRelation['collection']
 
 const Follow = v.object({
   follower: id,

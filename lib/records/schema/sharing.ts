@@ -1,4 +1,7 @@
-/** Who may do what besides owners and members: collaborators, teams, and offers of a repository to another owner. */
+/**
+ * Who may do what besides owners and members: collaborators, teams, and offers of a repository to another
+ * owner.
+ */
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { id, seconds } from '../fields.ts'
@@ -6,7 +9,17 @@ import { id, seconds } from '../fields.ts'
 export const Level = v.picklist(['read', 'write', 'admin'])
 export type Level = v.InferOutput<typeof Level>
 
-const Collaborator = v.object({ repository: id, account: id, level: Level, createdAt: seconds })
+const Collaborator = v.object({
+  repository: id,
+  account: id,
+  level: Level,
+  /**
+   * Whether the account has the right because it created the repository as a member of the organization: the
+   * right ends with the membership.
+   */
+  byMembership: v.optional(v.boolean()),
+  createdAt: seconds,
+})
 
 /** Users with whom a single repository is shared. */
 export const collaborators = new Collection({
@@ -24,8 +37,8 @@ export const collaborators = new Collection({
 })
 
 /**
- * Parts of a repository, under the names that clients know. Rights on `repo.code`, `repo.issues` and `repo.releases`, and
- * on the packages of the organization, have an effect; the others are kept for clients.
+ * Parts of a repository, under the names that clients know. Rights on `repo.code`, `repo.issues` and
+ * `repo.releases`, and on the packages of the organization, have an effect; the others are kept for clients.
  */
 export const Unit = v.picklist([
   'repo.code',
@@ -61,8 +74,8 @@ const Team = v.object({
 export type Team = v.InferOutput<typeof Team>
 
 /**
- * Teams of organizations. Their ids come from the sequence of accounts, so the id of an organization stands for the team of
- * its owners, which is not stored: its members are the owners.
+ * Teams of organizations. Their ids come from the sequence of accounts, so the id of an organization stands
+ * for the team of its owners, which is not stored: its members are the owners.
  */
 export const teams = new Collection({
   name: 'team',

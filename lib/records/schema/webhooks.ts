@@ -3,7 +3,10 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { count, id, integer, seconds } from '../fields.ts'
 
-/** The events that a webhook gets: those of a repository, of everything that an account owns, or of the whole instance. */
+/**
+ * The events that a webhook gets: those of a repository, of everything that an account owns, or of the whole
+ * instance.
+ */
 export const HookScope = v.picklist(['repository', 'account', 'instance'])
 export type HookScope = v.InferOutput<typeof HookScope>
 
@@ -17,7 +20,10 @@ const Hook = v.object({
   target: count,
   /** Id of the account that made it: payloads have what this account can see. */
   creator: count,
-  /** Which of them clients chose. It is only shown: `post` (lib/webhooks/post.ts) sends the same to all of them. */
+  /**
+   * Which of them clients chose. It is only shown: `post` (lib/webhooks/post.ts) sends the same to all of
+   * them.
+   */
   type: HookType,
   url: v.string(),
   contentType: v.picklist(['json', 'form']),
@@ -29,7 +35,10 @@ const Hook = v.object({
   /** Pattern of the branches whose pushes are delivered; empty: all. */
   branchFilter: v.string(),
   active: v.boolean(),
-  /** URL of the service in the request that made it. URLs in payloads begin with it, unless an option sets another. */
+  /**
+   * URL of the service in the request that made it. URLs in payloads begin with it, unless an option sets
+   * another.
+   */
   baseUrl: v.string(),
   createdAt: seconds,
   updatedAt: seconds,

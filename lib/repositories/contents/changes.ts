@@ -66,8 +66,8 @@ interface Draft {
 }
 
 /**
- * Parses the output of git: for each commit its id, then `:modes ids status` and a path for each file, then `added deleted
- * path` for each file.
+ * Parses the output of git: for each commit its id, then `:modes ids status` and a path for each file, then
+ * `added deleted path` for each file.
  */
 const parseChanges = (output: string): Map<string, CommitChanges> => {
   const changes = new Map<string, CommitChanges>()

@@ -42,8 +42,8 @@ interface CommitFilter {
 interface CommitPage {
   readonly items: readonly Commit[]
   /**
-   * Counts the commits of all pages. Called after everything else of the request, since a request runs one git command at a time:
-   * two would wait for each other where the client's share is one.
+   * Counts the commits of all pages. Called after everything else of the request, since a request runs one
+   * git command at a time: two would wait for each other where the client's share is one.
    * @returns undefined for a long history, which is counted after its first page is read
    */
   count(): Promise<number | undefined>
@@ -70,7 +70,10 @@ export const listCommits = async (
 /** Larger numbers overflow in git, which then skips nothing. */
 const MAX_SKIP = 2 ** 31 - 1
 
-/** No path or author has these characters: arguments end at a NUL, and git takes each line of an author as an alternative. */
+/**
+ * No path or author has these characters: arguments end at a NUL, and git takes each line of an author as an
+ * alternative.
+ */
 const isImpossible = ({ path = '', author = '', until = 0 }: CommitFilter): boolean =>
   path.includes('\0') || author.includes('\0') || author.includes('\n') || until < 0
 
@@ -117,10 +120,15 @@ const remember = ({ access, commit }: OpenCommit, key: string, isWhole: boolean,
   if (isWhole) countedTips.set(access.repository, { tip: commit, count })
 }
 
-/** Numbers of commits by repository and selection. A selection names commits by their ids, so its number never changes. */
+/**
+ * Numbers of commits by repository and selection. A selection names commits by their ids, so its number never
+ * changes.
+ */
 const counts = namedCache('commit counts', new LRUCache<string, number>(maxEntries(10_000)))
 
-/** The tip of each repository whose history was counted last, from which the next tip is counted in a moment. */
+/**
+ * The tip of each repository whose history was counted last, from which the next tip is counted in a moment.
+ */
 const countedTips = namedCache(
   'counted tips',
   new LRUCache<number, { tip: string; count: number }>(maxEntries(10_000)),
@@ -148,7 +156,10 @@ export const countList = async (
   selection: readonly string[],
 ): Promise<number> => Number((await git.lines(access, 'rev-list', ['--count', ...selection]))[0] ?? 0)
 
-/** Counts the difference to a history that was counted before. @returns undefined without one, and when its tip is deleted */
+/**
+ * Counts the difference to a history that was counted before.
+ * @returns undefined without one, and when its tip is deleted
+ */
 const countFromLast = async ({ git, access, commit }: OpenCommit): Promise<number | undefined> => {
   const last = countedTips.get(access.repository)
   if (last === undefined) return undefined

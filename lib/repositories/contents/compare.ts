@@ -26,7 +26,8 @@ export const compare = async (open: OpenRepository, text: string): Promise<Compa
   if (left === undefined || right === undefined) return undefined
   const { git, access } = open
   const range = `${left}..${right}`
-  // One after another: together, they would wait for each other where the client's share is one or two commands.
+  // One after another: together, they would wait for each other where the client's share is one or two
+  // commands.
   const listed = await git.lines(access, 'rev-list', [`--max-count=${MAX_COMMITS}`, range])
   const total = await countList(open, [range])
   const [parted = left] = await git.lines(access, 'merge-base', [left, right])

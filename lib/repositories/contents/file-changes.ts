@@ -1,4 +1,4 @@
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError, invalidMember } from '../../errors.ts'
 import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
 import { MODES, type PersonAtTime } from '../../git/objects/parse.ts'
 import { readCommit } from './commits.ts'
@@ -35,8 +35,8 @@ export interface CommitOptions {
 /**
  * Changes files in one commit.
  * @returns the commit
- * @throws AllotError not_found without the branch; invalid for a wrong path or operation; conflict when a file or the branch has
- *   changed since the client read it; else as {@link pushChanges}
+ * @throws AllotError not_found without the branch; invalid for a wrong path or operation; conflict when a
+ *   file or the branch has changed since the client read it; else as {@link pushChanges}
  */
 export const changeFiles = async (
   open: OpenRepository,
@@ -83,7 +83,7 @@ const placeOf = async (open: OpenRepository, options: CommitOptions): Promise<Pl
   if (target === branch) return { base, target, before: base ?? null }
   const existing = (await findBranch(open, target))?.target
   if (existing !== undefined && options.isForced !== true)
-    throw invalid(`new_branch: the branch ${target} already exists`)
+    throw invalidMember('new_branch', `the branch ${target} already exists`)
   return { base, target, before: existing ?? null }
 }
 
@@ -98,13 +98,13 @@ const apply = async (editor: TreeEditor, operation: FileOperation): Promise<NewO
   // A file that stays where it is was not moved: its content is overwritten only with its sha.
   const from = given === path ? undefined : given
   if (operation.operation === 'rename' && from === undefined)
-    throw invalid('from_path: must be another path than path, in a rename')
+    throw invalidMember('from_path', 'must be another path than path, in a rename')
   const present = await editor.find(from ?? path)
   checkTarget({ ...operation, fromPath: from }, from ?? path, present)
   if (from !== undefined) {
     // Removed first, since a file can take the name of the folder that it leaves empty.
     await editor.remove(from)
-    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} already exists`)
+    if ((await editor.find(path)) !== undefined) throw invalidMember('path', `${path} already exists`)
   }
   const blob = operation.content === undefined ? undefined : newObject('blob', operation.content)
   const mode = present !== undefined && present.mode !== MODES.tree ? present.mode : MODES.file
@@ -118,24 +118,25 @@ const checkTarget = (
   present: Awaited<ReturnType<TreeEditor['find']>>,
 ): void => {
   if (operation === 'create' && present !== undefined && !fromPath)
-    throw invalid(`path: ${path} already exists: update it, with its sha`)
+    throw invalidMember('path', `${path} already exists: update it, with its sha`)
   const isMissing = present === undefined
   if (isMissing && (operation === 'rename' || fromPath || sha))
     throw new AllotError('not_found', `there is no file at ${path}`)
-  if (content === undefined && operation !== 'rename') throw invalid('content: must be given, as base64')
+  if (content === undefined && operation !== 'rename')
+    throw invalidMember('content', 'must be given, as base64')
   if (isMissing) return
   if (present.mode === MODES.tree || present.mode === MODES.submodule)
-    throw invalid(`path: ${path} is not a file`)
+    throw invalidMember('path', `${path} is not a file`)
   if (sha) checkSha(path, present, sha)
   else if (operation === 'update' && !fromPath)
-    throw invalid(`sha: must be the sha of ${path}, as it was read`)
+    throw invalidMember('sha', `must be the sha of ${path}, as it was read`)
 }
 
 const removeFile = async (editor: TreeEditor, path: string, sha: string | undefined): Promise<void> => {
   const present = await editor.find(path)
   if (present === undefined) throw new AllotError('not_found', `there is no file at ${path}`)
-  if (present.mode === MODES.tree) throw invalid(`path: ${path} is a folder: delete its files`)
-  if (!sha) throw invalid(`sha: must be the sha of ${path}, as it was read`)
+  if (present.mode === MODES.tree) throw invalidMember('path', `${path} is a folder: delete its files`)
+  if (!sha) throw invalidMember('sha', `must be the sha of ${path}, as it was read`)
   checkSha(path, present, sha)
   await editor.remove(path)
 }

@@ -27,7 +27,8 @@ export const normalizePath = (path: string): string | undefined => {
 }
 
 /**
- * @param onFolder called with the folder of the path before the folder is read, and with the path without slashes at its ends
+ * @param onFolder called with the folder of the path before the folder is read, and with the path without
+ * slashes at its ends
  * @returns undefined when the commit has nothing at the path
  */
 export const findEntry = async (
@@ -57,7 +58,10 @@ const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | 
   return tree === undefined ? undefined : git.find(access, [tree])
 }
 
-/** The content of a file or a folder. @throws AllotError invalid when it is larger than can be read at once */
+/**
+ * The content of a file or a folder.
+ * @throws AllotError invalid when it is larger than can be read at once
+ */
 export const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
   (await git.object(access, id))?.content ?? Buffer.alloc(0)
 
@@ -138,7 +142,10 @@ export const sizesOf = async (
   return infos.map((info) => (info?.type === 'blob' ? info.size : 0))
 }
 
-/** The address of each submodule that the commit's `.gitmodules` names, by its path. One that is not an address of git is left out. */
+/**
+ * The address of each submodule that the commit's `.gitmodules` names, by its path. One that is not an
+ * address of git is left out.
+ */
 export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, string>> => {
   const urls = new Map<string, string>()
   const found = await findEntry(open, '.gitmodules')
@@ -157,8 +164,9 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
 }
 
 /**
- * What git clones from: `https://host/path`, `user@host:path`, or `../path`, which git resolves against the address of the
- * repository. Clients make links of addresses, so nothing may be one that runs as a script, such as `javascript:`.
+ * What git clones from: `https://host/path`, `user@host:path`, or `../path`, which git resolves against the
+ * address of the repository. Clients make links of addresses, so nothing may be one that runs as a script,
+ * such as `javascript:`.
  */
 const ADDRESS =
   /^(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
@@ -166,5 +174,8 @@ const ADDRESS =
 /** A larger file is not read, since each list of a folder that has a submodule reads it. */
 const MAX_GITMODULES_BYTES = 1024 * 1024
 
-/** A setting of a submodule, on a line without blanks at its ends. With `s`, since a line can have a carriage return. */
+/**
+ * A setting of a submodule, on a line without blanks at its ends. With `s`, since a line can have a carriage
+ * return.
+ */
 const SETTING = /^(path|url)\s*=(.*)$/s

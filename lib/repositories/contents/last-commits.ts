@@ -30,8 +30,8 @@ const searched = namedCache(
 const searches = new Map<string, Promise<LastIds>>()
 
 /**
- * The last commit that changed each of some entries of a folder, by name. Entries whose commit is not found soon are missing: a
- * search of a long history goes on for a while, and the next request has its result.
+ * The last commit that changed each of some entries of a folder, by name. Entries whose commit is not found
+ * soon are missing: a search of a long history goes on for a while, and the next request has its result.
  * @param folder path; empty for the root
  */
 export const lastCommitsIn = async (
@@ -66,7 +66,9 @@ const searchOnce = async (open: OpenCommit, folder: string, names: readonly stri
   return search
 }
 
-/** Reads the changed paths of one commit after the other, from the newest, until each entry was among them. */
+/**
+ * Reads the changed paths of one commit after the other, from the newest, until each entry was among them.
+ */
 const searchHistory = async (
   { git, access, commit, onSearched }: OpenCommit,
   folder: string,
@@ -91,8 +93,8 @@ const searchHistory = async (
       }
       if (missing.size === 0 || ++paths > MAX_PATHS) return found
     }
-    // What was found until the timer stopped git is kept. When git failed or was killed, this throws, and the next request
-    // searches again.
+    // What was found until the timer stopped git is kept. When git failed or was killed, this throws, and the
+    // next request searches again.
     if ((await child.ended).cause === 'exited') await successOf(child)
     return found
   } finally {

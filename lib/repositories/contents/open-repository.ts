@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import { readableRepository, type Viewer } from '../../accounts/access.ts'
+import type { Viewer } from '../../accounts/access.ts'
+import { readableRepository } from '../../accounts/find.ts'
 import { cacheKey, namedCache } from '../../caches.ts'
 import { AllotError } from '../../errors.ts'
-import type { GitReader, ReadAccess } from '../../git/objects/index.ts'
+import type { GitReader, ReadAccess } from '../../git/objects/reader.ts'
 import { canBePushed } from '../../git/ref-names.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
-import type { RepositoryName } from '../relations.ts'
+import type { RepositoryName } from '../names.ts'
 
 /** A repository that the viewer can read, and what its git data is read with. */
 export interface OpenRepository {
@@ -106,10 +107,11 @@ export class RepositoryContents {
   }
 
   /**
-   * Opens a repository at a commit. The commit of a reference is cached until the repository's record changes, which every push
-   * does. In a shared store another process can push, so it is read from the disk each time.
-   * @param ref name of a branch or a tag, or a commit's id, which no reference needs to reach (see "Git" in SECURITY.md); the
-   *   default branch when it is empty
+   * Opens a repository at a commit. The commit of a reference is cached until the repository's record
+   * changes, which every push does. In a shared store another process can push, so it is read from the disk
+   * each time.
+   * @param ref name of a branch or a tag, or a commit's id, which no reference needs to reach (see "Git" in
+   *   SECURITY.md); the default branch when it is empty
    * @returns undefined when the viewer cannot see the repository, or when it has no such commit
    */
   async openAt(
@@ -140,17 +142,20 @@ export const refuseEmpty = ({ repository }: OpenRepository): void => {
 }
 
 /** The commit that a branch, a tag or an id names; the default branch's when the name is empty. */
-export const commitOf = async (
+export const commitOf = async (open: OpenRepository, name: string): Promise<string | undefined> =>
+  (await commitWithRef(open, name))?.commit
+
+/** The commit of `commitOf`, with the full name of the reference; for an id, with the commit's id. */
+export const commitWithRef = async (
   { repository, git, access }: OpenRepository,
-  ref: string,
-): Promise<string | undefined> => {
-  const wanted = ref === '' ? `refs/heads/${repository.defaultBranch}` : ref
-  return (
-    await git.find(
-      access,
-      expressionsOf(wanted).map((name) => `${name}^{commit}`),
-    )
-  )?.id
+  name: string,
+): Promise<{ commit: string; ref: string } | undefined> => {
+  const wanted = name === '' || name === 'HEAD' ? HEADS + repository.defaultBranch : name
+  for (const ref of expressionsOf(wanted)) {
+    const commit = (await git.find(access, [`${ref}^{commit}`]))?.id
+    if (commit !== undefined) return { commit, ref: ref.startsWith('refs/') ? ref : commit }
+  }
+  return undefined
 }
 
 const HEADS = 'refs/heads/'

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream'
 import { diskFaultOfGit } from '../../disk.ts'
 import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
-import { createPktLineParser } from '../../git/pkt-lines.ts'
-import { EXCEEDS_SIZE, linesOfReport, type RefUpdate } from '../../git/push.ts'
+import { EXCEEDS_SIZE, type RefUpdate, readReport } from '../../git/push.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Pushes } from '../pushes.ts'
 
@@ -15,13 +14,12 @@ export interface Pusher {
   readonly client: string
 }
 
-const REPORT = 1
-
 /**
- * Changes references as a push over git does, so that the same limits hold and the size is counted before this resolves.
+ * Changes references as a push over git does, so that the same limits hold and the size is counted before
+ * this resolves.
  * @param objects that the references need, and the repository does not have
- * @throws AllotError conflict when a reference is not where it was, or below another; too_large for more than `git.maxPushSize`; invalid when
- * git refuses the objects; unavailable when git stops; storage_full
+ * @throws AllotError conflict when a reference is not where it was, or below another; too_large for more than
+ * `git.maxPushSize`; invalid when git refuses the objects; unavailable when git stops; storage_full
  */
 export const pushChanges = async (
   repository: Repository,
@@ -41,24 +39,6 @@ export const pushChanges = async (
 }
 
 const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())
-
-/** Reads git's report and its messages. */
-const readReport = (response: Buffer) => {
-  const [report, messages]: [Buffer[], Buffer[]] = [[], []]
-  for (const { payload } of createPktLineParser().add(response)) {
-    if (payload === undefined || payload.length === 0) continue
-    if (payload[0] === REPORT) report.push(payload.subarray(1))
-    else messages.push(payload.subarray(1))
-  }
-  const lines = linesOfReport(Buffer.concat(report))
-  const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))
-  // git sends its messages in parts of any length.
-  return {
-    unpacked: find('unpack '),
-    refused: find('ng '),
-    output: Buffer.concat(messages).toString('utf8').trim(),
-  }
-}
 
 /** git's message for a reference below another one, or above it. */
 const COLLISION = /'refs\/(?:heads|tags)\/([^ ]+)' exists; cannot create /

@@ -1,4 +1,4 @@
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError, invalidMember } from '../../errors.ts'
 import { newTag } from '../../git/objects/pack.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
@@ -18,7 +18,8 @@ const existingCommit = async (open: OpenRepository, name: string): Promise<strin
 
 /**
  * @param from branch, tag or commit; the default branch when it is empty
- * @throws AllotError invalid for a wrong name; not_found; conflict when the branch exists; else as {@link pushChanges}
+ * @throws AllotError invalid for a wrong name; not_found; conflict when the branch exists; else as
+ * {@link pushChanges}
  */
 export const createBranch = async (
   open: OpenRepository,
@@ -34,7 +35,10 @@ export const createBranch = async (
   return { ref, id: commit, type: 'commit', target: commit }
 }
 
-/** @returns whether the branch existed @throws AllotError forbidden for the default branch; else as {@link pushChanges} */
+/**
+ * @returns whether the branch existed
+ * @throws AllotError forbidden for the default branch; else as {@link pushChanges}
+ */
 export const deleteBranch = async (open: OpenRepository, pusher: Pusher, name: string): Promise<boolean> => {
   const present = await findBranch(open, name)
   if (present === undefined) return false
@@ -48,8 +52,8 @@ export const deleteBranch = async (open: OpenRepository, pusher: Pusher, name: s
  * Moves a branch to another commit.
  * @param expected where the client saw the branch; it may be anywhere when this is empty
  * @returns whether the branch exists
- * @throws AllotError invalid when the branch is elsewhere, or when the move would lose commits and is not forced; not_found
- * without the commit; else as {@link pushChanges}
+ * @throws AllotError invalid when the branch is elsewhere, or when the move would lose commits and is not
+ * forced; not_found without the commit; else as {@link pushChanges}
  */
 export const moveBranch = async (
   open: OpenRepository,
@@ -60,10 +64,10 @@ export const moveBranch = async (
   const present = await findBranch(open, name)
   if (present === undefined) return false
   if (expected !== '' && expected !== present.id)
-    throw invalid(`old_commit_id: the branch is at ${present.id}, and not at ${expected}`)
+    throw invalidMember('old_commit_id', `the branch is at ${present.id}, and not at ${expected}`)
   const after = await existingCommit(open, to)
   if (!isForced && !(await isAncestor(open, present.id, after)))
-    throw invalid(`new_commit_id: ${after} does not contain ${present.id}: set force to lose commits`)
+    throw invalidMember('new_commit_id', `${after} does not contain ${present.id}: set force to lose commits`)
   if (after !== present.id)
     await pushChanges(open.repository, pusher, [{ ref: present.ref, before: present.id, after }])
   return true
@@ -76,7 +80,8 @@ const isAncestor = async ({ git, access }: OpenRepository, one: string, other: s
  * Gives a branch another name.
  * @param makeDefault called when it is the default branch, after the new name exists
  * @returns whether the branch exists
- * @throws AllotError invalid for a wrong name; conflict when the new branch exists; else as {@link pushChanges}
+ * @throws AllotError invalid for a wrong name; conflict when the new branch exists; else as
+ * {@link pushChanges}
  */
 export const renameBranch = async (
   open: OpenRepository,
@@ -104,7 +109,8 @@ export const renameBranch = async (
 /**
  * @param target branch, tag or commit; the default branch when it is empty
  * @param message of an annotated tag; a plain tag is made when it is empty
- * @throws AllotError invalid for a wrong name; not_found; conflict when the tag exists; else as {@link pushChanges}
+ * @throws AllotError invalid for a wrong name; not_found; conflict when the tag exists; else as
+ * {@link pushChanges}
  */
 export const createTag = async (
   open: OpenRepository,

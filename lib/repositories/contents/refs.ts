@@ -1,4 +1,4 @@
-import { invalid } from '../../errors.ts'
+import { invalidMember } from '../../errors.ts'
 import { canBePushed, isRefName } from '../../git/ref-names.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
 import type { OpenRepository } from './open-repository.ts'
@@ -15,7 +15,10 @@ export interface Ref {
 
 const FORMAT = '--format=%(refname) %(objectname) %(objecttype) %(*objectname)'
 
-/** @param prefix such as `refs/heads/`; git's pattern matches whole components @param order a key of git-for-each-ref */
+/**
+ * @param prefix such as `refs/heads/`; git's pattern matches whole components
+ * @param order a key of git-for-each-ref
+ */
 const listRefs = async (
   { git, access }: OpenRepository,
   prefix: string,
@@ -41,7 +44,7 @@ export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page
  * @param start without `refs/`; every reference when it is empty
  */
 export const refsBelow = async (open: OpenRepository, start: string): Promise<Ref[]> => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no reference has them, and git would take some for a pattern.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no reference has them
   if (/[\u0000-\u0020~^:?*[\\]/.test(start)) return []
   const wanted = `refs/${start}`
   const folder = wanted.slice(0, wanted.lastIndexOf('/') + 1)
@@ -61,7 +64,9 @@ export const findBranch = async (open: OpenRepository, name: string): Promise<Re
 export const findTag = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
   canBePushed(name) ? findRef(open, `refs/tags/${name}`) : undefined
 
-/** Bytes of each part: git locks a reference with a file whose name is 5 longer, and file systems allow 255. */
+/**
+ * Bytes of each part: git locks a reference with a file whose name is 5 longer, and file systems allow 255.
+ */
 const MAX_PART = 250
 
 /**
@@ -70,9 +75,9 @@ const MAX_PART = 250
  * @throws AllotError invalid when git would refuse it
  */
 export const checkRefName = (member: string, name: string, kind = 'name'): void => {
-  if (!isRefName(name)) throw invalid(`${member}: ${JSON.stringify(name)} is not a valid ${kind}`)
+  if (!isRefName(name)) throw invalidMember(member, `${JSON.stringify(name)} is not a valid ${kind}`)
   if (name.split('/').some((part) => Buffer.byteLength(part) > MAX_PART))
-    throw invalid(`${member}: each part of a name between slashes must have at most ${MAX_PART} bytes`)
+    throw invalidMember(member, `each part of a name between slashes must have at most ${MAX_PART} bytes`)
 }
 
 /** The name of a branch or a tag. */

@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import { type NewObject, newTree } from '../../git/objects/pack.ts'
 import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
 import { normalizePath } from './files.ts'
 import type { OpenRepository } from './open-repository.ts'
 
-/** Folders of one change, and bytes of those that exist: a small request can name folders that take minutes. */
+/**
+ * Folders of one change, and bytes of those that exist: a small request can name folders that take minutes.
+ */
 const MAX_FOLDERS = 10_000
 const MAX_BYTES = 16 * 1024 * 1024
 
@@ -16,8 +18,8 @@ const [MANY_ENTRIES, MANY_FOLDERS] = [1000, 100]
 type Folder = Map<string, TreeEntry>
 
 /**
- * The folders of a commit, changed in memory. Only folders on the way to a change are read and written. Invariant: a folder that
- * is known is an entry of its parent.
+ * The folders of a commit, changed in memory. Only folders on the way to a change are read and written.
+ * Invariant: a folder that is known is an entry of its parent.
  */
 export class TreeEditor {
   readonly #open: OpenRepository
@@ -45,7 +47,10 @@ export class TreeEditor {
     entries.set(name, { ...entry, name })
   }
 
-  /** Removes a file, and the folders that this empties, as git keeps none: a file can have the name of one then. */
+  /**
+   * Removes a file, and the folders that this empties, as git keeps none: a file can have the name of one
+   * then.
+   */
   async remove(path: string): Promise<void> {
     const { folder, name } = splitPath(path)
     const entries = await this.#folder(folder, false)
@@ -129,7 +134,7 @@ export const checkedPath = (path: string): string => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a path with them cannot be named in a diff.
   const isBad = !normal || /[\u0000-\u001f\u007f]/.test(normal) || !normal.isWellFormed()
   if (isBad || normal.split('/').some((name) => /^(?:\.git|git~1)$/i.test(name)) || normal.length > MAX_PATH)
-    throw invalid(`path: ${JSON.stringify(path.slice(0, 100))} is not a path that git can store`)
+    throw invalidMember('path', `${JSON.stringify(path.slice(0, 100))} is not a path that git can store`)
   return normal
 }
 

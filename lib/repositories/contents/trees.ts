@@ -68,7 +68,10 @@ const readFlat = async (
 /** Numbers of entries of whole trees, by repository and id. */
 const totals = namedCache('tree totals', new LRUCache<string, number>(maxEntries(10_000)))
 
-/** Counts all entries, and keeps those of the page. A tree that was counted before is read only as far as the page. */
+/**
+ * Counts all entries, and keeps those of the page. A tree that was counted before is read only as far as the
+ * page.
+ */
 const readRecursively = async (
   { git, access }: OpenRepository,
   id: string,

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { canSee, repositoryById, type Viewer } from '../../accounts/access.ts'
+import { canSee, type Viewer } from '../../accounts/access.ts'
+import { accountByName, repositoryById } from '../../accounts/find.ts'
 import { invalid } from '../../errors.ts'
 import { add, compare, type Sum } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
@@ -10,9 +11,15 @@ import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { firstIn, type SearchListing } from './list-page.ts'
 
+/** A word to find, in repositories of one owner if `ownerName` is set. */
+export interface QueryPart {
+  readonly word: string
+  readonly ownerName?: string
+}
+
 /**
- * Filters of a search besides name and owner. No index has them, so every repository that matches the name is read,
- * {@link MAX_MATCHES} at most.
+ * Filters of a search besides name and owner. No index has them, so every repository that matches the name is
+ * read, or with `texts` every one, {@link MAX_MATCHES} at most.
  */
 export interface RepositoryFilter {
   /** Finds only repositories that everyone can see. */
@@ -21,7 +28,7 @@ export interface RepositoryFilter {
   archived?: boolean | undefined
   template?: boolean | undefined
   /** Words of which one is in the name or the description, or is a topic; with `topicOnly`, is a topic. */
-  texts?: { readonly words: readonly string[]; readonly topicOnly: boolean } | undefined
+  texts?: { readonly parts: readonly QueryPart[]; readonly topicOnly: boolean } | undefined
   mode?: SearchMode | undefined
   /** Id of a user who has starred the repository. */
   starredBy?: number | undefined
@@ -29,10 +36,10 @@ export interface RepositoryFilter {
   descending?: boolean | undefined
 }
 
-export const SEARCH_MODES = ['source', 'fork', 'mirror', 'collaborative'] as const
+export const SEARCH_MODES = ['source', 'fork', 'mirror'] as const
 type SearchMode = (typeof SEARCH_MODES)[number]
 
-/** Sort keys; among equal keys the older repository comes first, in both directions. */
+/** Sort keys; among equal keys the repository with the lower id comes first, in both directions. */
 const SORTS = {
   alpha: ({ name }: Repository) => name.toLowerCase(),
   created: ({ createdAt }: Repository) => createdAt,
@@ -56,7 +63,7 @@ export const isFiltered = (filter: RepositoryFilter): boolean =>
 
 /**
  * A page of the repositories of several listings that match the filter, each of them once.
- * @throws AllotError invalid when more than {@link MAX_MATCHES} repositories match the name and the owner
+ * @throws AllotError invalid when the listings have more than {@link MAX_MATCHES} repositories
  */
 export const filteredPage = async (
   tx: ReadTransaction,
@@ -67,7 +74,7 @@ export const filteredPage = async (
 ): Promise<Page<Repository>> => {
   const matches = await predicateOf(tx, viewer, filter)
   const found: Repository[] = []
-  for (const batch of await batchesOf(listings)) {
+  for (const batch of await batchesOf(listings, filter)) {
     for (const repository of await repositories.load(tx, batch))
       if (await matches(repository)) found.push(repository)
     // Lets other requests run between two batches.
@@ -77,7 +84,10 @@ export const filteredPage = async (
   return pageOfAll(found, slice)
 }
 
-const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry[][]> => {
+const batchesOf = async (
+  listings: readonly SearchListing[],
+  { texts }: RepositoryFilter,
+): Promise<IndexEntry[][]> => {
   const known = await Promise.all(listings.map((listing) => firstIn(listing, MAX_MATCHES + 1)))
   const batches: IndexEntry[][] = [[]]
   const seen = new Set<string>()
@@ -86,7 +96,9 @@ const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry
     if (seen.has(record)) continue
     if (seen.add(record).size > MAX_MATCHES)
       throw invalid(
-        `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`,
+        texts === undefined
+          ? `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`
+          : `topic and includeDesc read every repository, which are more than ${MAX_MATCHES}: search within an owner (uid)`,
       )
     if (batches.at(-1)!.length === BATCH_SIZE) batches.push([])
     batches.at(-1)!.push(entry)
@@ -110,7 +122,7 @@ const CONDITIONS: {
   private: (value) => (repository) => repository.private === value,
   archived: (value) => (repository) => repository.archived === value,
   template: (value) => (repository) => (repository.template ?? false) === value,
-  texts: (texts) => (repository) => matchesTexts(repository, texts),
+  texts: (texts, tx) => textsPredicate(tx, texts),
   mode: (mode, tx) => (repository) => matchesMode(tx, repository, mode),
   starredBy: (id, tx, viewer) => starPredicate(tx, viewer, id),
 }
@@ -122,7 +134,7 @@ const predicateOf = async (
 ): Promise<Predicate> => {
   const predicateFor = <C extends Condition>(condition: C) => {
     const value = filter[condition]
-    return value === undefined || value === null ? [] : [CONDITIONS[condition](value, tx, viewer)]
+    return value === undefined ? [] : [CONDITIONS[condition](value, tx, viewer)]
   }
   const predicates = await Promise.all((Object.keys(CONDITIONS) as Condition[]).flatMap(predicateFor))
   return async (repository) => {
@@ -131,14 +143,28 @@ const predicateOf = async (
   }
 }
 
-const matchesTexts = (
-  { name, description, topics = [] }: Repository,
-  { words, topicOnly }: NonNullable<RepositoryFilter['texts']>,
-): boolean => {
-  const texts = topicOnly ? [] : [foldCase(name), foldCase(description)]
-  return words
-    .map(foldCase)
-    .some((word) => topics.includes(word) || texts.some((text) => text.includes(word)))
+const textsPredicate = async (
+  tx: ReadTransaction,
+  { parts, topicOnly }: NonNullable<RepositoryFilter['texts']>,
+): Promise<Predicate> => {
+  const wanted = await Promise.all(
+    parts.map(async ({ word, ownerName }) => ({
+      word: foldCase(word),
+      isWithin: ownerName === undefined ? () => true : await ownerPredicate(tx, ownerName),
+    })),
+  )
+  return ({ owner, name, description, topics = [] }) => {
+    const texts = topicOnly ? [] : [foldCase(name), foldCase(description)]
+    return wanted.some(
+      ({ word, isWithin }) =>
+        isWithin(owner) && (topics.includes(word) || texts.some((text) => text.includes(word))),
+    )
+  }
+}
+
+const ownerPredicate = async (tx: ReadTransaction, name: string) => {
+  const id = (await accountByName(tx, name))?.id
+  return (owner: number) => owner === id
 }
 
 const matchesMode = async (
@@ -147,7 +173,6 @@ const matchesMode = async (
   mode: SearchMode,
 ): Promise<boolean> => {
   if (mode === 'mirror') return mirror
-  if (mode === 'collaborative') return true
   // A job makes the forks of a deleted repository independent.
   const isFork = parent !== null && (await repositoryById(tx, parent)) !== undefined
   return mode === 'fork' ? isFork : !isFork && !mirror

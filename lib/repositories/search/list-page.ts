@@ -1,68 +1,9 @@
-import { openAudiences, type Viewer } from '../../accounts/access.ts'
 import type { Collection, IndexEntry } from '../../records/collection.ts'
-import type { KeyTuple } from '../../records/key-codec.ts'
 import { type Entries, except, merge, pageOf, recordKeyText } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
-import { type Audience, PRIVATE } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { SearchResult } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-
-interface VisiblePageQuery<R, O extends string> {
-  relation: Collection<R, string, O, string>
-  index: O
-  prefix: KeyTuple
-  viewer: Viewer
-  isReadable: (record: R) => Promise<boolean>
-  /** Relations among which are all private ones that the viewer can see. */
-  belonging: (viewer: NonNullable<Viewer>) => Promise<readonly R[]>
-  /** Relations whose audience in the index can be stale, see visibility.ts: each is checked by `isReadable`. */
-  pending: readonly R[]
-}
-
-/**
- * A page of the relations below a prefix that the viewer can see. Relations with an open audience come from the index and
- * its counter, at a constant cost. Private ones are found from what the viewer belongs to, which is limited, and not from
- * the relations, of which other users can add any number.
- */
-export const visiblePage = async <R, O extends string>(
-  tx: ReadTransaction,
-  { relation, index, prefix, viewer, isReadable, belonging, pending }: VisiblePageQuery<R, O>,
-  slice: Slice,
-): Promise<Page<R>> => {
-  /** The key of a relation has its audience after the prefix. */
-  const audienceOf = (record: R) => relation.keyOf(index, record)[prefix.length]!
-  const entryOf = (record: R) => relation.entryOf(index, [...prefix, audienceOf(record)], record)
-  const keyOf = (record: R) => recordKeyText(entryOf(record))
-  /** Relations with an audience in the index. */
-  const withAudience = (audience: Audience, records: readonly R[]) =>
-    records.filter((record) => audienceOf(record) === audience)
-  const openListing = async (audience: Audience): Promise<SearchListing> => {
-    const key = [...prefix, audience]
-    const entries = relation.entries(tx, index, { prefix: key })
-    const stale = new Set(withAudience(audience, pending).map(keyOf))
-    return without(stale, { entries, total: await relation.count(tx, index, key) })
-  }
-  const open = openAudiences(viewer)
-  const checked = [...pending]
-  if (
-    viewer !== null &&
-    !open.includes(PRIVATE) &&
-    (await relation.count(tx, index, [...prefix, PRIVATE])) > 0
-  ) {
-    const known = new Set(pending.map(keyOf))
-    const own = withAudience(PRIVATE, await belonging(viewer))
-    checked.push(...own.filter((record) => !known.has(keyOf(record))))
-  }
-  const readable: IndexEntry[] = []
-  for (const record of checked) if (await isReadable(record)) readable.push(entryOf(record))
-  readable.sort((left, right) => Buffer.compare(left.order, right.order))
-  const listings = [
-    ...(await Promise.all(open.map(openListing))),
-    { entries: readable, total: readable.length },
-  ]
-  return (await pageOfListings(tx, relation, listings, slice)).page
-}
 
 /** A page, with callbacks that store the totals which the search counted. */
 export interface SearchPage<R> {
@@ -70,7 +11,10 @@ export interface SearchPage<R> {
   cacheTotals: readonly (() => void)[]
 }
 
-/** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
+/**
+ * Stores counted totals after the read has succeeded, because a read can run again and its first result be
+ * discarded.
+ */
 export const readAndCacheTotals = async <R>(
   store: Store,
   search: (tx: ReadTransaction) => Promise<SearchPage<R>>,
@@ -95,12 +39,18 @@ interface SearchedListing {
   cacheTotal?: ((total: number) => void) | undefined
 }
 
-/** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
+/**
+ * Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is
+ * set.
+ */
 type FindEntries = (limit: number, isCounted: boolean) => Promise<SearchResult>
 
 export type SearchListing = OrderedListing | SearchedListing
 
-/** A listing without some of its records. @param gone keys of records, all of which are in the listing */
+/**
+ * A listing without some of its records.
+ * @param gone keys of records, all of which are in the listing
+ */
 export const without = (gone: ReadonlySet<string>, listing: SearchListing): SearchListing => {
   if (gone.size === 0) return listing
   const total = listing.total === undefined ? undefined : listing.total - gone.size
@@ -160,11 +110,11 @@ export const firstIn = async (listing: SearchListing, limit: number) => {
     const found = await listing.find(limit, total === undefined)
     return { entries: found.entries, total: total ?? found.total }
   }
-  return total === undefined ? firstOf(listing.entries, limit) : { entries: listing.entries, total }
+  return total === undefined ? firstWithTotal(listing.entries, limit) : { entries: listing.entries, total }
 }
 
 /** The first `limit` entries, and the number of all. */
-export const firstOf = async (listing: Entries, limit: number): Promise<SearchResult> => {
+export const firstWithTotal = async (listing: Entries, limit: number): Promise<SearchResult> => {
   const entries: IndexEntry[] = []
   let total = 0
   for await (const entry of listing) if (total++ < limit) entries.push(entry)

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import {
-  accountByName,
   audienceOfAccount,
   audiencesOf,
   canSee,
@@ -9,10 +8,11 @@ import {
   sharedOf,
   type Viewer,
 } from '../../accounts/access.ts'
+import { accountByName } from '../../accounts/find.ts'
 import { sharedWith } from '../../accounts/rights.ts'
 import { CacheConstant, maxEntries, namedCache } from '../../caches.ts'
 import { ClientBudget } from '../../client-budget.ts'
-import { invalid } from '../../errors.ts'
+import { invalidMember, NAME_LIMIT } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { pendingIds } from '../../records/jobs.ts'
 import { encodeKey } from '../../records/key-codec.ts'
@@ -33,7 +33,7 @@ import {
 import type { Store } from '../../records/store.ts'
 import { foldCase, type TrigramIndex, wordMatcher } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { filteredPage, isFiltered, type RepositoryFilter } from './filters.ts'
+import { filteredPage, isFiltered, type QueryPart, type RepositoryFilter } from './filters.ts'
 import {
   pageOfListings,
   readAndCacheTotals,
@@ -43,7 +43,7 @@ import {
 } from './list-page.ts'
 
 export interface RepositoryQuery {
-  /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
+  /** Parts of the name, case-insensitive, separated by commas; `owner/part` searches within an owner. */
   q?: string | undefined
   /** Only repositories of this owner. */
   owner?: number | undefined
@@ -58,19 +58,18 @@ interface UserQuery {
 
 /**
  * Cached totals of words longer than a trigram. A name that contains the word contains the word's rarest
- * trigram, so a total is valid while the version of that trigram is the same, even when other processes write.
+ * trigram, so a total is valid while the version of that trigram is the same, even when other processes
+ * write.
  */
 type Totals = LRUCache<string, { version: number; total: number }>
 const MAX_TOTALS = 10_000
 
-/** Longest name or full name: a longer word matches nothing, and would not fit into a key. */
-const MAX_LENGTH = 255
 async function* nothing(): AsyncGenerator<IndexEntry> {}
 
 /**
- * Searches names by trigram (lib/search). Index entries contain the names, so only the records of the page are loaded. A
- * word of up to three characters is a trigram itself, whose entries are counted; a longer word is filtered from the
- * entries of its rarest trigram, and its total is cached.
+ * Searches names by trigram (lib/search). Index entries contain the names, so only the records of the page
+ * are loaded. A word of up to three characters is a trigram itself, whose entries are counted; a longer word
+ * is filtered from the entries of its rarest trigram, and its total is cached.
  */
 export class Search extends CacheConstant {
   readonly #store: Store
@@ -101,8 +100,8 @@ export class Search extends CacheConstant {
   }
 
   /**
-   * The page of a search, which one snapshot reads, so that the result can be cached. Only for a search that does not read every
-   * match, unless it runs within the budget.
+   * The page of a search, which one snapshot reads, so that the result can be cached. Only for a search that
+   * does not read every match, unless it runs within the budget.
    */
   async pageIn(
     tx: ReadTransaction,
@@ -112,7 +111,8 @@ export class Search extends CacheConstant {
   ): Promise<SearchPage<Repository>> {
     const reader = repositoryViewer(viewer)
     // Descriptions and topics have no index, so those searches filter what the viewer can see.
-    const parts = partsOf(filter.texts === undefined ? q : '')
+    const parts = filter.texts === undefined ? partsOf(q) : withoutWords(partsOf(q))
+    if (parts.length === 0) parts.push({ word: '' })
     const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, reader, part, owner)))
     const listings = found.flat()
     return readsEveryMatch({ q, filter })
@@ -132,7 +132,7 @@ export class Search extends CacheConstant {
   async #repositoryListings(
     tx: ReadTransaction,
     viewer: Viewer,
-    { word, ownerName }: Part,
+    { word, ownerName }: QueryPart,
     owner: number | undefined,
   ): Promise<SearchListing[]> {
     const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
@@ -165,7 +165,7 @@ export class Search extends CacheConstant {
     audience: Audience,
     word: string,
   ): Promise<SearchListing> {
-    if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
+    if (word.length > NAME_LIMIT) return { entries: nothing(), total: 0 }
     const { count, version, isExact, find } = await index.candidates(tx, audience, word)
     if (isExact || count === 0) return { find, total: count }
     const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
@@ -185,28 +185,26 @@ export class Search extends CacheConstant {
 export const readsEveryMatch = ({ q = '', filter = {} }: RepositoryQuery): boolean =>
   isFiltered(filter) || partsOf(q).length > 1
 
-/** A word to find in names, of one owner's repositories if `ownerName` is set. */
-interface Part {
-  word: string
-  ownerName?: string
-}
-
-/** The words of `q`, each once. @throws AllotError invalid for too many */
-export const wordsOf = (q: string): string[] => {
+/**
+ * The parts of `q`, each once: `a,b` searches for either, `owner/a` within an owner. Names contain neither
+ * sign.
+ * @throws AllotError invalid for too many
+ */
+export const partsOf = (q: string): QueryPart[] => {
   const words = q.split(',').map((word) => word.trim())
   const distinct = [...new Set(words.filter((word) => word !== ''))]
-  if (distinct.length > MAX_PARTS) throw invalid(`q: expected at most ${MAX_PARTS} words separated by commas`)
-  return distinct
-}
-
-/** Parts of `q`. Names contain neither commas nor slashes: `a,b` searches for either word, `owner/a` within an owner. */
-const partsOf = (q: string): Part[] => {
-  const distinct = wordsOf(q)
-  return distinct.length === 0 ? [{ word: '' }] : distinct.map(partOf)
+  if (distinct.length > MAX_PARTS)
+    throw invalidMember('q', `expected at most ${MAX_PARTS} words separated by commas`)
+  return distinct.map(partOf)
 }
 const MAX_PARTS = 5
 
-const partOf = (text: string): Part => {
+/** The owners of the parts, each once, since all parts of an owner lead to the same listing. */
+const withoutWords = (parts: readonly QueryPart[]): QueryPart[] => [
+  ...new Map(parts.map((part) => [part.ownerName, { ...part, word: '' }])).values(),
+]
+
+const partOf = (text: string): QueryPart => {
   const [ownerName, word, rest] = text.split('/')
   return word === undefined || rest !== undefined ? { word: text } : { ownerName: ownerName!, word }
 }
@@ -228,7 +226,7 @@ const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
   return deleted
 }
 
-/** Private repositories of the viewer and the viewer's organizations, and shared ones; an administrator's open listings include them. */
+/** Private repositories that the viewer can read, unless an administrator's open listings include them. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(PRIVATE)) return []
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
@@ -289,7 +287,7 @@ async function* containing(
   word: string,
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
-  if (word.length > MAX_LENGTH) return
+  if (word.length > NAME_LIMIT) return
   const matches = wordMatcher(foldCase(word))
   for await (const entry of entries) if (matches(entry)) yield entry
 }

@@ -8,7 +8,7 @@ import { type Account, accounts, type RepositoryUsage } from '../../records/sche
 import type { PageServices } from '../parts/route.ts'
 
 /** Repositories that are listed at most. */
-const MAX_LISTED = 50
+const MAX_LISTED = 20
 
 export interface OwnedRepository extends Pick<StorageItem, 'id' | 'kind' | 'name' | 'isHidden'> {
   /** Name of the owner. */
@@ -46,7 +46,8 @@ export const ownedBy = async (services: PageServices, user: Identity, account: A
   const { ownership, organizations } = found
   const isFounded = ({ id }: Account) =>
     ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
-  // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is ticked.
+  // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is
+  // ticked.
   const [certain, optional] = ownership.isPurgeNeeded
     ? [[account, ...organizations], []]
     : [[account], organizations]
@@ -79,7 +80,11 @@ const contentsOf = async (
     const sizes = new RemovalSizes(tx)
     const repositories = await Promise.all(
       listed.map(async ({ owner, id, kind, name, isHidden, usage }) => ({
-        ...{ owner, id, kind, name, isHidden },
+        owner,
+        id,
+        kind,
+        name,
+        isHidden,
         kinds: await sizes.ofRepository(usage),
       })),
     )

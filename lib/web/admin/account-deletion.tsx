@@ -1,5 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** Asks before an account is deleted: what must go first, or what goes with it, what that frees, and what stays elsewhere. */
+/**
+ * Asks before an account is deleted: what must go first, or what goes with it, what that frees, and what
+ * stays elsewhere.
+ */
 import type { Identity } from '../../accounts/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
@@ -48,7 +50,7 @@ export const deletionView = async (
         <AdminTabs />
         <FlashMessage failure={failure} />
         {owned.ownership.isPurgeNeeded && <GoesFirst account={account} owned={owned} />}
-        <Deletion account={account} owned={owned} {...{ failure, typed, isTicked }} />
+        <Deletion account={account} owned={owned} failure={failure} typed={typed} isTicked={isTicked} />
       </>
     ),
   }
@@ -68,7 +70,7 @@ const GoesFirst = ({
   },
 }: OwnedProps) => (
   <Section id="first" title={`To delete the ${kind} alone`}>
-    <p>These must go first:</p>
+    <p>Settle these first:</p>
     <ul>
       {repositories > 0 && (
         <li>
@@ -119,10 +121,7 @@ const Deletion = ({
         </p>
       )}
       <WhatGoes contents={contents} />
-      <Post
-        to="/-/admin/account/delete"
-        fields={[['name', name], ...(isPurgeNeeded ? [['purge', 'yes'] as const] : [])]}
-      >
+      <Post to="/-/admin/account/delete" fields={{ name, ...(isPurgeNeeded && { purge: 'yes' }) }}>
         {!isPurgeNeeded && organizations.length > 0 && (
           <AlsoOrganizations owned={owned} isTicked={isTicked} />
         )}

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Views of the pages of administrators about one account. */
 
 import type { Identity } from '../../accounts/access.ts'
@@ -16,13 +15,14 @@ import {
   Table,
   usePageContext,
 } from '../parts/components.tsx'
-import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
+import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
+import type { Refusal } from '../parts/labels.ts'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
-import { mayChangePicture } from '../people/account-parts.tsx'
+import { Avatar, mayChangePicture } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
 
@@ -38,7 +38,7 @@ interface RefusedForm {
   readonly form: Form
 }
 
-export const accountView = async (
+export const adminAccountView = async (
   { quota }: PageServices,
   user: Identity,
   account: Account,
@@ -57,6 +57,7 @@ export const accountView = async (
         <PageHead
           title={<bdi>{name}</bdi>}
           subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
+          picture={<Avatar account={account} size="medium" />}
         >
           {mayChangePicture(user, account) && (
             <Link class="button secondary" to={`/-/avatars/${name}`}>
@@ -64,7 +65,7 @@ export const accountView = async (
             </Link>
           )}
           <Link class="button secondary" to={`/-/storage/${name}`}>
-            Storage
+            View storage
           </Link>
         </PageHead>
         <AdminTabs />
@@ -84,7 +85,7 @@ interface AccountFormProps {
   account: Account
   /** What the form was refused for. */
   entered: Form | undefined
-  failure: string | undefined
+  failure: Refusal | undefined
 }
 
 const Profile = ({ account, entered, failure }: AccountFormProps) => {
@@ -95,10 +96,12 @@ const Profile = ({ account, entered, failure }: AccountFormProps) => {
   const field = (name: 'fullName' | 'description' | 'email') => ({ name, value: valueIn(name), failure })
   return (
     <Section id="profile" title="Profile">
-      <Post to={PROFILE} fields={[['name', account.name]]} class="stacked">
-        <Field {...field('fullName')} />
+      <Post to={PROFILE} fields={{ name: account.name }} class="stacked">
+        <Fields>
+          <Field {...field('fullName')} />
+          {kind === 'user' && <Field {...field('email')} type="email" />}
+        </Fields>
         <Field {...field('description')} />
-        {kind === 'user' && <Field {...field('email')} type="email" />}
         <Visibility value={valueIn('visibility')} failure={failure} />
         {kind === 'user' && <AdminBox isChecked={isAdmin} failure={failure} />}
         <button type="submit">Save</button>
@@ -109,7 +112,7 @@ const Profile = ({ account, entered, failure }: AccountFormProps) => {
 
 const Access = ({ user, account: { name }, entered, failure }: AccountFormProps & { user: Identity }) => (
   <Section id="access" title="Access">
-    <Post to="/-/admin/account/password" fields={[['name', name]]} class="stacked">
+    <Post to="/-/admin/account/password" fields={{ name }} class="stacked">
       <Field
         failure={failure}
         name="password"
@@ -122,7 +125,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
       </button>
     </Post>
     {usePageContext().hasSessions && (
-      <Post to="/-/admin/account/password-link" fields={[['name', name]]} class="stacked">
+      <Post to="/-/admin/account/password-link" fields={{ name }} class="stacked">
         <p class="small">
           Or let {name} choose a password with a link that works once, within {LINK_DAYS} days.
         </p>
@@ -133,7 +136,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
     )}
     <details class="more" open={entered !== undefined}>
       <summary>Create a token for {name}</summary>
-      <Post to={TOKEN} fields={[['name', name]]} class="stacked">
+      <Post to={TOKEN} fields={{ name }} class="stacked">
         <Field
           failure={failure}
           name="name"
@@ -167,18 +170,12 @@ const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; 
       }
     >
       <div class="stacked row">
-        <Post
-          to="/-/admin/account/active"
-          fields={[
-            ['name', name],
-            ['active', active ? '' : 'yes'],
-          ]}
-        >
+        <Post to="/-/admin/account/active" fields={{ name, active: active ? '' : 'yes' }}>
           <button type="submit" class="secondary">
             {active ? 'Disable' : 'Enable'}
           </button>
         </Post>
-        <Post to="/-/admin/account/delete" fields={[['name', name]]}>
+        <Post to="/-/admin/account/delete" fields={{ name }}>
           <button type="submit" class="danger">
             Delete {kind}…
           </button>
@@ -207,7 +204,7 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
         )}
       </p>
       {groups.length > 0 && (
-        <Table column="Rule" texts={['State']} numbers={['Used', 'Limit']}>
+        <Table column="Rule" texts={['State']} numbers={['Usage', 'Limit']}>
           {groups.flatMap((group) =>
             group.rules.map(({ name, limit, subjects, stands, used }) => (
               <tr key={`${group.name} ${name}`}>

@@ -1,12 +1,17 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is shown once. */
+/**
+ * Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is
+ * shown once.
+ */
+import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { OwnerError } from '../../content/removal.ts'
-import { AllotError, invalid } from '../../errors.ts'
-import type { Account } from '../../records/schema/index.ts'
+import { AllotError, invalid, invalidMember } from '../../errors.ts'
+import { type Account, Visibility } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
 import { checkConfirmation, hasConfirmation, typedIn } from '../parts/confirmation.tsx'
 import type { Form } from '../parts/form.ts'
+import type { Refusal } from '../parts/labels.ts'
+import { passwordLinkPath } from '../parts/password-link.ts'
 import {
   type PageReply,
   type PageRequest,
@@ -18,7 +23,7 @@ import {
 import { passwordLinkView } from '../people/set-password.tsx'
 import { checkChosenScopes, createdView } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
-import { accountView, CRUMBS } from './account-views.tsx'
+import { adminAccountView, CRUMBS } from './account-views.tsx'
 import { adminPage } from './form.tsx'
 import { newAccountView } from './new-account.tsx'
 
@@ -40,12 +45,13 @@ const accountForm = (
       const account = await accountNamed(services, request.form.text('name'))
       try {
         const reply = await apply(request as unknown as AccountRequest, services, account)
-        services.hosting.ownerTable.changed()
+        // A page in reply asks first, or shows a secret: no owner has changed.
+        if ('to' in reply) services.hosting.ownerTable.changed()
         return reply
       } catch (error) {
         const { user, form } = request
         return refusedForm(error, REFUSALS, (failure) =>
-          accountView(services, user, account, { failure }, { path, form }),
+          adminAccountView(services, user, account, { failure }, { path, form }),
         )
       }
     },
@@ -57,7 +63,7 @@ const accountNamed = async ({ hosting }: PageServices, name: string): Promise<Ac
   return account
 }
 
-export const accountFormRoutes = [
+export const accountFormPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/accounts/new',
@@ -88,14 +94,17 @@ export const accountFormRoutes = [
     path: '/-/admin/account',
     async handle({ query, user }, services) {
       const account = await accountNamed(services, query.get('name') ?? '')
-      return accountView(services, user, account, { done: query.get('done') })
+      return adminAccountView(services, user, account, { done: query.get('done') })
     },
   }),
   accountForm('/-/admin/account', async ({ form, user }, { hosting }, account) => {
     const isUser = account.kind === 'user'
     const admin = form.text('admin') !== ''
     if (isUser && !admin && account.id === user.id)
-      throw invalid('administrator: you cannot take this right from yourself, another administrator can')
+      throw invalidMember(
+        'administrator',
+        'you cannot take this right from yourself, another administrator can',
+      )
     await hosting.accounts.edit(
       account.id,
       {
@@ -122,7 +131,7 @@ export const accountFormRoutes = [
   accountForm('/-/admin/account/password-link', async ({ user, pagesUrl }, { hosting }, account) => {
     const link = await hosting.passwordLinks.create(account.id, user)
     if (link === undefined) throw new AllotError('not_found', `${account.name} was deleted meanwhile`)
-    return passwordLinkView(account.name, pagesUrl + link, crumbsOf(account.name))
+    return passwordLinkView(account.name, pagesUrl + passwordLinkPath(link), crumbsOf(account.name))
   }),
   accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no tokens')
@@ -139,8 +148,8 @@ export const accountFormRoutes = [
       checkConfirmation(form, confirmationOf(account))
       await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
-      return refusedForm(error, { invalid: 422 }, (message) => {
-        const failure = error instanceof OwnerError ? obstacleText(error, account) : message
+      return refusedForm(error, { invalid: 422 }, (refusal) => {
+        const failure = error instanceof OwnerError ? obstacleOf(error, account) : refusal
         return deletionView(services, user, account, { failure, typed: typedIn(form), isTicked: purge })
       })
     }
@@ -149,22 +158,22 @@ export const accountFormRoutes = [
 ]
 
 /** What keeps an account from being deleted alone, which the page lists. */
-const obstacleText = ({ obstacle }: OwnerError, { kind }: Account): string => {
+const obstacleOf = ({ obstacle }: OwnerError, { kind }: Account): Refusal => {
   const text =
     obstacle === 'organization'
       ? 'is the only owner of an organization that it founded'
       : `still owns ${obstacle}`
-  return `this ${kind} ${text}; what must go first is listed below`
+  return { field: undefined, problem: `this ${kind} ${text}; what must go first is listed below` }
 }
 
 const crumbsOf = (name: string) => [...CRUMBS, { name, to: accountPath(name) }]
 
 const kindIn = (text: string | null): Account['kind'] => (text === 'organization' ? 'organization' : 'user')
 
-const visibilityIn = (form: Form): Account['visibility'] => {
+const visibilityIn = (form: Form): Visibility => {
   const visibility = form.text('visibility')
-  if (visibility === 'public' || visibility === 'limited' || visibility === 'private') return visibility
-  throw invalid(`visibility: expected public, limited or private, got "${visibility}"`)
+  if (v.is(Visibility, visibility)) return visibility
+  throw invalidMember('visibility', `expected one of ${Visibility.options.join(', ')}, got "${visibility}"`)
 }
 
 const createUser = (
@@ -189,7 +198,7 @@ const createOrganization = async (form: Form, { hosting }: PageServices, by: Ide
   const ownerName = form.text('owner')
   const owner = ownerName === '' ? undefined : await hosting.accounts.byName(ownerName)
   if (ownerName !== '' && owner?.kind !== 'user')
-    throw invalid(`owner: there is no user named "${ownerName}"`)
+    throw invalidMember('owner', `there is no user named "${ownerName}"`)
   return hosting.organizations.create(
     owner?.id,
     {

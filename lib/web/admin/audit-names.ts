@@ -1,6 +1,6 @@
 /**
- * The names in a page of the audit log that still have a page of their own: what a record names stays in the log when it is
- * deleted or renamed.
+ * The names in a page of the audit log that still have a page of their own: what a record names stays in the
+ * log when it is deleted or renamed.
  */
 import type { Collection } from '../../records/collection.ts'
 import {
@@ -19,15 +19,15 @@ import type { PageServices } from '../parts/route.ts'
 type Kind = 'account' | 'rule' | 'group' | 'repository'
 
 /**
- * Names of each kind that are looked up for one page; others have no link. A record can name hundreds, so what the records are about
- * comes first.
+ * Names of each kind that are looked up for one page; others have no link. A record can name hundreds, so
+ * what the records are about comes first.
  */
 const MAX_NAMES = 500
 
 export interface AuditLinks {
   /**
-   * Path of the page of what has the name that a record names; undefined when there is none, and when it was created under this name
-   * since.
+   * Path of the page of what has the name that a record names; undefined when there is none, and when it was
+   * created under this name since.
    */
   to(kind: Kind, name: string, record: AuditRecord): string | undefined
   /** Path of the page of the account that made a change, which may have another name now. */
@@ -55,13 +55,17 @@ export const subjectKind = (record: AuditRecord): Kind => SUBJECT_KINDS[auditWor
 
 export const isAssignment = ({ action }: AuditRecord): boolean => action === 'groups assigned'
 
-/** The kind of the names in a list of a record. @param member name of the list; empty for the groups of an assignment */
+/**
+ * The kind of the names in a list of a record.
+ * @param member name of the list; empty for the groups of an assignment
+ */
 export const kindInList = (record: AuditRecord, member: string): Kind | undefined =>
   isAssignment(record) ? 'group' : member === 'rules' ? 'rule' : undefined
 
 /**
- * Values by their names; a value without names is under the empty name. Undefined for details that the log has only the beginning
- * of. Stores keep records for long, so that one that cannot be read must not make the page an error.
+ * Values by their names; a value without names is under the empty name. Undefined for details that the log
+ * has only the beginning of. Stores keep records for long, so that one that cannot be read must not make the
+ * page an error.
  */
 export const detailsOf = (json: string): Readonly<Record<string, unknown>> | undefined => {
   const value = json === '' ? null : parsed(json)
@@ -112,14 +116,14 @@ export const auditLinksOf = (
 
 /** What has a name now, with the time of its creation: of accounts and repositories to the second. */
 interface Found {
-  readonly created?: { readonly seconds: number; readonly nonce: string } | undefined
+  readonly created: { readonly seconds: number; readonly nonce: string }
 }
 
 const createdAt = (seconds: number): Found => ({ created: { seconds, nonce: '' } })
 
 /** Whether it was created after the record, which is about another thing of the same name then. */
 const isNewer = ({ created }: Found, { at, nonce }: AuditRecord): boolean =>
-  created !== undefined && (created.seconds > at || (created.seconds === at && created.nonce > nonce))
+  created.seconds > at || (created.seconds === at && created.nonce > nonce)
 
 const PATHS: Readonly<Record<Kind, (name: string) => string>> = {
   account: accountPath,

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** One change of the audit log in words, with links to what it names. */
 import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'

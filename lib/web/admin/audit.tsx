@@ -1,10 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The page of the audit log, with a filter. */
 
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
-import { Icon } from '../parts/inline.tsx'
+import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
@@ -12,7 +11,10 @@ import { type AuditLinks, type AuditWord, auditLinksOf, auditWord } from './audi
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
 
-/** The choices of the filter, by the first word of the actions that each has: its value in the query, and its name. */
+/**
+ * The choices of the filter, by the first word of the actions that each has: its value in the query, and its
+ * name.
+ */
 const KINDS: Readonly<Record<AuditWord, readonly [value: string, name: string]>> = {
   rule: ['rule', 'Rules'],
   group: ['group', 'Groups'],
@@ -131,7 +133,7 @@ const Changes = ({ filter, found, links, number }: ChangesProps) => {
 const NoChanges = ({ filter, hasOlder }: { filter: Filter; hasOlder: boolean }) =>
   isEmpty(filter) ? (
     <Empty title="No changes yet" icon="audit">
-      <p>Changes of rules, groups, assignments and accounts are listed here.</p>
+      <p>Changes of rules, groups, assignments, accounts, passwords, tokens and webhooks are listed here.</p>
     </Empty>
   ) : (
     <Empty title="No change matches" icon="search">
@@ -144,24 +146,8 @@ const NoChanges = ({ filter, hasOlder }: { filter: Filter; hasOlder: boolean }) 
 
 const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
   <Search to="/-/admin/audit">
-    <div>
-      <label for="subject">Name contains</label>
-      <span class="searched">
-        <Icon name="search" />
-        <input id="subject" name="subject" type="search" value={subject} maxLength={255} />
-      </span>
-    </div>
-    <div>
-      <label for="kind">Kind</label>
-      <select id="kind" name="kind">
-        <option value="">All kinds</option>
-        {Object.values(KINDS).map(([value, name]) => (
-          <option key={value} value={value} selected={value === kind}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
+    <NameFilter id="subject" value={subject} maxLength={255} />
+    <ChoiceFilter id="kind" label="Kind" any="All kinds" choices={Object.values(KINDS)} chosen={kind} />
     <div>
       <label for="actor">Changed by</label>
       <input id="actor" name="actor" value={actor} maxLength={255} autocapitalize="none" spellcheck={false} />
@@ -193,15 +179,15 @@ const Records = ({ records, links }: { records: readonly AuditRecord[]; links: A
             <div class="small">
               <AuditDetails record={record} links={links} />
             </div>
-            <div class="small slim">
-              by <AuditActor record={record} links={links} />
-            </div>
           </td>
           <td class="wide">
             <AuditActor record={record} links={links} />
           </td>
           <td class="number">
             <Minute seconds={record.at} />
+            <div class="small slim">
+              by <AuditActor record={record} links={links} />
+            </div>
           </td>
         </tr>
       ))}

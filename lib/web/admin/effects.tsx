@@ -1,5 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** What a change of rules, groups or assignments does to owners, in words: the title, the counts, and a line for each owner. */
+/**
+ * What a change of rules, groups or assignments does to owners, in words: the title, the counts, and a line
+ * for each owner.
+ */
 import { formatBytes } from '../../byte-sizes.ts'
 import { subtract } from '../../integers.ts'
 import type { Effect, Effects, OwnerEffect, SubjectEffect } from '../../quota/effects.ts'
@@ -67,18 +69,20 @@ type NamedEffects = Omit<Effects, 'owners'> & { readonly owners: readonly (Owner
 
 /** @param scope whether the owners to whom the change applies are said here, and not above */
 export const EffectList = ({
-  effects: { affected, counts, owners },
+  effects: { affected, unlimited, counts, owners },
   scope,
 }: {
   effects: NamedEffects
   scope: boolean
 }) => {
   const listed = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  // `concerns` says of a deletion after which no owner has a limit what the count would say.
+  const isSaid = !scope && affected > 0 && unlimited === affected
   return (
     <>
       <p>
         {scope && `The change applies to ${affected === 0 ? 'no owner' : formatCount(affected, 'owner')}. `}
-        <strong>{countsInWords(counts)}.</strong>
+        {!isSaid && <strong>{countsInWords(counts)}.</strong>}
         {listed > owners.length && ` Showing the first ${owners.length}.`}
       </p>
       {owners.length > 0 && (
@@ -100,7 +104,7 @@ const AffectedOwner = ({ owner }: { owner: OwnerEffect & { name: string } }) => 
   return (
     <li>
       <div class="line">
-        <Link to={`/-/storage/${name}`}>
+        <Link class="strong" to={`/-/storage/${name}`}>
           <bdi>{name}</bdi>
         </Link>
         <span class={`state ${state}`}>{text}</span>

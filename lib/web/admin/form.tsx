@@ -1,16 +1,16 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages of administrators: navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
-import { accountByName, type Identity } from '../../accounts/access.ts'
-import { invalid } from '../../errors.ts'
-import { requireScopes } from '../../http/access.ts'
+import type { Identity } from '../../accounts/access.ts'
+import { accountByName } from '../../accounts/find.ts'
+import { invalidMember } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import type { Account } from '../../records/schema/index.ts'
+import { requireScopes } from '../../scopes.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { FlashMessage, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
 import type { Form } from '../parts/form.ts'
-import type { FieldName } from '../parts/labels.ts'
+import type { FieldName, Refusal } from '../parts/labels.ts'
 import {
   type Crumb,
   type PageReply,
@@ -24,12 +24,15 @@ import {
 } from '../parts/route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
 
-/** @param field which the error names. @throws AllotError invalid when there is no such owner */
+/**
+ * @param field which the error names.
+ * @throws AllotError invalid when there is no such owner
+ */
 export const ownerNamed =
   (name: string, field: FieldName) =>
   async (tx: ReadTransaction): Promise<Account> => {
     const account = await accountByName(tx, name)
-    if (account === undefined) throw invalid(`${field}: there is no user or organization named "${name}"`)
+    if (account === undefined) throw invalidMember(field, `there is no user or organization named "${name}"`)
     return account
   }
 
@@ -48,12 +51,21 @@ interface AdminAction {
   readonly without?: { readonly rule?: string; readonly group?: string }
   /** Whom a deletion concerns. */
   concerns?(effects: Effects): string | Promise<string>
-  /** Path of the page that a canceled preview leads back to, for a form without anything entered that must be kept. */
+  /**
+   * Path of the page that a canceled preview leads back to, for a form without anything entered that must be
+   * kept.
+   */
   readonly cancelTo?: string
-  /** Makes the change. @returns the path to redirect to */
+  /**
+   * Makes the change.
+   * @returns the path to redirect to
+   */
   apply(): Promise<string>
-  /** The form again with what was entered, and with the message of the error that refused it, unless it was canceled. */
-  showAgain(failure?: string): View | Promise<View>
+  /**
+   * The form again with what was entered, and with the message of the error that refused it, unless it was
+   * canceled.
+   */
+  showAgain(failure?: Refusal): View | Promise<View>
 }
 
 /** Declares the route of a form that an administrator can preview before submitting it. */

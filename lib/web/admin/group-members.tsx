@@ -1,9 +1,8 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
 import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
 import { FieldFailure } from '../parts/fields.tsx'
-import { invalidAttributes, labelOf } from '../parts/labels.ts'
+import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 
@@ -16,7 +15,7 @@ interface MembersProps {
   isDefault: boolean
   /** The owner that was entered. */
   owner: string
-  failure: string | undefined
+  failure: Refusal | undefined
 }
 
 export const Members = ({ group, members, page, total, isDefault, owner, failure }: MembersProps) => (
@@ -29,17 +28,11 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
     aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
   >
     {members.length > 0 && (
-      <Post
-        to="/-/admin/group/members"
-        fields={[
-          ['name', group],
-          ['do', PREVIEW],
-        ]}
-      >
+      <Post to="/-/admin/group/members" fields={{ name: group, do: PREVIEW }}>
         <ul class="plain rows">
           {members.map(({ name }) => (
             <li key={name} class="line">
-              <Link to={`/-/storage/${name}`}>
+              <Link class="strong" to={`/-/storage/${name}`}>
                 <bdi>{name}</bdi>
               </Link>
               <button
@@ -58,7 +51,7 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
     )}
     {members.length === 0 && <EmptyPage total={total} />}
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
-    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
+    <Post to="/-/admin/group/members" fields={{ name: group }} class="stacked more">
       <label for="owner">{labelOf('assignee')}</label>
       <input
         id="owner"

@@ -1,9 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Quota groups: the list, the page of each, and the forms that change, assign and delete one. */
 import { AllotError } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import { allItems } from '../../records/pages.ts'
 import {
   ActionButtons,
   Count,
@@ -17,7 +17,7 @@ import {
 } from '../parts/components.tsx'
 import { FieldFailure, NameField } from '../parts/fields.tsx'
 import { Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf } from '../parts/labels.ts'
+import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
@@ -26,9 +26,8 @@ import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
 import { Members } from './group-members.tsx'
-import { ALL } from './rules.tsx'
 
-export const groupRoutes = [
+export const groupPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/groups',
@@ -39,7 +38,7 @@ export const groupRoutes = [
     return {
       async plan() {
         if ((await services.quota.groups.get(name)) !== undefined)
-          throw new AllotError('conflict', `a group named ${name} already exists`)
+          throw new AllotError('conflict', `a group named ${name} already exists`, { field: 'name' })
         return { groups: [{ name, rules: [] }] }
       },
       async apply() {
@@ -86,7 +85,8 @@ export const groupRoutes = [
       },
       showAgain: (failure) =>
         showGroup(services, group, {
-          failure: failure && assigneeRefused(failure),
+          // Whatever refuses the form, the owner is its only field.
+          failure: failure && { ...failure, field: 'assignee' },
           owner: isAdded ? owner : '',
         }),
     }
@@ -112,10 +112,6 @@ const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGr
   if (group === undefined) throw new AllotError('not_found', `there is no group named ${name}`)
   return group
 }
-
-/** Whatever refuses the form to assign a group, the owner is its only field. */
-const assigneeRefused = (failure: string): string =>
-  failure.startsWith('assignee: ') ? failure : `assignee: ${failure}`
 
 /** Whom the deletion of a group concerns, and which limit decides afterwards. */
 const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
@@ -149,7 +145,7 @@ const listGroups = async (
   { quota }: PageServices,
   { name = '', ...message }: { name?: string } & FlashMessage,
 ): Promise<View> => {
-  const { items: groups } = await quota.groups.list(ALL)
+  const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     'Groups',
     message,
@@ -205,7 +201,7 @@ const showGroup = async (
   { owner = '', chosen = group.rules.map(({ name }) => name), ...message }: FlashMessage & EnteredInGroup,
   page = 1,
 ): Promise<View> => {
-  const { items: rules } = await quota.rules.list(ALL)
+  const rules = await allItems((slice) => quota.rules.list(slice))
   const { items, total } = (await quota.groups.members(group.name, sliceOf(page))) ?? { items: [], total: 0 }
   const members = await hosting.accounts.byIds(items)
   return adminView(
@@ -227,7 +223,7 @@ const showGroup = async (
         title="Delete group"
         about="Its rules are kept. You see which owners lose a limit before anything changes."
       >
-        <Post to="/-/admin/group/delete" fields={[['name', group.name]]} class="stacked">
+        <Post to="/-/admin/group/delete" fields={{ name: group.name }} class="stacked">
           <button type="submit" class="danger">
             Delete group…
           </button>
@@ -246,12 +242,12 @@ interface RulesProps {
   /** Names of the rules that are ticked. */
   chosen: readonly string[]
   /** Why the form was refused. */
-  failure: string | undefined
+  failure: Refusal | undefined
 }
 
 const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
   <Section id="rules" title={labelOf('rules')} about="An owner with this group must be within each of them.">
-    <Post to="/-/admin/group" fields={[['name', group.name]]} class="stacked">
+    <Post to="/-/admin/group" fields={{ name: group.name }} class="stacked">
       <fieldset>
         <legend class="hidden">{labelOf('rules')}</legend>
         <FieldFailure field="rules" failure={failure} />

@@ -1,9 +1,8 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The page with the form that creates a user or an organization. */
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
-import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
+import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import type { View } from '../parts/route.ts'
 import { CRUMBS } from './account-views.tsx'
@@ -23,17 +22,19 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
         <AdminTabs />
         <FlashMessage {...message} />
         <Section id="account" title="Account">
-          <Post to="/-/admin/accounts/new" fields={[['kind', kind]]} class="stacked">
-            <Field
-              failure={failure}
-              name="name"
-              value={enteredIn('name')}
-              hint="Part of every URL; it cannot be changed here later."
-              isRequired
-            />
-            <Field failure={failure} name="fullName" value={enteredIn('fullName')} />
+          <Post to="/-/admin/accounts/new" fields={{ kind }} class="stacked">
+            <Fields>
+              <Field
+                failure={failure}
+                name="name"
+                value={enteredIn('name')}
+                hint="Part of every URL; it cannot be changed here later."
+                isRequired
+              />
+              <Field failure={failure} name="fullName" value={enteredIn('fullName')} />
+            </Fields>
             {kind === 'user' ? (
-              <>
+              <Fields>
                 <Field failure={failure} name="email" type="email" value={enteredIn('email')} />
                 <Field
                   failure={failure}
@@ -41,7 +42,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
                   type="password"
                   hint={`At least ${MIN_PASSWORD_LENGTH} characters. Without a password, the user signs in with a token.`}
                 />
-              </>
+              </Fields>
             ) : (
               <>
                 <Field failure={failure} name="description" value={enteredIn('description')} />

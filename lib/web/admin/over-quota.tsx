@@ -1,8 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The section about owners that are over quota or near their limit, the largest excess first. */
-import type { OwnersSnapshot } from '../../content/usage/owner-table.ts'
+import type { OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
 import { Link, Section } from '../parts/components.tsx'
-import { OwnerBadge, OwnerLimit } from './owner-table.tsx'
+import { OwnerBadge, OwnerLimit } from './owners-form.tsx'
 
 /** Owners that are listed; the table of owners has the others. */
 const LISTED = 8
@@ -10,7 +9,7 @@ const LISTED = 8
 export const OverSection = ({ owners: { overAndNear } }: { owners: OwnersSnapshot }) => (
   <Section
     id="over"
-    title="Over quota or near the limit"
+    title="Needs attention"
     aside={
       <Link to="/-/admin/owners?sort=share">
         {overAndNear.length > LISTED

@@ -1,9 +1,11 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
+/**
+ * The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the
+ * server is doing.
+ */
 import type { ComponentChildren, VNode } from 'preact'
 import { today } from '../../clock.ts'
 import { daysUntilNow, type InstanceHistory, totalGrowth } from '../../content/usage/instance-history.ts'
-import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
@@ -13,17 +15,17 @@ import { sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Chart, ChartTable } from '../storage/chart.tsx'
 import { pointsOf } from '../storage/history.tsx'
-import { Legend } from '../storage/limits.tsx'
+import { Legend, UsageBar } from '../storage/limits.tsx'
 import { GrowthText, OwnerGrowth } from '../storage/pace.tsx'
 import { ShareCell } from '../storage/share.tsx'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 import { adminPage, adminView } from './form.tsx'
 import { OverSection } from './over-quota.tsx'
-import { OwnersBeingRead } from './owner-table.tsx'
+import { OwnersBeingRead } from './owners-form.tsx'
 
 const LISTED = 8
 
-export const adminRoutes = [
+export const adminPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin',
@@ -42,13 +44,16 @@ export const adminRoutes = [
         {},
         <>
           <Guide steps={await nextSteps(services, owners)} />
-          <Section id="usage" title="Usage" aside={<Link to="/-/admin/owners">All owners</Link>}>
+          <Section id="usage" title="Usage">
             <p class="fullness">
               <strong>
                 <Size bytes={used} />
               </strong>
-              <span class="muted">used {byCounts(owners)}</span>
+              <span class="muted">
+                used by <Link to="/-/admin/owners">{countsOf(owners)}</Link>
+              </span>
             </p>
+            <UsageBar usage={owners.total} />
             <Legend usage={owners.total} />
             <div class="pace">
               <Counts owners={owners} history={history} />
@@ -79,8 +84,8 @@ const withoutOwners = (health: VNode) =>
     </>,
   )
 
-const byCounts = ({ counts }: OwnersSnapshot): string =>
-  `by ${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}`
+const countsOf = ({ counts }: OwnersSnapshot): string =>
+  `${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}`
 
 interface TotalsProps {
   owners: OwnersSnapshot
@@ -150,7 +155,7 @@ const TopConsumers = ({
   history: InstanceHistory | undefined
 }) => (
   <Section id="largest" title="Top consumers" aside={<Link to="/-/admin/owners">All owners</Link>}>
-    <Table column="Owner" numbers={['Last 30 days', 'Of total', 'Used']}>
+    <Table column="Owner" numbers={['Last 30 days', 'Of total', 'Usage']}>
       {owners.map((owner) => (
         <tr key={owner.id}>
           <td>

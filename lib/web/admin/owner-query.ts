@@ -1,6 +1,6 @@
 /** The filters and the order of the table of owners, as query parameters of the page. */
 import type { InstanceHistory } from '../../content/usage/instance-history.ts'
-import type { OwnerOrder, OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
+import type { OwnerOrder, OwnerSummary, OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { foldCase } from '../../search/index.ts'
 import { pageNumber } from '../parts/paging.tsx'

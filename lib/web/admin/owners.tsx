@@ -1,11 +1,12 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
 import { growthIn } from '../../content/usage/instance-history.ts'
-import { invalid } from '../../errors.ts'
+import { invalidMember } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import { allItems } from '../../records/pages.ts'
 import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
+import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
@@ -14,13 +15,12 @@ import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
 import { adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
-import { type AssignmentForm, type OwnerSelection, OwnersBeingRead, OwnerTable } from './owner-table.tsx'
-import { ALL } from './rules.tsx'
+import { type AssignmentForm, type OwnerSelection, OwnersBeingRead, OwnersForm } from './owners-form.tsx'
 
 /** Owners in a CSV file at most. */
 const MAX_CSV = 20_000
 
-export const ownerRoutes = [
+export const ownerPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/owners',
@@ -32,23 +32,19 @@ export const ownerRoutes = [
     async handle({ query }, services) {
       const { rows, history } = await rowsOfFile(services, queryIn(query))
       const isCut = rows.length > MAX_CSV
-      const head = ['name', 'kind', 'used', 'limit', 'rule', 'state', 'groups', 'growth']
       return csvOf(
         isCut ? `owners-first-${MAX_CSV}.csv` : 'owners.csv',
-        head,
-        rows
-          .slice(0, MAX_CSV)
-          .map((row) => [
-            ...[
-              row.name,
-              row.kind,
-              String(row.used),
-              String(row.binding?.limit ?? ''),
-              row.binding?.rule ?? '',
-            ],
-            ...[row.state, row.groups.map(({ name }) => name).join(' ')],
-            String((history && growthIn(history, row)) ?? ''),
-          ]),
+        {
+          name: ({ name }) => name,
+          kind: ({ kind }) => kind,
+          used: ({ used }) => String(used),
+          limit: ({ binding }) => String(binding?.limit ?? ''),
+          rule: ({ binding }) => binding?.rule ?? '',
+          state: ({ state }) => state,
+          groups: ({ groups }) => groups.map(({ name }) => name).join(' '),
+          growth: (owner) => String((history && growthIn(history, owner)) ?? ''),
+        },
+        rows.slice(0, MAX_CSV),
       )
     },
   }),
@@ -84,10 +80,10 @@ const selectionIn = (form: Form): OwnerSelection => ({
 })
 
 const checkSelection = async ({ quota }: PageServices, { names, group }: OwnerSelection): Promise<void> => {
-  if (names.length === 0) throw invalid('owners: select at least one')
+  if (names.length === 0) throw invalidMember('owners', 'select at least one')
   if (names.length > MAX_SELECTED)
-    throw invalid(`owners: select at most ${MAX_SELECTED}, got ${names.length}`)
-  if ((await quota.groups.get(group)) === undefined) throw invalid('group: choose one')
+    throw invalidMember('owners', `select at most ${MAX_SELECTED}, got ${names.length}`)
+  if ((await quota.groups.get(group)) === undefined) throw invalidMember('group', 'choose one')
 }
 
 /** Adds a group to those of several owners, or removes it, for the preview. */
@@ -112,7 +108,7 @@ const ownersView = async (
   selection?: OwnerSelection,
 ) => {
   const found = await rowsFor(services, query)
-  const { items: groups } = await services.quota.groups.list(ALL)
+  const groups = await allItems((slice) => services.quota.groups.list(slice))
   return adminView(
     'Owners',
     message,
@@ -120,14 +116,14 @@ const ownersView = async (
       id="owners"
       title="Users and organizations"
       aside={
-        <span>
+        <div class="buttons">
           <Link class="button small" to="/-/admin/accounts/new?kind=user">
             New user
-          </Link>{' '}
+          </Link>
           <Link class="button secondary small" to="/-/admin/accounts/new?kind=organization">
             New organization
           </Link>
-        </span>
+        </div>
       }
     >
       <Filters query={query} groups={groups} />
@@ -159,8 +155,8 @@ const Rows = ({ query, found: { rows, history }, ...form }: RowsProps) => {
     <>
       <p class="small">
         {formatCount(rows.length, 'owner')}
-        {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}.
-        {rows.length > MAX_CSV && ` A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
+        {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}
+        {rows.length > MAX_CSV && `. A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
       </p>
       {shown.length === 0 ? (
         <EmptyPage total={rows.length}>
@@ -171,7 +167,7 @@ const Rows = ({ query, found: { rows, history }, ...form }: RowsProps) => {
           </Empty>
         </EmptyPage>
       ) : (
-        <OwnerTable query={query} rows={shown} history={history} {...form} />
+        <OwnersForm query={query} rows={shown} history={history} {...form} />
       )}
       <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
     </>
@@ -180,13 +176,7 @@ const Rows = ({ query, found: { rows, history }, ...form }: RowsProps) => {
 
 const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaGroup[] }) => (
   <Search to="/-/admin/owners">
-    <div>
-      <label for="q">Name contains</label>
-      <span class="searched">
-        <Icon name="search" />
-        <input id="q" name="q" type="search" value={query.search} autocapitalize="none" spellcheck={false} />
-      </span>
-    </div>
+    <NameFilter id="q" value={query.search} />
     <div class="whole">
       <label for="subject">Limit shown</label>
       <select id="subject" name="subject">
@@ -202,28 +192,21 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
         ))}
       </select>
     </div>
-    <div>
-      <label for="state">State</label>
-      <select id="state" name="state">
-        <option value="">Any state</option>
-        {Object.entries(STATE_NAMES).map(([state, name]) => (
-          <option key={state} value={state} selected={state === query.state}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
-    <div>
-      <label for="group-filter">Group</label>
-      <select id="group-filter" name="group">
-        <option value="">Any group</option>
-        {groups.map(({ name }) => (
-          <option key={name} value={name} selected={name === query.group}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
+    <ChoiceFilter
+      id="state"
+      label="State"
+      any="Any state"
+      choices={Object.entries(STATE_NAMES)}
+      chosen={query.state}
+    />
+    <ChoiceFilter
+      id="group-filter"
+      name="group"
+      label="Group"
+      any="Any group"
+      choices={groups.map(({ name }) => [name, name])}
+      chosen={query.group}
+    />
     <button type="submit" class="secondary">
       Filter
     </button>

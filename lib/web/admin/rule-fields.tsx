@@ -1,8 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
 import { FieldFailure, Hint } from '../parts/fields.tsx'
-import { invalidAttributes, isRefused, labelOf } from '../parts/labels.ts'
+import { invalidAttributes, isRefused, labelOf, type Refusal } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
 /** The fields of a rule, as text. */
@@ -14,10 +13,12 @@ export interface RuleFormValues {
 
 interface LimitAndSubjectsProps {
   values: RuleFormValues
-  failure: string | undefined
+  /** Subjects of the rule that the form edits. */
+  stored?: readonly Subject[]
+  failure: Refusal | undefined
 }
 
-export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => (
+export const LimitAndSubjects = ({ values, stored, failure }: LimitAndSubjectsProps) => (
   <>
     <label for="limit">{labelOf('limit')}</label>
     <input
@@ -32,7 +33,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
     </Hint>
     <details class="options" open={isRefused('subjects', failure)}>
       <summary>
-        {labelOf('subjects')}: <span>{subjectsInWords(withoutIncluded(values.subjects))}</span>
+        {labelOf('subjects')}: <span>{subjectsInWords(savedSubjects(values.subjects, stored))}</span>
       </summary>
       <fieldset aria-describedby="subjects-hint">
         <legend class="hidden">{labelOf('subjects')}</legend>
@@ -40,6 +41,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
         <p class="hint" id="subjects-hint">
           The limit is for the sum of all chosen subjects. A subject includes those that are indented below
           it, and Total includes all: what is included counts once.
+          <CountedTwice subjects={savedSubjects(values.subjects, stored)} />
         </p>
         <div class="option-columns" data-subjects="">
           {shownGroups(values.subjects).map(({ name, subjects }) => (
@@ -66,8 +68,32 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
 const shownGroups = (chosen: readonly string[]) =>
   subjectGroups.filter(({ subjects }) => !subjects.includes('size:wiki') || chosen.includes('size:wiki'))
 
-/** Leaves out unknown subjects, repeated ones, and those that another one includes: their boxes are ticked with it. */
-export const withoutIncluded = (chosen: readonly string[]): Subject[] =>
+/** Names the subjects that a rule lists twice, or together with one that includes them, as the API allows. */
+const CountedTwice = ({ subjects }: { subjects: readonly Subject[] }) => {
+  const twice = subjects.filter((subject, index) =>
+    subjects.some((other, at) => at !== index && withAncestors(subject).includes(other)),
+  )
+  if (twice.length === 0) return null
+  return <> This rule counts {subjectsInWords([...new Set(twice)])} twice, until a box is changed.</>
+}
+
+/**
+ * The subjects that the form saves. Boxes cannot show that a rule lists a subject twice, or with one that
+ * includes it: keeps such a list while no box changes.
+ */
+export const savedSubjects = (
+  chosen: readonly string[],
+  stored: readonly Subject[] = [],
+): readonly Subject[] => {
+  const subjects = withoutIncluded(chosen)
+  return withoutIncluded(stored).sort().join() === subjects.toSorted().join() ? stored : subjects
+}
+
+/**
+ * Leaves out unknown subjects, repeated ones, and those that another one includes: their boxes are ticked
+ * with it.
+ */
+const withoutIncluded = (chosen: readonly string[]): Subject[] =>
   [...new Set(chosen)].filter(isSubject).filter((subject) => {
     const [, ...including] = withAncestors(subject)
     return !including.some((one) => chosen.includes(one))
@@ -75,7 +101,7 @@ export const withoutIncluded = (chosen: readonly string[]): Subject[] =>
 
 /** A subject that narrow screens break after its colons. */
 const SubjectCode = ({ subject }: { subject: Subject }) => (
-  <code>
+  <code class="id muted">
     {subject.split(/(?<=:)/).map((word) => (
       <>
         {word}
@@ -95,7 +121,7 @@ const SubjectBox = ({
   subject: Subject
   depth: number
   isChecked: boolean
-  failure: string | undefined
+  failure: Refusal | undefined
 }) => (
   <label class={depth > 0 ? `box deep${depth}` : 'box'}>
     <input

@@ -1,10 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Quota rules: the list, the page of each, and the forms that change and delete one. */
 import { formatExactLimit, limitFault, parseLimit } from '../../byte-sizes.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError, invalidMember } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
+import { allItems } from '../../records/pages.ts'
 import {
   ActionButtons,
   Count,
@@ -25,12 +25,9 @@ import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
-import { LimitAndSubjects, type RuleFormValues, withoutIncluded } from './rule-fields.tsx'
+import { LimitAndSubjects, type RuleFormValues, savedSubjects } from './rule-fields.tsx'
 
-/** Rules and groups are few: one page lists all of them. */
-export const ALL = { offset: 0, limit: 1000 }
-
-export const ruleRoutes = [
+export const rulePageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/rules',
@@ -42,7 +39,7 @@ export const ruleRoutes = [
       async plan() {
         const rule = ruleFrom(values)
         if ((await services.quota.rules.get(rule.name)) !== undefined)
-          throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
+          throw new AllotError('conflict', `a rule named ${rule.name} already exists`, { field: 'name' })
         return { rules: [rule] }
       },
       async apply() {
@@ -64,9 +61,9 @@ export const ruleRoutes = [
     const rule = await findRule(services, form.text('name'))
     const values = valuesIn(form)
     return {
-      plan: () => ({ rules: [editedRule(rule, values)] }),
+      plan: () => ({ rules: [ruleFrom(values, rule)] }),
       async apply() {
-        const { limit, subjects } = editedRule(rule, values)
+        const { limit, subjects } = ruleFrom(values, rule)
         await services.quota.rules.edit(rule.name, { limit, subjects }, user)
         return `${rulePath(rule.name)}&done=saved`
       },
@@ -101,15 +98,22 @@ const valuesIn = (form: Form): RuleFormValues => ({
   subjects: form.all('subject'),
 })
 
-const ruleFrom = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
-  name,
-  limit: limitFrom(limit),
+/** @throws AllotError invalid */
+const ruleFrom = ({ name, limit: size, subjects }: RuleFormValues, stored?: QuotaRule): QuotaRule => {
+  const limit = limitFrom(size)
+  if (subjects.length === 0)
+    throw invalidMember('subjects', 'choose at least one: a rule limits only its subjects')
   // The quota engine rejects unknown subjects, so they are kept.
-  subjects: subjects.every(isSubject) ? withoutIncluded(subjects) : (subjects as Subject[]),
-})
+  return {
+    name,
+    limit,
+    subjects: subjects.every(isSubject) ? savedSubjects(subjects, stored?.subjects) : (subjects as Subject[]),
+  }
+}
 
 /**
- * Accepts `unlimited`, grouped digits (`1,000,000`) and units in any case, besides what the configuration accepts.
+ * Accepts `unlimited`, grouped digits (`1,000,000`) and units in any case, besides what the configuration
+ * accepts.
  * @throws AllotError invalid
  */
 const limitFrom = (text: string): number => {
@@ -121,20 +125,12 @@ const limitFrom = (text: string): number => {
   const limit = parseLimit(size)
   if (limit !== undefined) return limit
   const expected = 'a size such as 2 GiB, a number of bytes, or "unlimited"'
-  throw invalid(`limit: expected ${expected}, got "${text}"${limitFault(size)}`)
-}
-
-/** Boxes cannot show that a rule lists a subject twice, or with one that includes it: keeps such a list while no box changes. */
-const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
-  const edited = ruleFrom({ ...values, name: rule.name })
-  const distinct = (subjects: readonly Subject[]) => withoutIncluded(subjects).sort().join()
-  const isUnchanged = distinct(rule.subjects) === distinct(edited.subjects)
-  return isUnchanged ? { ...edited, subjects: rule.subjects } : edited
+  throw invalidMember('limit', `expected ${expected}, got "${text}"${limitFault(size)}`)
 }
 
 /** Whom the deletion of a rule concerns, and which limit decides afterwards. */
 const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
-  const { items } = await quota.groups.list(ALL)
+  const items = await allItems((slice) => quota.groups.list(slice))
   const groups = groupsWith(items, name)
   if (groups.length === 0) return 'No group has the rule.'
   const owners = effects.affected === 0 ? 'no owner' : formatCount(effects.affected, 'owner')
@@ -151,7 +147,8 @@ const listRules = async (
   { quota }: PageServices,
   { values = EMPTY, ...message }: { values?: RuleFormValues } & FlashMessage,
 ): Promise<View> => {
-  const [{ items: rules }, { items: groups }] = [await quota.rules.list(ALL), await quota.groups.list(ALL)]
+  const rules = await allItems((slice) => quota.rules.list(slice))
+  const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     'Rules',
     message,
@@ -205,7 +202,7 @@ const RuleTable = ({ rules, groups }: RuleTableProps) => (
           </Named>
         </td>
         <td class="wide">{subjectsText(subjects)}</td>
-        <td class="number">{unbrokenLimit(limit)}</td>
+        <td class="number sentence">{unbrokenLimit(limit)}</td>
       </tr>
     ))}
   </Table>
@@ -219,15 +216,14 @@ const ruleView = async (
     ...message
   }: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage,
 ): Promise<View> => {
-  const { items: groups } = await quota.groups.list(ALL)
+  const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     `Rule ${rule.name}`,
     message,
     <>
-      <UsedBy groups={groupsWith(groups, rule.name)} />
-      <Section id="rule" title="Limit and subjects">
-        <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
-          <LimitAndSubjects values={values} failure={message.failure} />
+      <Section id="rule" title="Limit and subjects" about={<UsedBy groups={groupsWith(groups, rule.name)} />}>
+        <Post to="/-/admin/rule" fields={{ name: rule.name }} class="stacked">
+          <LimitAndSubjects values={values} stored={rule.subjects} failure={message.failure} />
           <ActionButtons label="Save" />
         </Post>
       </Section>
@@ -236,7 +232,7 @@ const ruleView = async (
         title="Delete rule"
         about="It is removed from its groups. You see which owners lose a limit before anything changes."
       >
-        <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]} class="stacked">
+        <Post to="/-/admin/rule/delete" fields={{ name: rule.name }} class="stacked">
           <button type="submit" class="danger">
             Delete rule…
           </button>
@@ -250,11 +246,11 @@ const ruleView = async (
 /** The groups that have the rule. */
 const UsedBy = ({ groups }: { groups: readonly string[] }) =>
   groups.length === 0 ? (
-    <p>
+    <>
       No group has this rule, so it limits no owner. <Link to="/-/admin/groups">View groups</Link>
-    </p>
+    </>
   ) : (
-    <p>
+    <>
       Used by {groups.length === 1 ? 'the group' : 'the groups'}{' '}
       {groups.map((group, index) => (
         <>
@@ -265,5 +261,5 @@ const UsedBy = ({ groups }: { groups: readonly string[] }) =>
         </>
       ))}
       .
-    </p>
+    </>
   )

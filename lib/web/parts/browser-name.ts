@@ -40,7 +40,8 @@ const MAX_HEADER = 1000
 
 /**
  * @param userAgent the header `User-Agent`
- * @returns such as `Firefox on Linux`; of other programs the first word, such as `curl`; undefined when neither is known
+ * @returns such as `Firefox on Linux`; of other programs the first word, such as `curl`; undefined when
+ * neither is known
  */
 export const browserNameOf = (userAgent = ''): string | undefined => {
   const text = userAgent.slice(0, MAX_HEADER)

@@ -1,8 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Commands to copy: of git, and requests of the API with an access token. */
 import { Link, usePageContext } from './components.tsx'
 
-/** An argument of a command, quoted for the shell unless it consists of characters that no shell interprets. */
+/**
+ * An argument of a command, quoted for the shell unless it consists of characters that no shell interprets.
+ */
 export const quoted = (argument: string): string =>
   /^[\w@%+:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
 
@@ -43,7 +44,7 @@ export const RequestCommand = ({ scopes, path, body }: RequestProps) => {
   return (
     <TokenCommand
       scopes={scopes}
-      text={`curl ${headers} \\\n  -d ${quoted(JSON.stringify(body))} ${quoted(urls.api + path)}`}
+      text={`curl ${headers} \\\n  -d ${quoted(JSON.stringify(body))} \\\n  ${quoted(urls.api + path)}`}
     />
   )
 }
@@ -64,7 +65,7 @@ export const TokenCommand = ({ scopes, text }: { scopes: readonly string[]; text
         </>
       ))}
       . <Link to="/-/account">Create a token</Link>, and set it with{' '}
-      <code class="unbroken">export TOKEN=…</code>
+      <code class="unbroken">export TOKEN=…</code>.
     </p>
   </>
 )

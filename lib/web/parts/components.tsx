@@ -1,22 +1,21 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { type ComponentChildren, createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
 import type { IconName } from '../styles/icons.ts'
 import { Icon } from './inline.tsx'
-import { refusalIn } from './labels.ts'
+import { messageOf, type Refusal } from './labels.ts'
 import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
 
 /** Whether a part of the page has shown why its form was refused; undefined outside of a page. */
-const Refusal = createContext<{ isShown: boolean } | undefined>(undefined)
-export const RefusalProvider = Refusal.Provider
+const ShownRefusal = createContext<{ isShown: boolean } | undefined>(undefined)
+export const RefusalProvider = ShownRefusal.Provider
 
 /** Called by each part that shows why a form was refused. */
 export const useShownRefusal = (): void => {
-  const refusal = useContext(Refusal)
+  const refusal = useContext(ShownRefusal)
   if (refusal !== undefined) refusal.isShown = true
 }
 
@@ -48,38 +47,27 @@ export const Link = ({ to, class: className, label, currentBelow, children }: Re
 
 type PostProps = RenderableProps<{
   to: string
-  /** Fields that are not shown. */
-  fields?: readonly (readonly [name: string, value: string])[]
+  /** Fields that are not shown; as entries where a name has several values. */
+  fields?: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[]
   class?: string
   /** Whether one of the fields is a file. */
   hasFile?: boolean
 }>
 
 /** A form that changes something: sends the CSRF token along. */
-export const Post = ({ to, fields = [], class: className, hasFile, children }: PostProps) => {
+export const Post = ({ to, fields = {}, class: className, hasFile, children }: PostProps) => {
   const { urlOf, formToken } = usePageContext()
   const encType = hasFile ? 'multipart/form-data' : undefined
+  const entries = Symbol.iterator in fields ? fields : Object.entries(fields)
   return (
     <form method="post" action={urlOf(to)} class={className} encType={encType}>
-      {[['form', formToken] as const, ...fields].map(([name, value], index) => (
+      {[['form', formToken] as const, ...entries].map(([name, value], index) => (
         <input key={index} type="hidden" name={name} value={value} />
       ))}
       {children}
     </form>
   )
 }
-
-/** The buttons of a page that asks first: one that does it, and a link back. */
-export const ConfirmButtons = ({ cancel, children }: RenderableProps<{ cancel: string }>) => (
-  <div class="buttons">
-    <button type="submit" class="danger final">
-      {children}
-    </button>
-    <Link class="button secondary" to={cancel}>
-      Cancel
-    </Link>
-  </div>
-)
 
 /** A form that asks for other data. */
 export const Search = ({ to, children }: RenderableProps<{ to: string }>) => (
@@ -92,14 +80,19 @@ interface PageHeadProps {
   title: ComponentChildren
   /** A line below the title. */
   subtitle?: ComponentChildren
+  /** Beside the title. */
+  picture?: ComponentChildren
 }
 
 /** The heading of a page, with links or buttons as its children. */
-export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHeadProps>) => (
+export const PageHead = ({ title, subtitle, picture, children }: RenderableProps<PageHeadProps>) => (
   <div class="head">
-    <div>
-      <h1>{title}</h1>
-      {subtitle !== undefined && <p class="subtitle">{subtitle}</p>}
+    <div class={picture === undefined ? undefined : 'profile'}>
+      {picture}
+      <div>
+        <h1>{title}</h1>
+        {subtitle !== undefined && <p class="subtitle">{subtitle}</p>}
+      </div>
     </div>
     {children}
   </div>
@@ -171,7 +164,10 @@ export const Figures = ({ figures }: { figures: readonly Figure[] }) => (
 /** The value of the button that shows the effect of a form without saving it. */
 export const PREVIEW = 'preview'
 
-/** The buttons of a form whose effect can be previewed. @param kind `secondary` when another form of the page is more important */
+/**
+ * The buttons of a form whose effect can be previewed.
+ * @param kind `secondary` when another form of the page is more important
+ */
 export const ActionButtons = ({ label, kind }: { label: string; kind?: 'secondary' }) => (
   <div class="buttons">
     <button type="submit" class={kind}>
@@ -193,8 +189,8 @@ export const Notice = ({ kind, children }: RenderableProps<{ kind: 'over' | 'nea
 export interface FlashMessage {
   /** A key of DONE, from the query of the redirect. */
   readonly done?: string | null | undefined
-  /** Message of the error that refused the form. */
-  readonly failure?: string | undefined
+  /** Why the form was refused. */
+  readonly failure?: Refusal | undefined
 }
 
 /** The only messages that a query can select, so that a link cannot put its own text on the page. */
@@ -214,11 +210,11 @@ const DONE: Readonly<Record<string, string>> = {
 }
 
 /** Why a form was refused, when no field of the page says so. */
-export const RefusalNotice = ({ message }: { message: string }) => {
+export const RefusalNotice = ({ refusal }: { refusal: Refusal }) => {
   useShownRefusal()
   return (
     <div class="notice over" role="alert" id="failure">
-      {sentence(message)}
+      {sentence(messageOf(refusal))}
     </div>
   )
 }
@@ -227,7 +223,7 @@ export const RefusalNotice = ({ message }: { message: string }) => {
 export const FlashMessage = ({ done, failure }: FlashMessage) => (
   <>
     {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
-    {failure !== undefined && refusalIn(failure).field === undefined && <RefusalNotice message={failure} />}
+    {failure !== undefined && failure.field === undefined && <RefusalNotice refusal={failure} />}
   </>
 )
 

@@ -1,17 +1,27 @@
 import type { Download } from './route.ts'
 
-/** A table as a file that spreadsheets read (RFC 4180). */
-export const csvOf = (
+/**
+ * A table as a file that spreadsheets read (RFC 4180).
+ * @param columns the text of each column, by its name in the first line
+ */
+export const csvOf = <Row>(
   fileName: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): Download => ({
-  fileName,
-  type: 'text/csv;charset=utf-8',
-  content: [head, ...rows].map((row) => `${row.map(csvField).join(',')}\r\n`).join(''),
-})
+  columns: Readonly<Record<string, (row: Row) => string>>,
+  rows: readonly Row[],
+): Download => {
+  const texts = Object.values(columns)
+  const lines = [Object.keys(columns), ...rows.map((row) => texts.map((textOf) => textOf(row)))]
+  return {
+    fileName,
+    type: 'text/csv;charset=utf-8',
+    content: lines.map((line) => `${line.map(csvField).join(',')}\r\n`).join(''),
+  }
+}
 
-/** A spreadsheet would run text that begins with `=`, `+`, `-` or `@` as a formula, so such text gets an apostrophe. */
+/**
+ * A spreadsheet would run text that begins with `=`, `+`, `-` or `@` as a formula, so such text gets an
+ * apostrophe.
+ */
 const csvField = (text: string): string => {
   const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe

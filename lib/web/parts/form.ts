@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
-import { readBody, readMultipart } from '../../http/body.ts'
+import { readMultipart } from '../../http/body/multipart.ts'
+import { readBody } from '../../http/body/read-body.ts'
 import { recordOf } from '../../http/validate.ts'
 
 /** Forms that the pages send: fields, and in one form a file. */
@@ -35,10 +36,13 @@ const fields = {
   body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
 } as const
 
-/** Fields of a form: those with the most are lists of boxes on a page. */
+/** Most fields of a form; the largest forms are lists of checkboxes. */
 const MAX_FIELDS = 5000
 
-/** Refuses a form before its fields are read, one by one, while all other requests wait. @throws AllotError too_large */
+/**
+ * Refuses a form before its fields are read, one by one, while all other requests wait.
+ * @throws AllotError too_large
+ */
 const refuseManyFields = (body: string): void => {
   let fields = 1
   for (let index = body.indexOf('&'); index !== -1; index = body.indexOf('&', index + 1))

@@ -1,9 +1,10 @@
 /** The labels of form fields, and which field a form was refused for. */
 import type { AuditMember } from '../../audit.ts'
+import type { AllotError } from '../../errors.ts'
 
 /**
- * The label of each field of the forms, by the name that services give it in messages. Forms show the label, and the message
- * of a refusal names the field by it, so that nobody reads a name of the code.
+ * The label of each field of the forms, by the name that services give it in messages. Forms show the label,
+ * and the message of a refusal names the field by it, so that nobody reads a name of the code.
  */
 const LABELS = {
   name: 'Name',
@@ -32,6 +33,7 @@ const LABELS = {
   owners: 'Selected owners',
   group: 'Group',
   assignee: 'User or organization',
+  q: 'Search issues',
   confirmation: 'Confirmation',
 } as const
 export type FieldName = keyof typeof LABELS
@@ -62,41 +64,53 @@ const AUDIT_WORDS: Readonly<Record<AuditMember, string>> = {
   hasAuthorization: 'authorization header',
 }
 
-/** @param name member of a record: empty for a record that is one list, and a name of another version of Allot as it is */
+/**
+ * @param name member of a record: empty for a record that is one list, and a name of another version of Allot
+ * as it is
+ */
 export const wordFor = (name: string): string => (isAudited(name) ? AUDIT_WORDS[name] : name)
 
 const isAudited = (name: string): name is AuditMember => Object.hasOwn(AUDIT_WORDS, name)
 
 const isField = (name: string): name is FieldName => Object.hasOwn(LABELS, name)
 
-interface Refusal {
+/** Why a form was refused. */
+export interface Refusal {
   /** The field whose value is wrong; undefined when it is no single one. */
   readonly field: FieldName | undefined
-  /** The message, with the label of the field. */
-  readonly message: string
+  /** What is wrong, for a place that names the field already. */
+  readonly problem: string
 }
 
-/** `fullName: must …`, `Limit is required`, and the names of a list: `subjects[1]: …`, `groups.free.rules: …` */
-const BEGINNING = /^(?:groups\..*\.)?(\w+)(?:\[\d+\])?(: | (?=is required|must ))/s
+/** The fields of a form that have another name than the members that a service names. */
+export type OtherNames = Readonly<Record<string, FieldName>>
 
-/** @param failure the message of the error that refused a form */
-export const refusalIn = (failure: string): Refusal => {
-  if (/^an? \w+ named .* already exists$/s.test(failure)) return { field: 'name', message: failure }
-  const [beginning = '', word = '', separator] = BEGINNING.exec(failure) ?? []
-  const name = word.charAt(0).toLowerCase() + word.slice(1)
-  if (!isField(name)) return { field: undefined, message: failure }
-  return { field: name, message: labelOf(name) + separator + failure.slice(beginning.length) }
+/** @param error which refused a form */
+export const refusalOf = ({ message, field: path = '' }: AllotError, names: OtherNames = {}): Refusal => {
+  const field = fieldAt(path, names)
+  const prefix = `${path}: `
+  const isNamed = field !== undefined && message.startsWith(prefix)
+  return { field, problem: isNamed ? message.slice(prefix.length) : message }
 }
 
-/** The same message about another field, for a form whose field has another name than the service's parameter. */
-export const aboutField = (failure: string, from: string, to: FieldName): string =>
-  failure.startsWith(`${from}: `) ? `${to}${failure.slice(from.length)}` : failure
+/** The field of the last member of a path: of `subjects[1]` and of `groups.free.rules`, it is the list. */
+const fieldAt = (path: string, names: OtherNames): FieldName | undefined => {
+  const member = path.slice(path.lastIndexOf('.') + 1).split('[', 1)[0]!
+  if (Object.hasOwn(names, member)) return names[member]
+  return isField(member) ? member : undefined
+}
 
-export const isRefused = (field: FieldName, failure: string | undefined): boolean =>
-  failure !== undefined && refusalIn(failure).field === field
+/** For a place where the field does not show. */
+export const messageOf = ({ field, problem }: Refusal): string =>
+  field === undefined ? problem : `${labelOf(field)}: ${problem}`
 
-/** Marks a field when a form was refused for it. @param hint id of the hint of the field, in whose place the message stands then */
-export const invalidAttributes = (field: FieldName, failure: string | undefined, hint?: string) => {
+export const isRefused = (field: FieldName, failure: Refusal | undefined): boolean => failure?.field === field
+
+/**
+ * Marks a field when a form was refused for it.
+ * @param hint id of the hint of the field, in whose place the message stands then
+ */
+export const invalidAttributes = (field: FieldName, failure: Refusal | undefined, hint?: string) => {
   const isInvalid = isRefused(field, failure)
   // The browser moves to the field, and a screen reader says its description.
   return {

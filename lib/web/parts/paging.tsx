@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The pages of a list: their numbers in queries, and the links between them. */
 import type { ComponentChildren } from 'preact'
 import type { Slice } from '../../records/pages.ts'

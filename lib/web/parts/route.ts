@@ -5,7 +5,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { AllotError, type ErrorCode } from '../../errors.ts'
 import type { Brand } from '../../host-pages/brand.ts'
 import type { HtmlUrls, ServedPage } from '../../host-pages/html-urls.ts'
-import type { Hosting } from '../../hosting.ts'
+import type { Hosting } from '../../hosting/index.ts'
 import type { Auth } from '../../http/access.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Markdown } from '../../markdown/index.ts'
@@ -14,6 +14,7 @@ import type { Store } from '../../records/store.ts'
 import type { Scope } from '../../scopes.ts'
 import type { Highlighter } from '../source/highlighter.ts'
 import type { Form } from './form.ts'
+import { type OtherNames, type Refusal, refusalOf } from './labels.ts'
 
 /** Services that handlers of pages use. */
 export interface PageServices {
@@ -55,7 +56,10 @@ export interface PageContext {
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
   readonly brand: Brand
-  /** The service and its API, for commands that send a token; undefined when the URL is unknown, or the host authenticates users. */
+  /**
+   * The service and its API, for commands that send a token; undefined when the URL is unknown, or the host
+   * authenticates users.
+   */
   readonly urls: { readonly site: string; readonly api: string } | undefined
 }
 
@@ -97,8 +101,8 @@ export interface View {
   readonly body: VNode
   /** Value of the Retry-After header, in seconds. */
   readonly retryAfter?: number | undefined
-  /** Message of the error that refused the form. */
-  readonly refusal?: string
+  /** Why the form was refused. */
+  readonly refusal?: Refusal
 }
 
 /** A redirect (303) to another page. */
@@ -138,8 +142,8 @@ export interface PageRoute {
   /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
   readonly maxFileBytes?: number
   /**
-   * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it gets requests that
-   * find nothing here.
+   * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it
+   * gets requests that find nothing here.
    */
   readonly kind?: ServedPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
@@ -160,7 +164,10 @@ export const page = <const Path extends string, const A extends Auth>(
 /** The errors that a form shows, with their status. Others get the error page. */
 export type Refusals = Readonly<Partial<Record<ErrorCode, number>>>
 
-/** Refusals of a form with a password that can be sent again later: too many were wrong, or too many are being checked. */
+/**
+ * Refusals of a form with a password that can be sent again later: too many were wrong, or too many are being
+ * checked.
+ */
 export const BUSY = { too_many_requests: 429, unavailable: 503 } as const satisfies Refusals
 
 /**
@@ -170,10 +177,12 @@ export const BUSY = { too_many_requests: 429, unavailable: 503 } as const satisf
 export const refusedForm = async (
   error: unknown,
   refusals: Refusals,
-  showAgain: (failure: string, status: number) => View | Promise<View>,
+  showAgain: (failure: Refusal, status: number) => View | Promise<View>,
+  names?: OtherNames,
 ): Promise<View> => {
   const status = error instanceof AllotError ? refusals[error.code] : undefined
   if (status === undefined) throw error
-  const { message, retryAfter } = error as AllotError
-  return { ...(await showAgain(message, status)), status, retryAfter, refusal: message }
+  const refusal = refusalOf(error as AllotError, names)
+  const { retryAfter } = error as AllotError
+  return { ...(await showAgain(refusal, status)), status, retryAfter, refusal }
 }

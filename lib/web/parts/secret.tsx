@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import { Link, Notice, PageHead, Section } from './components.tsx'
 import type { Crumb, View } from './route.ts'

@@ -1,7 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { usePageContext } from './components.tsx'
 
-/** The order of a table, and the paths of its other orders. Names begin with the first, everything else with the largest. */
+/**
+ * The order of a table, and the paths of its other orders. Names begin with the first, everything else with
+ * the largest.
+ */
 export interface Sorting<S extends string> {
   readonly sort: S | undefined
   readonly isReverse: boolean

@@ -4,7 +4,9 @@ import type { Account } from '../../records/schema/index.ts'
 import { hasScope, type Scope } from '../../scopes.ts'
 import type { PageServices } from './route.ts'
 
-/** Scopes, each of which lets the session see the storage of the account; none when the user may not see it. */
+/**
+ * Scopes, each of which lets the session see the storage of the account; none when the user may not see it.
+ */
 export const storageScopes = async (
   { hosting }: PageServices,
   user: Identity,

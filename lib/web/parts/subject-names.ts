@@ -63,7 +63,7 @@ export const subjectGroups: readonly { readonly name: string; readonly subjects:
 
 /** Names the subjects of a rule, such as `Artifacts` or `LFS and Packages`. */
 export const subjectsInWords = (subjects: readonly Subject[]): string => {
-  const names = [...new Set(subjects)].map((subject) => subjectTexts[subject].name)
+  const names = subjects.map((subject) => subjectTexts[subject].name)
   return names.length === 0 ? 'Nothing' : inWords(names)
 }
 

@@ -1,8 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Days and times on the pages: always in UTC and as `2026-11-21`, with the exact time for programs. */
 import { dateOf, timestamp } from '../../clock.ts'
 
-/** The day of a time, with the exact time on hover. @param seconds since 1970 */
+/**
+ * The day of a time, with the exact time on hover.
+ * @param seconds since 1970
+ */
 export const Day = ({ seconds }: { seconds: number }) => {
   const time = timestamp(seconds)
   return (
@@ -12,10 +14,16 @@ export const Day = ({ seconds }: { seconds: number }) => {
   )
 }
 
-/** A day that has no time. @param day days since 1970-01-01 */
+/**
+ * A day that has no time.
+ * @param day days since 1970-01-01
+ */
 export const CalendarDay = ({ day }: { day: number }) => <time dateTime={dateOf(day)}>{dateOf(day)}</time>
 
-/** A time to the minute, such as `2026-11-21 04:09`. @param seconds since 1970 */
+/**
+ * A time to the minute, such as `2026-11-21 04:09`.
+ * @param seconds since 1970
+ */
 export const Minute = ({ seconds }: { seconds: number }) => {
   const time = timestamp(seconds)
   return <time dateTime={time}>{time.slice(0, 16).replace('T', ' ')}</time>

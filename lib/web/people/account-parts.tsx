@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** How accounts and repositories are shown wherever they occur. */
 import type { Identity, Viewer } from '../../accounts/access.ts'
 import { avatarOf } from '../../accounts/avatars.ts'
@@ -26,7 +25,7 @@ export const Avatar = ({
   return (
     <svg class={className} viewBox="0 0 64 64" aria-hidden="true">
       <rect width="64" height="64" fill={color} />
-      <text x="32" y="43" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">
+      <text x="32" y="44" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">
         {letter}
       </text>
     </svg>

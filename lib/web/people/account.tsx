@@ -1,6 +1,6 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The page of a user or an organization: who they are, and their repositories. */
 import type { Viewer } from '../../accounts/access.ts'
+import { canCreateIn } from '../../accounts/rights.ts'
 import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
@@ -66,12 +66,12 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
             account={account}
             found={repositories}
             number={number}
-            createAt={createPath(account, user, showsStorage)}
+            createAt={await createPath(services, account, user)}
           />
           <div>
             <About account={account} />
             {related !== undefined && related.total > 0 && (
-              <Related title={isOrganization ? 'Members' : 'Organizations'} found={related} />
+              <Related what={isOrganization ? 'member' : 'organization'} found={related} />
             )}
           </div>
         </div>
@@ -80,10 +80,19 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
   }
 }
 
-/** Path of the API at which the viewer creates repositories of the account; undefined unless the viewer may create them. */
-const createPath = ({ id, kind, name }: Account, user: Viewer, showsStorage: boolean): string | undefined => {
+/**
+ * Path of the API at which the viewer creates repositories of the account; undefined unless the viewer may
+ * create them.
+ */
+const createPath = async (
+  { store }: PageServices,
+  { id, kind, name }: Account,
+  user: Viewer,
+): Promise<string | undefined> => {
   if (user?.id === id) return '/user/repos'
-  return kind === 'organization' && showsStorage ? `/orgs/${name}/repos` : undefined
+  if (user === null || kind === 'user') return undefined
+  const mayCreate = user.admin || (await store.read((tx) => canCreateIn(tx, user.id, id)))
+  return mayCreate ? `/orgs/${name}/repos` : undefined
 }
 
 /** @param user the viewer, if the viewer may see the storage of the account */
@@ -114,7 +123,7 @@ export const AccountHead = ({ account, user }: { account: Account; user: Viewer 
           </Link>
         )}
         <Link class="button secondary" to={`/-/storage/${account.name}`}>
-          Storage
+          View storage
         </Link>
       </>
     )}
@@ -200,8 +209,18 @@ const About = ({ account: { description, location, website, createdAt } }: { acc
   </Section>
 )
 
-const Related = ({ title, found: { items, total } }: { title: string; found: Page<Account> }) => (
-  <Section id="related" title={title} aside={<span class="small">{total.toLocaleString('en')}</span>}>
+const Related = ({
+  what,
+  found: { items, total },
+}: {
+  what: 'member' | 'organization'
+  found: Page<Account>
+}) => (
+  <Section
+    id="related"
+    title={what === 'member' ? 'Members' : 'Organizations'}
+    aside={<Count of={total} singular={what} />}
+  >
     <ul class="plain facts">
       {items.map((account) => (
         <li key={account.id}>

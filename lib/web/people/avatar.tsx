@@ -1,12 +1,12 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The uploaded images of users and organizations, and the form that changes one. */
 import type { Identity } from '../../accounts/access.ts'
-import { visibleAccount } from '../../accounts/access.ts'
 import { type Authorizer, isOwnerOf } from '../../accounts/authorize.ts'
 import { MAX_AVATAR_BYTES, MAX_AVATAR_PIXELS } from '../../accounts/avatars.ts'
+import { visibleAccount } from '../../accounts/find.ts'
 import { AllotError } from '../../errors.ts'
-import { requireScopes } from '../../http/access.ts'
+import { IMAGE_FORMATS } from '../../files/image-format.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
+import { requireScopes } from '../../scopes.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { Hint } from '../parts/fields.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
@@ -58,7 +58,10 @@ export const avatarPageRoutes = [
 const missing = (name: string) =>
   new AllotError('not_found', `there is no user or organization named ${name}`)
 
-/** An account whose image the user may change: the user's own, that of an organization that the user owns, or any for administrators. */
+/**
+ * An account whose image the user may change: the user's own, that of an organization that the user owns, or
+ * any for administrators.
+ */
 const changeable =
   (user: Identity, name: string): Authorizer<Account> =>
   async (tx) => {
@@ -87,10 +90,14 @@ const avatarView = async (
       <>
         <PageHead title="Profile picture" subtitle={<bdi>{account.fullName || account.name}</bdi>} />
         <FlashMessage {...message} />
-        <Section id="picture" title="Current picture">
+        <Section id="picture" title="Picture">
           <div class="profile">
             <Avatar account={account} size="large" />
-            <p>{account.avatar === undefined ? 'Made from the name.' : 'Uploaded.'}</p>
+            <p class="muted">
+              {account.avatar === undefined
+                ? 'The current picture is made from the name.'
+                : 'The current picture was uploaded.'}
+            </p>
           </div>
           <Post to={to} class="stacked more" hasFile>
             <label for="image">{labelOf('image')}</label>
@@ -103,19 +110,19 @@ const avatarView = async (
               {...invalidAttributes('image', message.failure, 'image-hint')}
             />
             <Hint field="image" failure={message.failure} id="image-hint">
-              PNG, JPEG, GIF or WebP, up to {unbrokenSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
+              {IMAGE_FORMATS}, up to {unbrokenSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
               {MAX_AVATAR_PIXELS} pixels, cut to a square. Metadata, such as where a photo was taken, stays in
               the file.
             </Hint>
-            <button type="submit">Save picture</button>
+            <div class="buttons">
+              <button type="submit">Save picture</button>
+              {account.avatar !== undefined && (
+                <button type="submit" class="secondary" name="do" value="remove" formNoValidate>
+                  Remove picture
+                </button>
+              )}
+            </div>
           </Post>
-          {account.avatar !== undefined && (
-            <Post to={to} fields={[['do', 'remove']]} class="more" hasFile>
-              <button type="submit" class="secondary">
-                Remove picture
-              </button>
-            </Post>
-          )}
         </Section>
       </>
     ),

@@ -1,45 +1,41 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The email addresses of the user: the one of the account, and further ones that the user adds. */
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
-import { ConfirmButtons, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { Count, Empty, FlashMessage, Post, Section } from '../parts/components.tsx'
+import { confirmationPage } from '../parts/confirmation.tsx'
 import { Field } from '../parts/fields.tsx'
-import { aboutField } from '../parts/labels.ts'
 import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { SettingsHead } from './settings.tsx'
+import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
 
 const PATH = '/-/settings/emails'
 
 export const emailPageRoutes = [
   page({
-    method: 'GET',
+    ...settingsPage,
     path: PATH,
-    auth: 'required',
-    scope: 'read:user',
     handle: ({ user, query }, services) => emailsView(services, user, { done: query.get('done') }),
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: PATH,
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, services) {
       const email = form.text('email')
       try {
         await services.hosting.emails.add(user.id, [email])
       } catch (error) {
-        return refusedForm(error, { invalid: 422, conflict: 409 }, (message) =>
-          emailsView(services, user, { failure: aboutField(message, 'emails', 'email') }, email),
+        return refusedForm(
+          error,
+          { invalid: 422, conflict: 409 },
+          (failure) => emailsView(services, user, { failure }, email),
+          { emails: 'email' },
         )
       }
       return { to: `${PATH}?done=added` }
     },
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: `${PATH}/remove`,
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, { hosting }) {
       const email = form.text('email')
       if (form.text('confirmed') === '') return confirmation(email)
@@ -84,7 +80,11 @@ const emailsView = async (
 })
 
 const Addresses = ({ emails }: { emails: readonly { email: string; isPrimary: boolean }[] }) => (
-  <Section id="addresses" title="Your addresses">
+  <Section
+    id="addresses"
+    title="Your addresses"
+    aside={<Count of={emails.length} singular="address" plural="addresses" />}
+  >
     {emails.length === 0 ? (
       <Empty title="No addresses">
         <p>Add the address that your commits have.</p>
@@ -97,8 +97,8 @@ const Addresses = ({ emails }: { emails: readonly { email: string; isPrimary: bo
             {isPrimary ? (
               <span class="small">Signs in, and is changed by administrators</span>
             ) : (
-              <Post to={`${PATH}/remove`} fields={[['email', email]]}>
-                <button type="submit" class="danger small" aria-label={`Remove ${email}…`}>
+              <Post to={`${PATH}/remove`} fields={{ email }}>
+                <button type="submit" class="secondary small" aria-label={`Remove ${email}…`}>
                   Remove…
                 </button>
               </Post>
@@ -110,24 +110,14 @@ const Addresses = ({ emails }: { emails: readonly { email: string; isPrimary: bo
   </Section>
 )
 
-const confirmation = (email: string): View => ({
-  title: 'Remove this address?',
-  crumbs: [{ name: 'Email addresses', to: PATH }],
-  body: (
-    <>
-      <PageHead title="Remove this address?" subtitle={<bdi>{email}</bdi>} />
-      <Section id="remove" title="What happens">
-        <p>Commits with the address no longer show as yours, and others can add it.</p>
-        <Post
-          to={`${PATH}/remove`}
-          fields={[
-            ['email', email],
-            ['confirmed', 'yes'],
-          ]}
-        >
-          <ConfirmButtons cancel={PATH}>Remove address</ConfirmButtons>
-        </Post>
-      </Section>
-    </>
-  ),
-})
+const confirmation = (email: string): View =>
+  confirmationPage({
+    title: 'Remove this address?',
+    name: email,
+    crumb: { name: 'Email addresses', to: PATH },
+    effect: 'Commits with the address no longer show as yours, and others can add it.',
+    to: `${PATH}/remove`,
+    fields: { email },
+    button: 'Remove address',
+    isUndoable: true,
+  })

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The lists of the user's keys, each with a button to delete a key. */
 import type { ComponentChildren } from 'preact'
 import type { Page } from '../../records/pages.ts'
@@ -25,7 +24,9 @@ export const SshKeyList = ({ items, total, page, to }: ListProps<SshKey>) => (
     kind="ssh"
     title="SSH keys"
     empty="Add one below to clone and push over SSH."
-    {...{ total, page, to }}
+    total={total}
+    page={page}
+    to={to}
     keys={items.map(({ id, title, key, fingerprint, createdAt }) => ({
       id,
       name: title,
@@ -46,7 +47,9 @@ export const GpgKeyList = ({ items, total, page, to }: ListProps<GpgKey>) => (
     kind="gpg"
     title="GPG keys"
     empty="Add one below, so that others can check what you signed."
-    {...{ total, page, to }}
+    total={total}
+    page={page}
+    to={to}
     keys={items.map(({ id, keyId, emails, createdAt, expiresAt }) => ({
       id,
       name: keyId,
@@ -93,14 +96,7 @@ const KeyList = ({ kind, title, empty, keys, total, page, to }: KeyListProps) =>
                 <Dots facts={details} />
               </div>
             </Named>
-            <Post
-              to={`${KEYS}/delete`}
-              fields={[
-                ['kind', kind],
-                ['id', String(id)],
-                ['name', name],
-              ]}
-            >
+            <Post to={`${KEYS}/delete`} fields={{ kind, id: String(id), name }}>
               <button type="submit" class="danger small" aria-label={`Delete ${name}…`}>
                 Delete…
               </button>

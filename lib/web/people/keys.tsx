@@ -1,15 +1,18 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked with. */
+/**
+ * The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked
+ * with.
+ */
 import type { Identity } from '../../accounts/access.ts'
 import { UsedKeyError } from '../../accounts/keys.ts'
 import { AllotError } from '../../errors.ts'
-import { ConfirmButtons, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { FlashMessage, Post, Section } from '../parts/components.tsx'
+import { confirmationPage } from '../parts/confirmation.tsx'
 import { Field, LongField } from '../parts/fields.tsx'
-import { aboutField } from '../parts/labels.ts'
+import type { Refusal } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
-import { SettingsHead } from './settings.tsx'
+import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
 
 type KeyRequest = PageRequest<string, Identity>
 
@@ -22,17 +25,13 @@ interface Refused {
 
 export const keyPageRoutes = [
   page({
-    method: 'GET',
+    ...settingsPage,
     path: KEYS,
-    auth: 'required',
-    scope: 'read:user',
     handle: (request, services) => keysView(services, request, { done: request.query.get('done') }),
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: `${KEYS}/ssh`,
-    auth: 'required',
-    scope: 'write:user',
     handle: (request, services) => {
       const [title, key] = [request.form.text('title'), request.form.text('key')]
       const { sshKeys } = services.hosting
@@ -42,10 +41,8 @@ export const keyPageRoutes = [
     },
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: `${KEYS}/gpg`,
-    auth: 'required',
-    scope: 'write:user',
     handle: (request, services) => {
       const armored = request.form.text('armored')
       const { gpgKeys } = services.hosting
@@ -55,10 +52,8 @@ export const keyPageRoutes = [
     },
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: `${KEYS}/delete`,
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, { hosting }) {
       const [kind, id] = [form.text('kind'), form.text('id')]
       if (form.text('confirmed') === '') return confirmation(kind, id, form.text('name'))
@@ -80,23 +75,26 @@ const added = async (
   try {
     await add()
   } catch (error) {
-    return refusedForm(error, { invalid: 422 }, (message) => {
-      const failure = error instanceof UsedKeyError ? usedFailure(error, entered.kind) : message
-      return keysView(
-        services,
-        request,
-        { failure: aboutField(failure, 'armored_public_key', 'armored') },
-        entered,
-      )
-    })
+    return refusedForm(
+      error,
+      { invalid: 422 },
+      (refusal) => {
+        const failure = error instanceof UsedKeyError ? usedFailure(error, entered.kind) : refusal
+        return keysView(services, request, { failure }, entered)
+      },
+      { armored_public_key: 'armored' },
+    )
   }
   return { to: `${KEYS}?done=added` }
 }
 
-const usedFailure = ({ used }: UsedKeyError, kind: Refused['kind']): string =>
+const usedFailure = ({ used }: UsedKeyError, kind: Refused['kind']): Refusal =>
   used === 'title'
-    ? 'title: another key of yours has this title'
-    : `${kind === 'ssh' ? 'key' : 'armored'}: the key was added before, by you or by another user`
+    ? { field: 'title', problem: 'another key of yours has this title' }
+    : {
+        field: kind === 'ssh' ? 'key' : 'armored',
+        problem: 'the key was added before, by you or by another user',
+      }
 
 const keysView = async (
   { hosting }: PageServices,
@@ -130,7 +128,7 @@ const keysPath = (ssh: number, gpg: number): string => {
   return query === '' ? KEYS : `${KEYS}?${query}`
 }
 
-type Entered = Partial<Refused> & { failure?: string | undefined }
+type Entered = Partial<Refused> & { failure?: Refusal | undefined }
 
 const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
   <Section id="new-ssh" title="Add an SSH key">
@@ -142,12 +140,9 @@ const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
         isRequired
         failure={failure}
       />
-      <LongField
-        name="key"
-        value={key}
-        hint="The line in a file such as ~/.ssh/id_ed25519.pub."
-        failure={failure}
-      />
+      <LongField name="key" value={key} failure={failure}>
+        The line in a file such as <code>~/.ssh/id_ed25519.pub</code>.
+      </LongField>
       <button type="submit">Add SSH key</button>
     </Post>
   </Section>
@@ -156,12 +151,9 @@ const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
 const NewGpgKey = ({ key = '', failure }: Entered) => (
   <Section id="new-gpg" title="Add a GPG key">
     <Post to={`${KEYS}/gpg`} class="stacked">
-      <LongField
-        name="armored"
-        value={key}
-        hint="The output of gpg --armor --export, with your address."
-        failure={failure}
-      />
+      <LongField name="armored" value={key} failure={failure}>
+        The output of <code>gpg --armor --export</code>, with your address.
+      </LongField>
       <button type="submit" class="secondary">
         Add GPG key
       </button>
@@ -169,29 +161,16 @@ const NewGpgKey = ({ key = '', failure }: Entered) => (
   </Section>
 )
 
-const confirmation = (kind: string, id: string, name: string): View => ({
-  title: 'Delete this key?',
-  crumbs: [{ name: 'SSH and GPG keys', to: KEYS }],
-  body: (
-    <>
-      <PageHead title="Delete this key?" subtitle={<bdi>{name}</bdi>} />
-      <Section id="delete" title="What happens">
-        <p>
-          {kind === 'gpg'
-            ? 'Others no longer find the key here, with which they check your signatures.'
-            : 'Computers with the key can no longer clone, fetch and push over SSH as you.'}
-        </p>
-        <Post
-          to={`${KEYS}/delete`}
-          fields={[
-            ['kind', kind],
-            ['id', id],
-            ['confirmed', 'yes'],
-          ]}
-        >
-          <ConfirmButtons cancel={KEYS}>Delete key</ConfirmButtons>
-        </Post>
-      </Section>
-    </>
-  ),
-})
+const confirmation = (kind: string, id: string, name: string): View =>
+  confirmationPage({
+    title: 'Delete this key?',
+    name,
+    crumb: { name: 'SSH and GPG keys', to: KEYS },
+    effect:
+      kind === 'gpg'
+        ? 'Others no longer find the key here, with which they check your signatures.'
+        : 'Computers with the key can no longer clone, fetch and push over SSH as you.',
+    to: `${KEYS}/delete`,
+    fields: { kind, id },
+    button: 'Delete key',
+  })

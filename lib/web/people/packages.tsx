@@ -1,11 +1,11 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The packages of a user or an organization, and one version with its files. */
+import { canChangePackages } from '../../accounts/rights.ts'
 import { packageDetails } from '../../content/details.ts'
 import { downloadPath, type PackageName, uploadsOf } from '../../content/packages/types.ts'
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
-import { quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
+import { Command, quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
 import {
   Count,
   Empty,
@@ -14,7 +14,6 @@ import {
   PageHead,
   Section,
   Size,
-  SizeCell,
   Table,
   usePageContext,
 } from '../parts/components.tsx'
@@ -41,6 +40,9 @@ export const packagePageRoutes = [
       const found = await services.hosting.packages.list(user, owner.name, {}, sliceOf(number))
       const { items, total } = found?.page ?? { items: [], total: 0 }
       const isOwn = user !== null && (await maySeeStorage(services, user, owner))
+      const mayUpload =
+        user !== null &&
+        (user.admin || (await services.store.read((tx) => canChangePackages(tx, user.id, owner.id))))
       return {
         title: `Packages of ${owner.name}`,
         body: (
@@ -50,7 +52,7 @@ export const packagePageRoutes = [
             <Section id="packages" title="Packages" aside={<Count of={total} singular="version" />}>
               {items.length === 0 ? (
                 <EmptyPage total={total}>
-                  <NoPackages owner={owner.name} isOwn={isOwn} />
+                  <NoPackages owner={owner.name} mayUpload={mayUpload} />
                 </EmptyPage>
               ) : (
                 <ul class="plain rows">
@@ -68,7 +70,9 @@ export const packagePageRoutes = [
                             <>
                               <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
                             </>,
-                            <Day seconds={version.createdAt} />,
+                            <>
+                              published <Day seconds={version.createdAt} />
+                            </>,
                           ]}
                         />
                       </div>
@@ -91,6 +95,7 @@ export const packagePageRoutes = [
       await visibleOwner(services, user, params.owner)
       const found = required(await hosting.packages.find(user, params))
       const files = required(await hosting.packages.files(user, params))
+      const isPublic = user === null || (await hosting.packages.find(null, params)) !== undefined
       const [details] = await store.read((tx) => packageDetails(tx, user, found.owner, [found.version]))
       return {
         title: `${found.version.name} ${found.version.version}`,
@@ -111,13 +116,14 @@ export const packagePageRoutes = [
                   facts={[
                     `${found.version.type} package`,
                     <>
-                      <Day seconds={found.version.createdAt} /> by <AccountLink account={details!.creator} />
+                      published on <Day seconds={found.version.createdAt} /> by{' '}
+                      <AccountLink account={details!.creator} />
                     </>,
                   ]}
                 />
               }
             />
-            <Files found={found} files={files} />
+            <Files found={found} files={files} isPublic={isPublic} />
           </>
         ),
       }
@@ -133,12 +139,12 @@ export const packagePageRoutes = [
   }),
 ]
 
-const NoPackages = ({ owner, isOwn }: { owner: string; isOwn: boolean }) => {
+const NoPackages = ({ owner, mayUpload }: { owner: string; mayUpload: boolean }) => {
   const { urls } = usePageContext()
   const names = { owner, type: 'generic', name: 'hello', version: '1.0.0' } as const
   return (
     <Empty title="No packages" icon="packages">
-      {!isOwn ? (
+      {!mayUpload ? (
         <p>There is nothing here that you can see.</p>
       ) : urls === undefined ? (
         <p>
@@ -176,9 +182,12 @@ export const downloadOf = (
 const Files = ({
   found: { owner, version },
   files,
+  isPublic,
 }: {
   found: FoundVersion
   files: readonly PackageFile[]
+  /** Whether everyone can download it. */
+  isPublic: boolean
 }) => {
   const { urls } = usePageContext()
   const [first] = files
@@ -199,23 +208,29 @@ const Files = ({
                     <bdi>{name}</bdi>
                   </Link>
                   <div class="small">
-                    SHA-256 <code>{sha256}</code>
+                    SHA-256 <code class="id">{sha256}</code>
                   </div>
                 </Named>
               </td>
-              <SizeCell bytes={size} />
+              <td class="number muted">
+                <Size bytes={size} />
+              </td>
             </tr>
           ))}
         </Table>
       </Section>
       {first !== undefined && urls !== undefined && (
-        <Section id="download" title="Download with a token">
-          <TokenCommand
-            scopes={['read:package']}
-            text={`curl -O ${TOKEN_HEADER} ${quoted(urls.site + downloadPath(path, first.name))}`}
-          />
+        <Section id="download" title={isPublic ? 'Download' : 'Download with a token'}>
+          <DownloadCommand url={urls.site + downloadPath(path, first.name)} isPublic={isPublic} />
         </Section>
       )}
     </>
   )
 }
+
+const DownloadCommand = ({ url, isPublic }: { url: string; isPublic: boolean }) =>
+  isPublic ? (
+    <Command text={`curl -O ${quoted(url)}`} />
+  ) : (
+    <TokenCommand scopes={['read:package']} text={`curl -O ${TOKEN_HEADER} ${quoted(url)}`} />
+  )

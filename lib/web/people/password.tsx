@@ -1,18 +1,17 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The form with which users change their passwords. Only where accounts sign in here. */
 
 import type { Identity } from '../../accounts/access.ts'
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
-import { Field } from '../parts/fields.tsx'
-import { aboutField } from '../parts/labels.ts'
+import { Field, Fields } from '../parts/fields.tsx'
+import type { Refusal } from '../parts/labels.ts'
 import { BUSY, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { SettingsHead } from './settings.tsx'
+import { SettingsHead, settingsForm } from './settings.tsx'
 
 const PATH = '/-/settings/password'
 
-export const passwordRoutes = [
+export const passwordPageRoutes = [
   page({
     method: 'GET',
     path: PATH,
@@ -21,10 +20,8 @@ export const passwordRoutes = [
     handle: ({ user, query }, services) => passwordView(services, user, { done: query.get('done') }),
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: PATH,
-    auth: 'required',
-    scope: 'write:user',
     async handle(request, services) {
       const { user, form, client } = request
       const { passwordChange, sessions } = services.hosting
@@ -38,8 +35,11 @@ export const passwordRoutes = [
         })
         return { to: `${PATH}?done=password`, secret: { value, seconds: sessions.lifetime } }
       } catch (error) {
-        return refusedForm(error, { ...BUSY, invalid: 422 }, (message) =>
-          passwordView(services, user, { failure: aboutField(message, 'password', 'newPassword') }),
+        return refusedForm(
+          error,
+          { ...BUSY, invalid: 422 },
+          (failure) => passwordView(services, user, { failure }),
+          { password: 'newPassword' },
         )
       }
     },
@@ -81,18 +81,20 @@ const passwordView = async (
   }
 }
 
-const PasswordForm = ({ failure }: { failure: string | undefined }) => {
+const PasswordForm = ({ failure }: { failure: Refusal | undefined }) => {
   return (
     <Post to={PATH} class="stacked">
       <Field name="currentPassword" type="current-password" isRequired failure={failure} />
-      <Field
-        name="newPassword"
-        type="password"
-        hint={`At least ${MIN_PASSWORD_LENGTH} characters.`}
-        isRequired
-        failure={failure}
-      />
-      <Field name="repeatedPassword" type="password" isRequired failure={failure} />
+      <Fields>
+        <Field
+          name="newPassword"
+          type="password"
+          hint={`At least ${MIN_PASSWORD_LENGTH} characters.`}
+          isRequired
+          failure={failure}
+        />
+        <Field name="repeatedPassword" type="password" isRequired failure={failure} />
+      </Fields>
       <button type="submit">Change password</button>
     </Post>
   )

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's sessions of the pages. Only where accounts sign in here. */
 import type { OwnSession } from '../../accounts/sessions.ts'
 import { AllotError } from '../../errors.ts'
@@ -7,15 +6,14 @@ import { Count, Post, Section, usePageContext } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
 import { LastUse, Minute } from '../parts/times.tsx'
+import { settingsForm } from './settings.tsx'
 
 const END = '/-/account/sessions/end'
 
-export const sessionRoutes = [
+export const sessionPageRoutes = [
   page({
-    method: 'POST',
+    ...settingsForm,
     path: END,
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, { hosting }) {
       const id = form.text('session')
       if (!/^[0-9a-f]{64}$/.test(id) || !(await hosting.sessions.endOne(user.id, id)))
@@ -71,7 +69,7 @@ const SessionRow = ({
       <div class="small">
         <Dots
           facts={[
-            address !== undefined && `from ${address}`,
+            `from ${address}`,
             <>
               signed in on <Minute seconds={createdAt} /> UTC{' '}
               {token === undefined ? (
@@ -83,7 +81,7 @@ const SessionRow = ({
               )}
             </>,
             // Saved by the hour, so the first use would stand before the time of the sign-in.
-            lastUsedAt !== undefined && lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
+            lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
           ]}
         />
       </div>

@@ -1,10 +1,14 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
+/**
+ * The page on which a user sets a password once, with a link that an administrator or a migration has made.
+ */
+
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
-import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
+import { LINK_DAYS, type LinkUse } from '../../accounts/own-passwords.ts'
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
+import type { Refusal } from '../parts/labels.ts'
+import { SET_PASSWORD } from '../parts/password-link.ts'
 import {
   BUSY,
   type Crumb,
@@ -22,7 +26,7 @@ const linkIn = ({ address }: PageRequest, values: { get(name: string): string | 
   address,
 })
 
-export const setPasswordRoutes = [
+export const setPasswordPageRoutes = [
   page({
     method: 'GET',
     path: SET_PASSWORD,
@@ -60,7 +64,7 @@ const REFUSALS: Refusals = { ...BUSY, forbidden: 403, invalid: 422, not_found: 4
 /** The form again; only the message when the link is not valid. */
 const refusalView =
   (link: LinkUse) =>
-  (failure: string, status: number): View => {
+  (failure: Refusal, status: number): View => {
     if (status !== 404) return setPasswordView(link, failure)
     const body = (
       <div class="narrow">
@@ -71,7 +75,7 @@ const refusalView =
     return { title: 'Set a password', body }
   }
 
-const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
+const setPasswordView = ({ user, code }: LinkUse, failure?: Refusal): View => ({
   title: 'Set a password',
   body: (
     <div class="narrow">
@@ -80,14 +84,7 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
         For the user <bdi>{user}</bdi>. The link works once.
       </p>
       <FlashMessage failure={failure} />
-      <Post
-        to={SET_PASSWORD}
-        fields={[
-          ['user', user],
-          ['code', code],
-        ]}
-        class="stacked"
-      >
+      <Post to={SET_PASSWORD} fields={{ user, code }} class="stacked">
         <Field
           name="password"
           type="password"

@@ -1,11 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own profile in a form, and the head of the pages of settings. */
 import type { Identity } from '../../accounts/access.ts'
 import { actorOnOwnAccount } from '../../audit.ts'
 import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
-import { Field } from '../parts/fields.tsx'
+import { Field, Fields } from '../parts/fields.tsx'
 import { type PageContext, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { Avatar, mayChangePicture } from './account-parts.tsx'
 
@@ -13,19 +12,19 @@ const FIELDS = ['fullName', 'description', 'website', 'location'] as const
 
 type Profile = Record<(typeof FIELDS)[number], string>
 
+/** Declare the pages of a user's own settings. */
+export const settingsPage = { method: 'GET', auth: 'required', scope: 'read:user' } as const
+export const settingsForm = { method: 'POST', auth: 'required', scope: 'write:user' } as const
+
 export const settingsPageRoutes = [
   page({
-    method: 'GET',
+    ...settingsPage,
     path: '/-/settings',
-    auth: 'required',
-    scope: 'read:user',
     handle: ({ user, query }, services) => settingsView(services, user, { done: query.get('done') }),
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: '/-/settings',
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, services) {
       const profile = Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as Profile
       try {
@@ -50,17 +49,19 @@ const settingsView = async (
   const account = await hosting.accounts.byId(user.id)
   if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
   const profile = entered ?? account
+  const fields = FIELDS.map((name) => (
+    <Field key={name} name={name} value={profile[name]} failure={message.failure} />
+  ))
   return {
-    title: 'Profile',
+    title: 'Edit profile',
     body: (
       <>
-        <SettingsHead title="Profile" subtitle="What others see of you." />
+        <SettingsHead title="Edit profile" subtitle="What others see of you." />
         <FlashMessage {...message} />
         <Section id="profile" title="About you">
           <Post to="/-/settings" class="stacked">
-            {FIELDS.map((name) => (
-              <Field key={name} name={name} value={profile[name]} failure={message.failure} />
-            ))}
+            {fields.slice(0, 2)}
+            <Fields>{fields.slice(2)}</Fields>
             <button type="submit">Save profile</button>
           </Post>
         </Section>
@@ -80,8 +81,8 @@ const settingsView = async (
 }
 
 /**
- * The heading and the tabs of the pages of settings. Where the host signs users in, they have no password here, and a session whose
- * scopes cannot change it has no tab for it.
+ * The heading and the tabs of the pages of settings. Where the host signs users in, they have no password
+ * here, and a session whose scopes cannot change it has no tab for it.
  */
 export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => (
   <>
@@ -89,7 +90,7 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
     <Tabs
       label="Settings"
       tabs={[
-        { name: 'Profile', to: '/-/settings' },
+        { name: 'Edit profile', to: '/-/settings' },
         ...(mayChangePassword(usePageContext()) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
         { name: 'Email', rest: 'addresses', to: '/-/settings/emails' },
         { name: 'Keys', to: '/-/settings/keys' },

@@ -1,14 +1,15 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own access tokens and sessions. */
-import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import type { Identity } from '../../accounts/access.ts'
+import { refuseWiderScopes } from '../../accounts/credentials.ts'
+import { AllotError, invalidMember } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
-import { ConfirmButtons, Count, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { Count, Empty, FlashMessage, Post, Section } from '../parts/components.tsx'
+import { confirmationPage } from '../parts/confirmation.tsx'
 import { FieldFailure, NameField } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf } from '../parts/labels.ts'
+import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import {
   type Crumb,
@@ -21,7 +22,7 @@ import {
 import { secretView } from '../parts/secret.tsx'
 import { Day, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
-import { SettingsHead } from './settings.tsx'
+import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
 
 /** Scopes that the API accepts for clients of Forgejo. They allow nothing, so forms do not offer them. */
 type EmptyScope = 'read:misc' | 'write:misc'
@@ -45,7 +46,7 @@ const SCOPE_TEXTS: Readonly<Record<OfferedScope, string>> = {
   'read:secrets': 'For administrators: export everything, with password hashes.',
 }
 
-const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]
+const TOKENS: Crumb = { name: 'Tokens and sessions', to: '/-/account' }
 
 interface TokenForm {
   readonly name: string
@@ -53,45 +54,39 @@ interface TokenForm {
 }
 const NEW: TokenForm = { name: '', scopes: ['read:user', 'read:repository'] }
 
-export const tokenRoutes = [
+export const tokenPageRoutes = [
   page({
-    method: 'GET',
+    ...settingsPage,
     path: '/-/account',
-    auth: 'required',
-    scope: 'read:user',
     handle: (request, services) => {
       const { query } = request
-      return accountView(services, request, { done: query.get('done') }, NEW, pageNumber(query))
+      return tokensView(services, request, { done: query.get('done') }, NEW, pageNumber(query))
     },
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: '/-/account/tokens',
-    auth: 'required',
-    scope: 'write:user',
     async handle(request, services) {
       const { user, form } = request
       const values = { name: form.text('name'), scopes: form.all('scope') }
       try {
         checkChosenScopes(user, values.scopes)
-        const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes)
+        const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes, user)
         return createdView(user.username, values.name, secret)
       } catch (error) {
         return refusedForm(error, { invalid: 422, bad_request: 422, forbidden: 422 }, (failure) =>
-          accountView(services, request, { failure }, values),
+          tokensView(services, request, { failure }, values),
         )
       }
     },
   }),
   page({
-    method: 'POST',
+    ...settingsForm,
     path: '/-/account/revoke',
-    auth: 'required',
-    scope: 'write:user',
     async handle({ user, form }, { hosting }) {
       const id = form.text('token')
       if (form.text('confirmed') === '') return confirmation(id, form.text('name'))
-      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, Number(id))))
+      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, Number(id), user)))
         throw new AllotError('not_found', 'this token is already revoked')
       return { to: '/-/account?done=revoked' }
     },
@@ -100,11 +95,11 @@ export const tokenRoutes = [
 
 /** @throws AllotError invalid without a scope; forbidden for one that the session does not have */
 export const checkChosenScopes = (user: Identity, scopes: readonly string[]): void => {
-  if (scopes.length === 0) throw invalid('scopes: choose at least one')
+  if (scopes.length === 0) throw invalidMember('scopes', 'choose at least one')
   refuseWiderScopes(user, scopes)
 }
 
-const accountView = async (
+const tokensView = async (
   { hosting, settings }: PageServices,
   { user, secret }: Pick<PageRequest<string, Identity>, 'user' | 'secret'>,
   message: FlashMessage,
@@ -163,13 +158,7 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
                 {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
               </div>
             </Named>
-            <Post
-              to="/-/account/revoke"
-              fields={[
-                ['token', String(id)],
-                ['name', name],
-              ]}
-            >
+            <Post to="/-/account/revoke" fields={{ token: String(id), name }}>
               <button type="submit" class="danger small" aria-label={`Revoke ${name}`}>
                 Revoke…
               </button>
@@ -189,7 +178,7 @@ const NewToken = ({
 }: {
   user: Identity
   values: TokenForm
-  failure: string | undefined
+  failure: Refusal | undefined
 }) => (
   <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
     <Post to="/-/account/tokens" class="stacked">
@@ -204,7 +193,7 @@ interface ScopeFieldsProps {
   user: Identity
   chosen: readonly string[]
   /** Why the form was refused. */
-  failure: string | undefined
+  failure: Refusal | undefined
 }
 
 const isOffered = (scope: Scope): scope is OfferedScope => Object.hasOwn(SCOPE_TEXTS, scope)
@@ -243,7 +232,7 @@ export const createdView = (
   username: string,
   name: string,
   secret: string,
-  crumbs: readonly Crumb[] = CRUMBS,
+  crumbs: readonly Crumb[] = [TOKENS],
 ): View =>
   secretView({
     title: 'New token',
@@ -259,24 +248,13 @@ export const createdView = (
     crumbs,
   })
 
-const confirmation = (id: string, name: string): View => ({
-  title: 'Revoke this token?',
-  crumbs: CRUMBS,
-  body: (
-    <>
-      <PageHead title="Revoke this token?" subtitle={<bdi>{name}</bdi>} />
-      <Section id="revoke" title="What happens">
-        <p>Programs that use the token stop working at once, and sessions that began with it end.</p>
-        <Post
-          to="/-/account/revoke"
-          fields={[
-            ['token', id],
-            ['confirmed', 'yes'],
-          ]}
-        >
-          <ConfirmButtons cancel="/-/account">Revoke token</ConfirmButtons>
-        </Post>
-      </Section>
-    </>
-  ),
-})
+const confirmation = (id: string, name: string): View =>
+  confirmationPage({
+    title: 'Revoke this token?',
+    name,
+    crumb: TOKENS,
+    effect: 'Programs that use the token stop working at once, and sessions that began with it end.',
+    to: '/-/account/revoke',
+    fields: { token: id },
+    button: 'Revoke token',
+  })

@@ -1,7 +1,6 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
 import type { RenderableProps } from 'preact'
-import { canRead, type Identity, permissionOn, type ReadFor } from '../../accounts/access.ts'
+import { canRead, type Identity, permissionOn, type RepositoryPart } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
 import { countReleases } from '../../content/releases.ts'
 import { AllotError } from '../../errors.ts'
@@ -20,7 +19,7 @@ export interface RepositoryView extends RepositoryDetails {
   readonly path: string
   readonly name: { readonly owner: string; readonly name: string }
   /** The parts that the viewer can read. */
-  readonly parts: ReadonlySet<ReadFor>
+  readonly parts: ReadonlySet<RepositoryPart>
   /** Number of the releases that the viewer can see. */
   readonly releases: number
 }
@@ -31,7 +30,7 @@ interface RepositoryPage<Path extends string> {
   kind?: ServedPage
   scope?: Scope
   /** The part of the repository that the page shows; anything of it when absent. */
-  part?: ReadFor
+  part?: RepositoryPart
   handle(
     view: RepositoryView,
     request: PageRequest<SegmentsOf<Path>>,
@@ -40,8 +39,8 @@ interface RepositoryPage<Path extends string> {
 }
 
 /**
- * Declares a page of a repository. All of them find the repository here, so a client that may not read it gets the 404 of one that
- * does not exist, and a former name leads to the new one.
+ * Declares a page of a repository. All of them find the repository here, so a client that may not read it
+ * gets the 404 of one that does not exist, and a former name leads to the new one.
  */
 export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
   path,
@@ -66,13 +65,13 @@ export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
 
 export const missing = (what: string): AllotError => new AllotError('not_found', `there is no ${what}`)
 
-const PARTS: readonly ReadFor[] = ['code', 'issue', 'release']
+const PARTS: readonly RepositoryPart[] = ['code', 'issues', 'releases']
 
 const findRepository = (
   { hosting, store }: PageServices,
   user: Identity | null,
   { owner, repo }: { owner: string; repo: string },
-  part: ReadFor,
+  part: RepositoryPart,
 ): Promise<RepositoryView | undefined> =>
   store.read(async (tx) => {
     const record = await hosting.repositories.find(user, owner, repo, part)
@@ -82,7 +81,7 @@ const findRepository = (
     const parts = new Set(PARTS.filter((_, index) => readable[index]))
     if (hosting.contents === undefined) parts.delete('code')
     const name = { owner: details.owner.name, name: details.repository.name }
-    const seesDrafts = (await permissionOn(tx, user, details.repository, 'release')).push
+    const seesDrafts = (await permissionOn(tx, user, details.repository, 'releases')).push
     const releases = await countReleases(tx, details.repository.id, seesDrafts)
     return { ...details, releases, name, path: `/${name.owner}/${name.name}`, parts }
   })
@@ -124,9 +123,9 @@ const tabsOf = (
         ['tags', 'Tags', `${path}/tags`],
       )
   }
-  if (servedPages.has('issue') && parts.has('issue'))
+  if (servedPages.has('issue') && parts.has('issues'))
     tabs.push(['issues', 'Issues', `${path}/issues`, openIssues])
-  if (servedPages.has('release') && parts.has('release'))
+  if (servedPages.has('release') && parts.has('releases'))
     tabs.push(['releases', 'Releases', `${path}/releases`, releases])
   return tabs
 }
@@ -161,7 +160,9 @@ export const RepositoryHead = ({
         {tabsOf(view, servedPages).map(([id, name, to, count]) => (
           <a key={id} href={urlOf(to)} aria-current={id === tab ? 'page' : undefined}>
             {name}
-            {count !== undefined && count > 0 && <span class="tag count">{count.toLocaleString('en')}</span>}
+            {count !== undefined && count > 0 && (
+              <span class={count > 99 ? 'tag count wide' : 'tag count'}>{count.toLocaleString('en')}</span>
+            )}
           </a>
         ))}
       </nav>

@@ -1,7 +1,25 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+/** Attachments: the list of them, and the page that sends one. */
 import type { Attachment } from '../../records/schema/index.ts'
 import { Link, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
+import { type Download, page } from '../parts/route.ts'
+import { missing } from './access.tsx'
+import { pictureType } from './picture-type.ts'
+
+export const attachmentPageRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/attachments/{uuid}',
+    auth: 'optional',
+    async handle({ user, params }, { hosting }): Promise<Download> {
+      const found = await hosting.attachments.open(user, params.uuid)
+      if (found === undefined) throw missing('such attachment')
+      const { attachment, read } = found
+      const type = pictureType(attachment.name) ?? 'application/octet-stream'
+      return { fileName: attachment.name, type, size: attachment.size, content: () => read() }
+    },
+  }),
+]
 
 /** Files of an issue, a comment or a release. */
 export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>
@@ -15,7 +33,9 @@ export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>
               <bdi>{name}</bdi>
             </Link>
           </span>{' '}
-          <Size bytes={size} />
+          <span class="small">
+            <Size bytes={size} />
+          </span>
         </li>
       ))}
     </ul>

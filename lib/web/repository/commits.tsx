@@ -1,30 +1,18 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The history of a branch, a tag or a file, and one commit with what it changed. */
-import { accountsByAddress } from '../../accounts/authors.ts'
+/** A commit with what it changed. */
+import { accountsByAddress } from '../../accounts/emails.ts'
 import type { Commit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
-import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
+import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
-import { Dots } from '../parts/inline.tsx'
-import { EmptyPage, PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
+import { formatCount, Link, Section } from '../parts/components.tsx'
 import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import {
-  defaultRef,
-  filePath,
-  missing,
-  RepositoryHead,
-  type RepositoryView,
-  refTitle,
-  repositoryPage,
-} from './access.tsx'
+import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
 import { Diff, readDiff } from './diff.tsx'
-import { findNamed, type NamedCommit, RefChoice, readChoices } from './refs.tsx'
 
-type People = ReadonlyMap<string, Account>
+export type People = ReadonlyMap<string, Account>
 
 /** The accounts of authors, as far as the viewer may know that an address is theirs. */
 export const authorsOf = (
@@ -45,25 +33,7 @@ export const Author = ({ author, people }: { author: PersonAtTime; people: Peopl
 export const subjectOf = ({ message }: Pick<Commit, 'message'>): string =>
   message.trim().split('\n', 1)[0]!.slice(0, 200) || '(no message)'
 
-const PAGE_SIZE = 40
-const NAMES = { first: 'Newest', previous: 'Newer', next: 'Older', last: 'Oldest' }
-
 export const commitPageRoutes = [
-  repositoryPage({
-    path: '/{owner}/{repo}/commits',
-    part: 'code',
-    async handle(view, request, services) {
-      const { kind, name } = defaultRef(view)
-      return historyView(services, request, view, await findNamed(services, request, view, `${kind}/${name}`))
-    },
-  }),
-  repositoryPage({
-    path: '/{owner}/{repo}/commits/{rest}',
-    takesRest: true,
-    part: 'code',
-    handle: async (view, request, services) =>
-      historyView(services, request, view, await findNamed(services, request, view, request.params.rest)),
-  }),
   repositoryPage({
     path: '/{owner}/{repo}/commit/{sha}',
     part: 'code',
@@ -77,96 +47,6 @@ export const commitPageRoutes = [
     },
   }),
 ]
-
-const historyView = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-  { open, ref, path }: NamedCommit,
-): Promise<View> => {
-  const number = pageNumber(request.query)
-  const offset = (number - 1) * PAGE_SIZE
-  const history = (await listCommits(open, { path }, { offset, limit: PAGE_SIZE }))!
-  const { items } = history
-  const people = await authorsOf(services, request, items)
-  const choices = await readChoices(open)
-  const total = await history.count()
-  const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
-  return {
-    title: `Commits of ${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="commits" />
-        <h1 class="hidden">Commits</h1>
-        <div class="toolbar">
-          <RefChoice
-            view={view}
-            chosen={ref}
-            choices={choices}
-            to={(other) => filePath(view, other, path, 'commits')}
-          />
-          {path !== '' && (
-            <span>
-              History of{' '}
-              <Link to={filePath(view, ref, path)}>
-                <bdi>{path}</bdi>
-              </Link>
-            </span>
-          )}
-        </div>
-        <Section
-          id="commits"
-          title="Commits"
-          aside={total === undefined ? undefined : <span class="small">{formatCount(total, 'commit')}</span>}
-        >
-          {items.length === 0 ? (
-            // Where the number of commits is not known, the pages before this one have some.
-            <EmptyPage total={total ?? number - 1}>
-              <Empty title="No commits" />
-            </EmptyPage>
-          ) : (
-            <ul class="plain rows">
-              {items.map((commit) => (
-                <li key={commit.id} class="line">
-                  <div>
-                    <Link class="strong" to={`${view.path}/commit/${commit.id}`}>
-                      <bdi>{subjectOf(commit)}</bdi>
-                    </Link>
-                    <div class="small">
-                      <Dots
-                        facts={[
-                          <Author author={commit.author} people={people} />,
-                          <Day seconds={commit.author.time} />,
-                        ]}
-                      />
-                    </div>
-                  </div>
-                  <Link
-                    to={filePath(view, { kind: 'commit', name: commit.id }, path)}
-                    label={`Files at ${commit.id.slice(0, 10)}`}
-                  >
-                    <code>{commit.id.slice(0, 10)}</code>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )}
-          {total === undefined ? (
-            <PageLinks
-              text={`Page ${number.toLocaleString('en')}`}
-              first={number > 1 ? to(1) : undefined}
-              previous={number > 1 ? to(number - 1) : undefined}
-              next={items.length < PAGE_SIZE ? undefined : to(number + 1)}
-              names={NAMES}
-            />
-          ) : (
-            <Pages to={to} page={number} total={total} size={PAGE_SIZE} names={NAMES} />
-          )}
-        </Section>
-      </>
-    ),
-  }
-}
 
 /** Files of a commit that its page lists. */
 const MAX_FILES = 200

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The diff of a commit, line by line, as far as it fits on a page. */
 import type { Commit } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
@@ -13,7 +12,7 @@ interface FileDiff {
   readonly html: string
 }
 
-export interface CommitDiff {
+interface CommitDiff {
   readonly files: readonly FileDiff[]
   /** Whether there is more. */
   readonly isCut: boolean
@@ -27,7 +26,9 @@ const MAX_LINE = 1000
 /** Nothing of the repository is run: neither external diffs nor text conversions. */
 const OPTIONS = ['-p', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames']
 
-/** @param rawUrl the address of a whole file at the commit, or at its first parent, to which a long line leads */
+/**
+ * @param rawUrl the address of a whole file at the commit, or at its first parent, to which a long line leads
+ */
 export const readDiff = async (
   { git, access }: OpenRepository,
   { id, parents: [parent] }: Commit,
@@ -122,7 +123,8 @@ const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)/
 const ELEMENTS: Readonly<Record<string, string>> = { '+': 'ins', '-': 'del', ' ': 'span' }
 
 /**
- * One line of a diff, with its numbers as attributes: the style sheet shows them, so that they are not copied with the text.
+ * One line of a diff, with its numbers as attributes: the style sheet shows them, so that they are not copied
+ * with the text.
  * @param next the numbers of the line, which are moved on
  */
 const lineHtml = (line: string, next: Position, wholeFile: (isOld: boolean) => string): string => {

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** One file on a page: as text in parts, as rendered markdown, as a picture, or as a download. */
 
 import { posix } from 'node:path'
@@ -35,7 +34,10 @@ interface Lines {
   /** Where the part before this one begins, and where the last part does. */
   readonly previous: number
   readonly last: number
-  /** Whether they are source code, which begins at the left also where its first letters are written from the right. */
+  /**
+   * Whether they are source code, which begins at the left also where its first letters are written from the
+   * right.
+   */
   readonly isCode: boolean
 }
 
@@ -204,7 +206,7 @@ const Content = ({
   if (shown.kind === 'submodule')
     return (
       <p>
-        A submodule: another repository
+        Another repository
         {shown.url !== undefined && (
           <>
             {', '}
@@ -218,8 +220,7 @@ const Content = ({
     <p>
       {shown.kind === 'lfs'
         ? `The file is kept by Git LFS and has ${unbrokenSize(shown.size)}.`
-        : shown.reason}{' '}
-      {(shown.kind === 'lfs' || shown.reason !== 'The file is empty.') && <a href={raw}>Download the file</a>}
+        : shown.reason}
     </p>
   )
 }

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Folders and files of a commit, and the bytes of a file. */
 
 import { Readable } from 'node:stream'

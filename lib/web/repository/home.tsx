@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The first page of a repository: what it is, how to clone it, its files and its README. */
 import { MODES } from '../../git/objects/parse.ts'
 import { add } from '../../integers.ts'

@@ -1,4 +1,7 @@
-/** Pictures that browsers may show; every other type is text or bytes, so that no file becomes a page of this origin. */
+/**
+ * Pictures that browsers may show; every other type is text or bytes, so that no file becomes a page of this
+ * origin.
+ */
 const PICTURES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The text of an issue or of a comment, with who wrote it and the files that belong to it. */
 import type { ContentDetails } from '../../content/details.ts'
 import type { Comment, Issue } from '../../records/schema/index.ts'

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Branches and tags: their pages, the choice of one, and the commit that the path of a page names. */
 
 import { readCommits } from '../../repositories/contents/commits.ts'
@@ -38,8 +37,9 @@ export interface NamedEntry extends Pick<NamedCommit, 'open' | 'ref'> {
 const MAX_SEGMENTS = 12
 
 /**
- * What each kind can mean, the most likely first: `html_url`s say `branch` of everything that a client has named. A whole path is
- * tried with one prefix before the next: no branch is the beginning of another, but a tag or an id can be that of a branch.
+ * What each kind can mean, the most likely first: `html_url`s say `branch` of everything that a client has
+ * named. A whole path is tried with one prefix before the next: no branch is the beginning of another, but a
+ * tag or an id can be that of a branch.
  */
 const PREFIXES: Readonly<Record<RefName['kind'], readonly string[]>> = {
   branch: ['refs/heads/', 'refs/tags/', ''],

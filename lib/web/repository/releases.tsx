@@ -1,11 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The releases of a repository, and one release with its files. */
 
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Empty, Link, Section } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
@@ -15,7 +14,7 @@ import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage 
 import { AttachedFiles } from './attached-files.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
-const read = { kind: 'release', part: 'release' } as const
+const read = { kind: 'release', part: 'releases' } as const
 
 /** Releases on a page, and bytes of HTML of the text of each. */
 const PAGE_SIZE = 10
@@ -38,7 +37,7 @@ export const releasePageRoutes = [
       if (found === undefined) throw missing(`release ${tag}`)
       const [release] = await present(services, request, view, [found.release], TEXT_BUDGET)
       return {
-        title: `${found.release.name} · ${view.name.owner}/${view.name.name}`,
+        title: `${titleOf(found.release)} · ${view.name.owner}/${view.name.name}`,
         body: (
           <>
             <RepositoryHead view={view} tab="releases" />
@@ -118,7 +117,7 @@ const NoReleases = ({ view: { path, permissions, repository } }: { view: Reposit
   <Empty title="No releases" icon="tag">
     {permissions.push && !repository.archived ? (
       <>
-        <p>Create a release. Its tag is created, too, unless it exists:</p>
+        <p>Create a release of a tag that you have pushed:</p>
         <RequestCommand
           scopes={['write:repository']}
           path={`/repos${path}/releases`}
@@ -130,6 +129,9 @@ const NoReleases = ({ view: { path, permissions, repository } }: { view: Reposit
     )}
   </Empty>
 )
+
+/** A migrated release can be without a title. */
+const titleOf = ({ name, tag }: Release): string => name || tag
 
 const ReleaseView = ({
   view,
@@ -146,10 +148,10 @@ const ReleaseView = ({
       <div class="section-head">
         <Heading>
           {Heading === 'h1' ? (
-            <bdi>{record.name}</bdi>
+            <bdi>{titleOf(record)}</bdi>
           ) : (
             <Link to={path}>
-              <bdi>{record.name}</bdi>
+              <bdi>{titleOf(record)}</bdi>
             </Link>
           )}
         </Heading>
@@ -175,18 +177,14 @@ const ReleaseView = ({
               )}
             </>,
             <>
+              {record.publishedAt === null ? 'created' : 'published'} on{' '}
               <Day seconds={record.publishedAt ?? record.createdAt} /> by <AccountLink account={author} />
             </>,
           ]}
         />
       </p>
       {record.body !== '' && <Prose text={text} {...(Heading === 'h2' ? { more: path } : {})} />}
-      {attachments.length > 0 && (
-        <>
-          <p class="small">{formatCount(attachments.length, 'file')}</p>
-          <AttachedFiles files={attachments} />
-        </>
-      )}
+      <AttachedFiles files={attachments} />
     </article>
   )
 }

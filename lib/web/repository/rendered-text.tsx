@@ -1,5 +1,6 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** Markdown on pages, rendered by the same renderer as the API's, and bounded so that no page becomes large. */
+/**
+ * Markdown on pages, rendered by the same renderer as the API's, and bounded so that no page becomes large.
+ */
 import { AllotError } from '../../errors.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import { usePageContext } from '../parts/components.tsx'
@@ -61,8 +62,8 @@ const beginningOf = (text: string, limit: number): string => {
 }
 
 /**
- * Makes addresses of these pages paths, which hold behind any proxy, and shows pictures of the repository from its files.
- * Pictures of other servers are not loaded: their text is shown, and leads to them.
+ * Makes addresses of these pages paths, which hold behind any proxy, and shows pictures of the repository
+ * from its files. Pictures of other servers are not loaded: their text is shown, and leads to them.
  */
 const localized = (html: string, pagesUrl: string): string => {
   const mount = mountOf(pagesUrl)
@@ -72,7 +73,9 @@ const localized = (html: string, pagesUrl: string): string => {
     .replace(LINK_OR_PICTURE, pictureReplacer(mount))
 }
 
-/** Boxes of a task list. They cannot be checked on the page, so they are signs, which screen readers read out. */
+/**
+ * Boxes of a task list. They cannot be checked on the page, so they are signs, which screen readers read out.
+ */
 const TASKS = [
   '<span role="img" aria-label="to do">☐</span>',
   '<span role="img" aria-label="done">☑</span>',

@@ -28,7 +28,10 @@ const MAX_HIGHLIGHTED = 512 * 1024
 /** Characters of a line that is highlighted or shown; a generated file may have one of megabytes. */
 const MAX_LINE = 4000
 const DEADLINE_MS = 1500
-/** Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted again. */
+/**
+ * Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted
+ * again.
+ */
 const MAX_KEPT = 16 * 1024 * 1024
 
 /** Colors source code. Invariant: it is parsed in a worker thread with a deadline, and only ever read. */

@@ -1,7 +1,7 @@
 import hljs from 'highlight.js/lib/core'
 import { lowerOwnPriority, serveTasks } from '../../workers.ts'
+import { languages } from './highlighted-languages.ts'
 import type { HighlightInput } from './highlighter.ts'
-import { languages } from './languages.ts'
 
 lowerOwnPriority()
 
@@ -58,7 +58,10 @@ const CLASSES: Readonly<Record<string, string>> = {
 
 const TAG = /<span class="([^" ]*)(?: [^"]*)?">|<\/span>|\n/g
 
-/** The lines of highlighted text: short elements in place of `span`s, each line with its own, since lines are shown by themselves. */
+/**
+ * The lines of highlighted text: short elements in place of `span`s, each line with its own, since lines are
+ * shown by themselves.
+ */
 const linesOf = (html: string): string[] => {
   const open: string[] = []
   const lines: string[] = []

@@ -1,23 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages about an owner's storage: the check of access, the head and links. */
 
 import type { Identity } from '../../accounts/access.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
-import { accountPage, type HtmlPage, type ServedPage } from '../../host-pages/html-urls.ts'
-import { requireScopes } from '../../http/access.ts'
+import { accountPage, type HtmlPage } from '../../host-pages/html-pages.ts'
+import type { ServedPage } from '../../host-pages/html-urls.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { hasScope } from '../../scopes.ts'
-import { accountPath, Link, Tabs, usePageContext } from '../parts/components.tsx'
+import { hasScope, requireScopes } from '../../scopes.ts'
+import { accountPath, Link, PageHead, Tabs, usePageContext } from '../parts/components.tsx'
 import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
 import { Avatar } from '../people/account-parts.tsx'
 
 /**
- * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
- * any owner.
- * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the user does
- * not own the organization, or the session lacks the scope
+ * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for
+ * administrators, any owner.
+ * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the
+ * user does not own the organization, or the session lacks the scope
  */
 export const accessibleOwner = async (
   services: PageServices,
@@ -36,8 +35,8 @@ export const accessibleOwner = async (
 }
 
 /**
- * @returns the path of the page about something, or its `html_url` when the host has such pages; undefined when there is none,
- * or the URL is unknown
+ * @returns the path of the page about something, or its `html_url` when the host has such pages; undefined
+ * when there is none, or the URL is unknown
  */
 export const pageLink = (
   { htmlUrls, settings }: PageServices,
@@ -74,21 +73,14 @@ export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
   const link = pageLink(services, request, accountPage(owner))
   return (
     <>
-      <div class="head">
-        <div class="profile">
-          <Avatar account={{ name, avatar }} size="medium" />
-          <div>
-            <h1>{`Storage of ${name}`}</h1>
-            {fullName !== '' && (
-              <p class="subtitle">
-                <bdi>{fullName}</bdi>
-              </p>
-            )}
-          </div>
-        </div>
+      <PageHead
+        title={`Storage of ${name}`}
+        subtitle={fullName === '' ? undefined : <bdi>{fullName}</bdi>}
+        picture={<Avatar account={{ name, avatar }} size="medium" />}
+      >
         {user.admin && hasScope(user.scopes, 'read:admin') && id !== user.id && (
           <Link class="button secondary" to={accountPath(name)}>
-            Account
+            View account
           </Link>
         )}
         {link !== undefined && (
@@ -96,7 +88,7 @@ export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
             View {kind === 'user' ? 'profile' : 'organization'}
           </a>
         )}
-      </div>
+      </PageHead>
       <Tabs
         label={`Storage of ${name}`}
         tabs={[

@@ -1,7 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /**
- * A chart of usage over time, drawn on the server: an SVG that the browser stretches, with its labels as text beside it. The
- * script of the pages shows the values of a day on hover and with the arrow keys; without it they are titles.
+ * A chart of usage over time, drawn on the server: an SVG that the browser stretches, with its labels as text
+ * beside it. The script of the pages shows the values of a day on hover and with the arrow keys; without it
+ * they are titles.
  */
 
 import { dateOf } from '../../clock.ts'
@@ -54,7 +54,10 @@ export const Chart = ({ points, limit, label }: ChartProps) => {
   )
 }
 
-/** Up to this many columns, each has its date below it on a wide screen; more columns have `DATES` dates in all. */
+/**
+ * Up to this many columns, each has its date below it on a wide screen; more columns have `DATES` dates in
+ * all.
+ */
 const MAX_DATED = 8
 const DATES = 7
 
@@ -66,7 +69,9 @@ const Days = ({ points }: { points: readonly ChartPoint[] }) => {
     <div class={isEach ? 'days each' : 'days'} aria-hidden="true">
       {Array.from({ length: last + 1 }, (_, mark) => (
         <span key={mark} class={[0, Math.round(last / 2), last].includes(mark) ? undefined : 'wide'}>
-          <CalendarDay day={points[Math.round((mark * (points.length - 1)) / last)]!.day} />
+          <CalendarDay
+            day={points[Math.min(Math.floor((mark * points.length) / last), points.length - 1)]!.day}
+          />
         </span>
       ))}
     </div>
@@ -152,8 +157,8 @@ const Area = ({ part, d: { area, edge } }: { part: number; d: { area: string; ed
 )
 
 /**
- * One part, stacked on the parts before it: its upper edge, and its outline, which goes along the upper edge forward, then along the
- * lower edge back. Days without a change need no point.
+ * One part, stacked on the parts before it: its upper edge, and its outline, which goes along the upper edge
+ * forward, then along the lower edge back. Days without a change need no point.
  */
 const pathsOf = (points: readonly ChartPoint[], part: number, top: number, width: number) => {
   const heightsOf = (count: number): number[] =>

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** How an owner's usage changed: the page, and the chart on the overview. */
 
 import type { RenderableProps } from 'preact'
@@ -22,7 +21,7 @@ type Period = keyof typeof PERIODS
 const periodIn = (text: string | null): Period =>
   text !== null && Object.hasOwn(PERIODS, text) ? (text as Period) : '30'
 
-export const historyRoutes = [
+export const usageHistoryPageRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/history',
@@ -155,8 +154,9 @@ const Periods = ({ owner, chosen }: { owner: string; chosen: Period }) => {
 const MAX_POINTS = 91
 
 /**
- * Usage at the end of each day of a period, or of each few days, and of the day before it, from which its growth counts. The
- * history has only the days with a change. A chart of an owner that is newer begins on the day before the first change.
+ * Usage at the end of each day of a period, or of each few days, and of the day before it, from which its
+ * growth counts. The history has only the days with a change. A chart of an owner that is newer begins on the
+ * day before the first change.
  * @returns nothing when the first change was today
  */
 export const pointsOf = (history: readonly DailyUsage[], lastDay: number, period: Period): ChartPoint[] => {

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** How an item that uses storage is shown: name, details, share and links. */
 import type { ComponentChildren } from 'preact'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
@@ -9,6 +8,7 @@ import { Empty, Link, Section, Size } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
+import { Day } from '../parts/times.tsx'
 import { pageLink } from './access.tsx'
 import { formatShare, ShareCell } from './share.tsx'
 
@@ -28,8 +28,15 @@ interface ItemProps {
   link: string | undefined
 }
 
-/** The cells of a table with the name and the kind of an item. @param hasKind whether the table has a column of kinds */
-export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind: boolean }) => (
+interface ItemCellsProps extends ItemProps {
+  /** Whether the table has a column of kinds. */
+  hasKind: boolean
+  /** Whether narrow screens, which have no column for it, show the day on which the item was added. */
+  hasDay?: boolean
+}
+
+/** The cells of a table with the name and the kind of an item. */
+export const ItemCells = ({ owner, item, link, hasKind, hasDay = false }: ItemCellsProps) => (
   <>
     <td>
       <Named icon={item.kind}>
@@ -39,6 +46,11 @@ export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind:
           <Dots
             facts={[
               hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
+              hasDay && (
+                <span class="slim">
+                  <Day seconds={item.createdAt} />
+                </span>
+              ),
               ...detailsOf(owner, item),
             ]}
           />
@@ -78,7 +90,10 @@ const ItemName = ({ owner, item, link }: ItemProps) => {
   return <Link to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}>{title}</Link>
 }
 
-/** The name of an item. An LFS object without a path is named after its hash, of which the beginning is enough. */
+/**
+ * The name of an item. An LFS object without a path is named after its hash, of which the beginning is
+ * enough.
+ */
 export const titleOf = ({
   kind,
   name,

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of items that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
 import { isRemovable, type StorageItem, type StorageItemQuery } from '../../content/usage/storage-item.ts'
@@ -50,7 +49,7 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
         </thead>
         <tbody>
           {items.map((item) => (
-            <StorageItemRow
+            <ItemRow
               key={item.id}
               owner={owner}
               item={item}
@@ -58,6 +57,7 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
               isChecked={isChecked}
               canSelect={canSelect}
               hasKind={asked.kind === undefined}
+              hasDay={asked.sort === 'created'}
               link={links.get(item.id)}
               isRemovable={removable.includes(item)}
             />
@@ -95,9 +95,11 @@ interface ItemRowProps {
   canSelect: boolean
   /** Whether it has one of kinds: a list of one kind needs none. */
   hasKind: boolean
+  /** Whether the table is sorted by the day on which items were added. */
+  hasDay: boolean
 }
 
-const StorageItemRow = ({
+const ItemRow = ({
   owner,
   item,
   link,
@@ -106,6 +108,7 @@ const StorageItemRow = ({
   isChecked,
   canSelect,
   hasKind,
+  hasDay,
 }: ItemRowProps) => (
   <tr>
     {canSelect && (
@@ -122,7 +125,7 @@ const StorageItemRow = ({
         )}
       </td>
     )}
-    <ItemCells owner={owner} item={item} link={link} hasKind={hasKind} />
+    <ItemCells owner={owner} item={item} link={link} hasKind={hasKind} hasDay={hasDay} />
     <td class="wide muted">
       <Day seconds={item.createdAt} />
     </td>

@@ -1,9 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The table of all items that use an owner's storage, to sort, filter, search and select from; also as CSV. */
+/**
+ * The table of all items that use an owner's storage, to sort, filter, search and select from; also as CSV.
+ */
 import type { Identity } from '../../accounts/access.ts'
 import { timestamp } from '../../clock.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
-import { MAX_READ, type StorageItemPage } from '../../content/usage/storage-items.ts'
+import { MAX_PER_KIND, type StorageItemPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -17,6 +18,7 @@ import {
   usePageContext,
 } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
+import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
@@ -26,7 +28,7 @@ import { Elsewhere, KIND_NAMES, linkOf } from './item-text.tsx'
 import { Items } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 
-export const itemRoutes = [
+export const itemPageRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/usage',
@@ -45,14 +47,16 @@ export const itemRoutes = [
         ? { rows: suggestion.items, isCut: false }
         : await hosting.storageItems.rows(user, owner.id, readQuery(query))
       const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
-      const head = ['kind', 'name', 'repository', 'bytes', 'created']
       return csvOf(
         fileName,
-        head,
-        rows.map((item) => [
-          ...[item.kind, item.isHidden ? 'Hidden' : item.name, item.inRepository?.name ?? ''],
-          ...[String(item.size), timestamp(item.createdAt)],
-        ]),
+        {
+          kind: ({ kind }) => kind,
+          name: ({ isHidden, name }) => (isHidden ? 'Hidden' : name),
+          repository: ({ inRepository }) => inRepository?.name ?? '',
+          bytes: ({ size }) => String(size),
+          created: ({ createdAt }) => timestamp(createdAt),
+        },
+        rows,
       )
     },
   }),
@@ -106,8 +110,10 @@ const showItems = async (
               <Views owner={owner.name} asked={asked} />
             ) : (
               <Link
+                class="button secondary small"
                 to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
               >
+                <Icon name="download" />
                 Download CSV
               </Link>
             )
@@ -115,7 +121,7 @@ const showItems = async (
         >
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
           {suggestion === undefined && items.length > 0 && (
-            <ListedCount asked={asked} page={{ total, listed, isPartial }} />
+            <ListedCount owner={owner.name} asked={asked} page={{ total, listed, isPartial }} />
           )}
           <Elsewhere items={items} />
           {items.length === 0 ? (
@@ -159,9 +165,12 @@ const Views = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
 }
 
 const ListedCount = ({
+  owner,
+  asked,
   asked: { kind },
   page: { total, listed, isPartial },
 }: {
+  owner: string
   asked: ItemListQuery
   page: Omit<StorageItemPage, 'items'>
 }) => (
@@ -171,14 +180,26 @@ const ListedCount = ({
       kind === undefined ? 'item' : KIND_NAMES[kind][0],
       kind === 'repositories' ? 'repositories' : undefined,
     )}
-    .
     {listed < total &&
       !isPartial &&
-      ` The ${listed.toLocaleString('en')} largest are listed, here and in a CSV file; filter to see others.`}
+      `. The ${listed.toLocaleString('en')} largest are listed, here and in a CSV file; filter to see others.`}
     {isPartial &&
-      ` Only the ${MAX_READ.toLocaleString('en')} largest of each kind are searched, sorted and listed.`}
+      `. Only the ${MAX_PER_KIND.toLocaleString('en')} largest of each kind are searched, sorted and listed.`}{' '}
+    <OtherOrder owner={owner} asked={asked} />
   </p>
 )
+
+/** Narrow screens have no column of days, whose head sorts by them. */
+const OtherOrder = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
+  const isByDay = asked.sort === 'created'
+  const order = { sort: isByDay ? 'size' : 'created', reverse: false } as const
+  return (
+    <span class="slim">
+      {'· '}
+      <Link to={pathOf(owner, { ...asked, ...order, page: 1 })}>{isByDay ? 'Largest' : 'Newest'} first</Link>
+    </span>
+  )
+}
 
 const NoItems = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =>
   asked.search || asked.repository || asked.kind ? (
@@ -198,20 +219,7 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
   const isByRepository = asked.kind === 'repositories'
   return (
     <Search to={`/-/storage/${name}/${isByRepository ? 'repositories' : 'usage'}`}>
-      <div>
-        <label for="q">Name contains</label>
-        <span class="searched">
-          <Icon name="search" />
-          <input
-            id="q"
-            name="q"
-            type="search"
-            value={asked.search ?? ''}
-            autocapitalize="none"
-            spellcheck={false}
-          />
-        </span>
-      </div>
+      <NameFilter id="q" value={asked.search ?? ''} />
       {!isByRepository && <ItemFilters asked={asked} />}
       <button type="submit" class="secondary">
         Filter
@@ -226,19 +234,15 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
 
 const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
   <>
-    <div>
-      <label for="kind">Kind</label>
-      <select id="kind" name="kind">
-        <option value="">All kinds</option>
-        {storageItemKinds
-          .filter((kind) => kind !== 'repositories')
-          .map((kind) => (
-            <option key={kind} value={kind} selected={kind === asked.kind}>
-              {KIND_NAMES[kind][1]}
-            </option>
-          ))}
-      </select>
-    </div>
+    <ChoiceFilter
+      id="kind"
+      label="Kind"
+      any="All kinds"
+      choices={storageItemKinds
+        .filter((kind) => kind !== 'repositories')
+        .map((kind) => [kind, KIND_NAMES[kind][1]])}
+      chosen={asked.kind}
+    />
     <div>
       <label for="repository">Repository</label>
       <input

@@ -1,14 +1,13 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Usage against limits, and the bars that show it. */
 import { type Sum, subtract } from '../../integers.ts'
 import {
   bindingLimits,
   type Compared,
   compareLimits,
-  type LimitLevel,
   type LimitStatus,
   type QuotaGroup,
   type QuotaRule,
+  type UsageState,
 } from '../../quota/evaluate.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
@@ -37,7 +36,7 @@ export interface LimitState {
   /** Bytes that the rule counts. */
   readonly used: Sum
   readonly left: Sum
-  readonly state: LimitLevel
+  readonly state: UsageState
   /** Share of the limit that is used; more than 1 above it. */
   readonly share: number
 }
@@ -53,7 +52,10 @@ export const limitStates = ({ groups, usage }: QuotaStatus, warnAt: number): Lim
   return [...limits.values()]
 }
 
-/** A limit with its rule. @param groups those of the owner, one of which has the rule */
+/**
+ * A limit with its rule.
+ * @param groups those of the owner, one of which has the rule
+ */
 export const limitStateOf = (
   groups: readonly QuotaGroup[],
   { rule: name, limit, left, state, share }: Compared<LimitStatus>,
@@ -80,8 +82,8 @@ interface BarProps {
 }
 
 /**
- * Usage that is over the limit fills the bar, on which a line with a label marks the limit.
- * SVG instead of styled boxes: their widths would be inline styles, which the content security policy forbids.
+ * Usage that is over the limit fills the bar, on which a line with a label marks the limit. SVG instead of
+ * styled boxes: their widths would be inline styles, which the content security policy forbids.
  */
 const Bar = ({ used, limit, parts, label, isThin = false }: BarProps) => {
   const sum = parts.reduce((total, { bytes }) => total + Number(bytes), 0)
@@ -108,7 +110,10 @@ const Bar = ({ used, limit, parts, label, isThin = false }: BarProps) => {
   )
 }
 
-/** Names the line of a limit below a bar. @param isLate whether the text has more space before the line than after it */
+/**
+ * Names the line of a limit below a bar.
+ * @param isLate whether the text has more space before the line than after it
+ */
 const LimitMark = ({ x, isLate, limit }: { x: string; isLate: boolean; limit: number }) => (
   <svg class="limit-mark" aria-hidden="true">
     <line x1={x} x2={x} y1="0" y2="100%" />
@@ -121,15 +126,18 @@ const LimitMark = ({ x, isLate, limit }: { x: string; isLate: boolean; limit: nu
 const percent = (bytes: Sum, whole: number): string =>
   `${Number(((100 * Number(bytes)) / whole).toFixed(3))}%`
 
-/** The total usage, by part, against the limit of the total. */
-export const UsageBar = ({ usage, limit }: { usage: Usage; limit: LimitState }) => (
-  <Bar
-    used={limit.used}
-    limit={limit.rule.limit}
-    label={`${formatUsedOf(limit)} used`}
-    parts={partSizes(usage).map((bytes, part) => ({ part, bytes }))}
-  />
-)
+/** The total usage, by part, against the limit of the total if there is one. Without both, it is left out. */
+export const UsageBar = ({ usage, limit }: { usage: Usage; limit?: LimitState | undefined }) => {
+  const used = usedBy('size:all', usage)
+  return limit === undefined && used <= 0 ? null : (
+    <Bar
+      used={used}
+      limit={limit?.rule.limit ?? 0}
+      label={`${limit === undefined ? unbrokenSize(used) : formatUsedOf(limit)} used`}
+      parts={partSizes(usage).map((bytes, part) => ({ part, bytes }))}
+    />
+  )
+}
 
 /** Index of the part that rules about attachments of one kind show, because these kinds have no part. */
 const ATTACHMENTS = 3

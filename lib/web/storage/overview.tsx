@@ -1,12 +1,15 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. Says each excess once. */
+/**
+ * An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest.
+ * Says each excess once.
+ */
 import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
+import { allItems, type Page } from '../../records/pages.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { Link, Section, Size } from '../parts/components.tsx'
+import { formatCount, Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
@@ -27,7 +30,7 @@ import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.ts
 
 const LARGEST = { offset: 0, limit: 8 }
 
-export const overviewRoutes = [
+export const overviewPageRoutes = [
   page({
     method: 'GET',
     path: '/',
@@ -63,15 +66,15 @@ const showStorage = async (
   const history = await quota.wholeHistory(owner.id)
   const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && hasScope(user.scopes, 'read:organization')
-  const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
+  const organizations = listsOrganizations ? await ownedOrganizations(services, user) : undefined
   const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
   const others = limits.filter((limit) => limit !== totalLimit(limits))
   const isOtherOver = others.some(({ state }) => state === 'over')
-  const hasSide = others.length + organizations.length > 0
+  const hasSide = others.length + (organizations?.total ?? 0) > 0
   const side = hasSide && (
     <div class="side">
       <Limits owner={owner.name} usage={usage} limits={others} history={history} />
-      <Organizations organizations={organizations} />
+      {organizations !== undefined && organizations.total > 0 && <Organizations {...organizations} />}
     </div>
   )
   return {
@@ -104,16 +107,17 @@ const showStorage = async (
 
 const MAX_ORGANIZATIONS = 50
 
-/** The organizations that the user owns, by name; at most {@link MAX_ORGANIZATIONS}. */
-const ownedOrganizations = async (services: PageServices, user: Identity): Promise<OwnerStorage[]> => {
-  const { hosting } = services
-  const { items } = await hosting.organizations.of(user, user.id, { offset: 0, limit: 1000 })
-  const isOwned = await Promise.all(items.map(({ id }) => hosting.organizations.isOwner(id, user.id)))
-  const owned = items
+/** The first {@link MAX_ORGANIZATIONS} organizations that the user owns, by name, and how many there are. */
+const ownedOrganizations = async (services: PageServices, user: Identity): Promise<Page<OwnerStorage>> => {
+  const { organizations } = services.hosting
+  const joined = await allItems((slice) => organizations.of(user, user.id, slice))
+  const isOwned = await Promise.all(joined.map(({ id }) => organizations.isOwner(id, user.id)))
+  const owned = joined
     .filter((_, index) => isOwned[index])
     .sort((left, right) => left.name.localeCompare(right.name, 'en'))
-    .slice(0, MAX_ORGANIZATIONS)
-  return Promise.all(owned.map((organization) => readOwner(services, organization)))
+  const first = owned.slice(0, MAX_ORGANIZATIONS)
+  const items = await Promise.all(first.map((organization) => readOwner(services, organization)))
+  return { items, total: owned.length }
 }
 
 /** An owner's usage and limits. */
@@ -163,7 +167,7 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
           limits.length === 0 && <StateBadge state="unlimited" />
         )}
       </p>
-      {limit !== undefined && <UsageBar usage={usage} limit={limit} />}
+      <UsageBar usage={usage} limit={limit} />
       <Legend usage={usage} />
       {limit?.state === 'over' && <RemovalButton owner={owner} limit={limit} />}
       <Pace limit={limit} history={history} />
@@ -222,29 +226,31 @@ const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   </span>
 )
 
-const Organizations = ({ organizations }: { organizations: readonly OwnerStorage[] }) =>
-  organizations.length === 0 ? null : (
-    <Section id="organizations" title="Organizations">
-      <ul class="statuses">
-        {organizations.map(({ account: { id, name }, limits: [limit], usage }) => (
-          <li key={id}>
-            <div class="line">
-              <Link to={`/-/storage/${name}`}>{name}</Link>
-              <StateBadge state={limit?.state ?? 'unlimited'} left={limit?.left} />
-            </div>
-            {limit !== undefined && <LimitBar usage={usage} limit={limit} />}
-            <div class="line small">
-              <span>
-                {limit === undefined ? (
-                  `${unbrokenSize(usedBy('size:all', usage))} used`
-                ) : (
-                  <LimitText limit={limit} />
-                )}
-              </span>
-              {limit?.state === 'over' && <RemovalLink owner={name} rule={limit.rule.name} />}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Section>
-  )
+const Organizations = ({ items, total }: Page<OwnerStorage>) => (
+  <Section id="organizations" title="Organizations">
+    <ul class="statuses">
+      {items.map(({ account: { id, name }, limits: [limit], usage }) => (
+        <li key={id}>
+          <div class="line">
+            <Link class="strong" to={`/-/storage/${name}`}>
+              {name}
+            </Link>
+            <StateBadge state={limit?.state ?? 'unlimited'} left={limit?.left} />
+          </div>
+          {limit !== undefined && <LimitBar usage={usage} limit={limit} />}
+          <div class="line small">
+            <span>
+              {limit === undefined ? (
+                `${unbrokenSize(usedBy('size:all', usage))} used`
+              ) : (
+                <LimitText limit={limit} />
+              )}
+            </span>
+            {limit?.state === 'over' && <RemovalLink owner={name} rule={limit.rule.name} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+    {total > items.length && <p class="small">and {formatCount(total - items.length, 'more', 'more')}</p>}
+  </Section>
+)

@@ -1,10 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** How fast an owner's usage grows, and when it reaches a limit at that pace. */
 import { today } from '../../clock.ts'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
-import type { OwnerSummary } from '../../content/usage/owner-table.ts'
+import type { OwnerSummary } from '../../content/usage/owners-snapshot.ts'
 import { compare, type Sum } from '../../integers.ts'
-import { ruleBytes } from '../../quota/evaluate.ts'
+import { ruleBytes, stands } from '../../quota/evaluate.ts'
 import { type Forecast, forecastOf, growthOf, paceOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
@@ -33,7 +32,7 @@ export const Pace = ({
 
 /** A forecast, said as such. */
 export const ForecastText = ({ limit, history }: { limit: LimitState; history: readonly DailyUsage[] }) => {
-  if (limit.left <= 0) return null
+  if (!stands(limit)) return null
   const pace = paceOf(history, (usage) => ruleBytes(limit.rule, usage), today())
   const forecast = forecastOf(pace, limit.left)
   const days = formatCount(pace?.days ?? 0, 'day')
@@ -57,7 +56,10 @@ const FORECAST_TEXTS: Readonly<Record<Exclude<Forecast, number>, (days: string) 
 export const GrowthText = ({ bytes }: { bytes: Sum }) =>
   compare(bytes, 0) === 0 ? <>No change</> : <Change bytes={bytes} />
 
-/** The same for a row of a table of owners. @param history undefined while it is being read */
+/**
+ * The same for a row of a table of owners.
+ * @param history undefined while it is being read
+ */
 export const OwnerGrowth = ({
   owner,
   history,

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Asks before selected items are deleted: what goes, what that frees, and what stays in other systems. */
 import type { Identity } from '../../accounts/access.ts'
 import { freedBy, mayFreeMore, RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
@@ -6,7 +5,6 @@ import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
 import {
-  ConfirmButtons,
   FlashMessage,
   formatCount,
   Notice,
@@ -16,7 +14,12 @@ import {
   SizeCell,
   Table,
 } from '../parts/components.tsx'
-import { type Confirmation, type RefusedConfirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import {
+  type Confirmation,
+  ConfirmButtons,
+  type RefusedConfirmation,
+  TypedConfirmation,
+} from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
@@ -144,7 +147,7 @@ const RemovedItem = ({ owner, item, kinds, freed }: Removed & { owner: string })
   ) : (
     <tr>
       <td>
-        <bdi>{titleOf(item)}</bdi>
+        <bdi class="strong">{titleOf(item)}</bdi>
         <div class="small">{KIND_NAMES[item.kind][0]}</div>
       </td>
       <SizeCell bytes={freed} />

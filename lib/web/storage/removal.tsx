@@ -1,11 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** Deletes selected items after a confirmation, and downloads what this server keeps. */
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeOwner } from '../../accounts/authorize.ts'
-import { isRemovable, removalScope, type StorageItem } from '../../content/usage/storage-item.ts'
+import { isRemovable, itemScope, type StorageItem } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
-import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
+import { requireScopes } from '../../scopes.ts'
 import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
 import { checkConfirmation, typedIn } from '../parts/confirmation.tsx'
 import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
@@ -17,7 +16,7 @@ import { confirmationOf, confirmationView } from './removal-view.tsx'
 /** Items that one form deletes at most. */
 export const MAX_SELECTED = 50
 
-export const removalRoutes = [
+export const removalPageRoutes = [
   page({
     method: 'POST',
     path: '/-/storage/{owner}/remove',
@@ -54,6 +53,7 @@ export const removalRoutes = [
       const owner = await accessibleOwner(services, user, params.owner)
       const [item] = await services.hosting.storageItems.byIds(user, owner.id, [query.get('item') ?? ''])
       if (item === undefined) throw new AllotError('not_found', 'there is no such file')
+      requireScopes(user, { scope: itemScope(item, 'read') })
       return download(services, user, owner, item, query.get('file'))
     },
   }),
@@ -69,7 +69,7 @@ const selectedItems = async (
   if (ids.length > MAX_SELECTED)
     throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
   const items = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
-  for (const item of items) if (item.isStoredHere) requireScopes(user, { scope: removalScope(item) })
+  for (const item of items) if (item.isStoredHere) requireScopes(user, { scope: itemScope(item, 'write') })
   return withoutContained(items.filter((item) => isRemovable(user, item)))
 }
 
@@ -81,7 +81,10 @@ const withoutContained = (items: readonly StorageItem[]): StorageItem[] => {
   return items.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
-/** Errors after which the items that are left are shown again. Others, which are logged, have a page of their own. */
+/**
+ * Errors after which the items that are left are shown again. Others, which are logged, have a page of their
+ * own.
+ */
 const REFUSALS = { forbidden: 403, not_found: 404, conflict: 409, invalid: 422, too_many_requests: 429 }
 
 /** An item that was not deleted. */
@@ -107,7 +110,9 @@ const removeItems = async (
   return kept
 }
 
-/** Says of each item that is left why, as the others are gone. An unexpected error is its cause, for the log. */
+/**
+ * Says of each item that is left why, as the others are gone. An unexpected error is its cause, for the log.
+ */
 const keptError = (items: readonly StorageItem[], kept: readonly Kept[]): AllotError => {
   const errors = kept.flatMap(({ error }) => (error instanceof AllotError ? [error] : []))
   const codes = new Set(errors.map(({ code }) => code))
@@ -173,11 +178,9 @@ const download = async (
       return { fileName: name, type, size: stored.size, content: () => hosting.files.read(stored) }
   }
   if (kind === 'attachments' && used?.attached !== undefined) {
-    const path = { owner: owner.name, name: inRepository?.name ?? '' }
-    const { on, targetId, id } = used.attached
-    const found = await hosting.attachments.find(user, path, attachedTo(on, targetId), id)
+    const found = await hosting.attachments.open(user, used.attached.uuid)
     if (found !== undefined)
-      return { fileName: name, type, size: found.size, content: () => hosting.attachments.read(found) }
+      return { fileName: name, type, size: found.attachment.size, content: () => found.read() }
   }
   if (kind === 'packages') return downloadPackage(services, user, owner, item, file)
   throw new AllotError('not_found', `${titleOf(item)} is not stored on this server`)

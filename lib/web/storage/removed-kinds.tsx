@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** What a deletion frees and what stays in other systems, in words. */
 import { freedBy, mayFreeMore, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
@@ -6,7 +5,10 @@ import { formatCount, Link, Size, SizeCell } from '../parts/components.tsx'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 
-/** `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not looked at */
+/**
+ * `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not
+ * looked at
+ */
 const kindText = ({ kind, count, hasMore, isStoredHere }: RemovedKind): string => {
   const [singular, plural] = KIND_NAMES[kind]
   if (kind === 'git' || count === 0) return plural
@@ -71,7 +73,7 @@ export const RemovedRepository = ({
   <>
     <tr>
       <td>
-        <bdi>{titleOf(item)}</bdi>
+        <bdi class="strong">{titleOf(item)}</bdi>
         <div class="small">repository of {owner}</div>
       </td>
       <SizeCell bytes={freedBy(kinds)} />

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The storage of one repository: git data and everything in it. */
 import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
@@ -10,7 +9,7 @@ import { page } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
 import { ShareCell } from './share.tsx'
 
-export const repositoryRoutes = [
+export const repositoryPageRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/repositories/{repo}',
@@ -56,7 +55,7 @@ export const repositoryRoutes = [
               title="Storage"
               aside={
                 <Link to={`/-/storage/${owner.name}/usage?repository=${encodeURIComponent(repository.name)}`}>
-                  View what uses it
+                  View usage
                 </Link>
               }
             >

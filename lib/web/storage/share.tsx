@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The share of something in a whole: in percent, and as a short bar. */
 import type { Sum } from '../../integers.ts'
 

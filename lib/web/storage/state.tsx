@@ -1,12 +1,14 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** The state of an owner or of a limit, which all pages show with the same words, the same badge and the same link. */
+/**
+ * The state of an owner or of a limit, which all pages show with the same words, the same badge and the same
+ * link.
+ */
 import type { Sum } from '../../integers.ts'
-import type { LimitLevel } from '../../quota/evaluate.ts'
+import type { UsageState } from '../../quota/evaluate.ts'
 import { Link } from '../parts/components.tsx'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { formatUsedOf, type LimitState } from './limits.tsx'
 
-export type State = LimitLevel | 'unlimited'
+export type State = UsageState | 'unlimited'
 
 /** The words for each state, as badges, filters and counts have them. */
 export const STATE_NAMES: Readonly<Record<State, string>> = {
@@ -16,7 +18,10 @@ export const STATE_NAMES: Readonly<Record<State, string>> = {
   unlimited: 'No limit',
 }
 
-/** A state as a colored badge. In words, since color alone is not accessible. @param left bytes until the limit, when they matter */
+/**
+ * A state as a colored badge. In words, since color alone is not accessible.
+ * @param left bytes until the limit, when they matter
+ */
 export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefined }) => (
   <span class={`state ${state}`}>
     <span>
@@ -26,7 +31,7 @@ export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefin
   </span>
 )
 
-const amountText = (state: LimitLevel, left: Sum): string => {
+const amountText = (state: UsageState, left: Sum): string => {
   if (state !== 'over') return ` · ${unbrokenSize(left)} left`
   return left < 0 ? ` by ${unbrokenSize(-left)}` : ' · limit reached'
 }
@@ -37,14 +42,20 @@ export const formatLimitShare = (share: number): string => {
   return `${(share < 1 ? Math.min(99, percent) : share > 1 ? Math.max(101, percent) : percent).toLocaleString('en')}%`
 }
 
-/** What a rule counts, how much of its limit is used, and its name: `Artifacts: 66.3 of 40 MiB (166%), rule builds`. */
+/**
+ * What a rule counts, how much of its limit is used, and its name:
+ * `Artifacts: 66.3 of 40 MiB (166%), rule builds`.
+ */
 export const LimitText = ({ limit }: { limit: Pick<LimitState, 'name' | 'rule' | 'used' | 'share'> }) => (
   <>
     {limit.name}: {formatUsedOf(limit)} ({formatLimitShare(limit.share)}), rule <em>{limit.rule.name}</em>
   </>
 )
 
-/** Leads to what can be removed to get under a limit, already selected. @param rule name of a rule that the owner is over */
+/**
+ * Leads to what can be removed to get under a limit, already selected.
+ * @param rule name of a rule that the owner is over
+ */
 export const RemovalLink = ({
   owner,
   rule,

@@ -1,5 +1,7 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-/** Suggests items to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
+/**
+ * Suggests items to remove so that an owner gets below a limit: the largest that the rule counts, as few as
+ * suffice.
+ */
 import type { Identity } from '../../accounts/access.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { StorageItemPage } from '../../content/usage/storage-items.ts'
@@ -19,14 +21,17 @@ import { MAX_SELECTED } from './removal.tsx'
 /** The largest repositories, and as many of the largest other items, that a suggestion looks at. */
 const MAX_CONSIDERED = 500
 
-export interface RemovalSuggestion extends StorageItemPage {
+interface RemovalSuggestion extends StorageItemPage {
   readonly limit: LimitState
   /** Bytes of the selected items, as the rule counts them. */
   readonly freed: Sum
   readonly isEnough: boolean
 }
 
-/** @param rule name of the rule to get below @returns undefined unless the owner is over the rule */
+/**
+ * @param rule name of the rule to get below
+ * @returns undefined unless the owner is over the rule
+ */
 export const suggestionFor = async (
   { quota, hosting, settings }: PageServices,
   user: Identity,
@@ -48,8 +53,8 @@ export const suggestionFor = async (
 }
 
 /**
- * Git data can only be freed with its whole repository, so repositories are the last choice; where files do not suffice,
- * because one form cannot delete enough of them, repositories are the first.
+ * Git data can only be freed with its whole repository, so repositories are the last choice; where files do
+ * not suffice, because one form cannot delete enough of them, repositories are the first.
  */
 const selectionFor = (
   { rule, left }: LimitState,
@@ -101,7 +106,10 @@ class Selection {
     }
   }
 
-  /** Each time the smallest repository that suffices, or else the one that frees most. What is in it goes with it. */
+  /**
+   * Each time the smallest repository that suffices, or else the one that frees most. What is in it goes with
+   * it.
+   */
   addRepositories(repositories: readonly StorageItem[]): void {
     const left = new Map(
       repositories.flatMap((one) => (one.isHidden ? [] : [[one, countedIn(this.#rule, one)]])),

@@ -14,7 +14,9 @@ import { site } from './site.ts'
 export interface Asset {
   readonly type: string
   readonly text: string
-  /** The same compressed, for clients that accept it. Nothing in it is secret, so its size reveals nothing. */
+  /**
+   * The same compressed, for clients that accept it. Nothing in it is secret, so its size reveals nothing.
+   */
   readonly gzip: Buffer
   readonly tag: string
 }

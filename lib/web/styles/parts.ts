@@ -2,8 +2,8 @@
 export const parts = `
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8rem), 1fr)); gap: var(--s4) var(--s5); margin: 0; }
 .figures > div { min-width: 0; }
-.figures dt { color: var(--muted); font-size: var(--text-2); }
-.figures dd { margin: 2px 0 0; font-size: 1.25rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.25;
+.figures dt { color: var(--muted); font-size: var(--text-2); line-height: var(--line-2); }
+.figures dd { margin: 2px 0 0; font-size: 1.25rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.5625rem;
   font-variant-numeric: tabular-nums; }
 .figures dd a:not(:hover) { text-decoration: none; }
 .counted { color: inherit; }
@@ -12,17 +12,18 @@ export const parts = `
 .values { margin: 0; }
 .values > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--border); }
 .values > div:first-child { border-top: 0; padding-top: 0; }
+.values:last-child > div:last-child { padding-bottom: 0; }
 .values dt { color: var(--muted); }
 .values dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; }
 .values dd .small { font-weight: 400; }
 .fullness { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); margin: 0 0 var(--s3); max-width: none; }
-.fullness strong { font-size: var(--text-6); line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
+.fullness strong { font-size: var(--text-6); line-height: 2.5rem; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
 .fullness .state { margin-inline-start: auto; align-self: center; }
 .pace { display: flex; flex-wrap: wrap; align-items: end; gap: var(--s2) var(--s8); margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
 .pace > .figures:only-child { flex: 1; }
 .pace > p { flex: 1 1 16rem; margin: 0; }
 .secret { display: inline-block; font-size: var(--text-4); padding: var(--s2) var(--s3); user-select: all; }
-.state { display: inline-flex; align-items: baseline; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: var(--text-1); line-height: 1.5;
+.state { display: inline-flex; align-items: baseline; gap: .45em; padding: .125rem .625rem; border-radius: 99rem; font-size: var(--text-1); line-height: var(--line-1);
   font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; overflow-wrap: normal; }
 .state::before { content: ""; flex: none; align-self: center; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
 .state.over { color: var(--over); background: var(--over-background); }
@@ -31,7 +32,7 @@ export const parts = `
 .state.within::before { background: var(--success); }
 .state.unlimited::before { background: none; border: 1.5px solid currentColor; }
 .tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: var(--text-1);
-  line-height: 1.3rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
+  line-height: var(--line-1); color: var(--muted); white-space: nowrap; max-width: 100%; overflow: clip; text-overflow: ellipsis; }
 
 .bar { display: block; width: 100%; height: .875rem; border-radius: 99rem; margin: var(--s2) 0; }
 .bar.thin { height: .5rem; }
@@ -63,9 +64,9 @@ p > .elsewhere { margin-inline-start: 0; }
 figure { margin: 0; container-type: inline-size; }
 @container (max-width: 48rem) { .days > .wide { display: none; } }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
-.plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
-  color: var(--muted); font-size: var(--text-1); line-height: 1.2; font-variant-numeric: tabular-nums; }
-.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: var(--text-1); margin-top: var(--s1); font-variant-numeric: tabular-nums; }
+.plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.4375rem 0; text-align: end;
+  color: var(--muted); font-size: var(--text-1); line-height: .875rem; font-variant-numeric: tabular-nums; }
+.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: var(--text-1); line-height: var(--line-1); margin-top: var(--s1); font-variant-numeric: tabular-nums; }
 .days > span { display: flex; justify-content: center; width: 0; }
 .days.each > span { flex: 1; }
 .days:not(.each) > :first-child { justify-content: start; }
@@ -84,7 +85,7 @@ figure { margin: 0; container-type: inline-size; }
 .chart .hit:hover, .chart .hit.chosen { fill-opacity: .1; }
 .chart-value { font-variant-numeric: tabular-nums; }
 .choices { display: inline-flex; flex-wrap: wrap; gap: 2px; padding: 2px; background: var(--surface); border: 1px solid var(--border); border-radius: var(--radius); }
-.choices a { padding: .1875rem var(--s3); border-radius: calc(var(--radius) - 3px); color: var(--muted); text-decoration: none; font-size: var(--text-2); font-weight: 500; }
+.choices a { padding: .1875rem var(--s3); border-radius: calc(var(--radius) - 3px); color: var(--muted); text-decoration: none; font-size: var(--text-2); line-height: var(--line-2); font-weight: 500; }
 .choices a:hover { color: var(--text); }
 .choices a[aria-current] { background: var(--card); color: var(--text); box-shadow: 0 1px 2px rgb(15 23 42 / 12%); }
 .legend + details { margin-top: var(--s4); }
@@ -92,7 +93,7 @@ figcaption { margin-top: var(--s2); }
 summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
 details[open] > summary { margin-bottom: var(--s2); }
 .why { margin-top: var(--s1); }
-.rows .why { margin: 0; }
+:is(.rows, td) .why { margin: 0; }
 .more { margin-top: var(--s4); }
 .inline.assign { margin: 0; padding-top: var(--s4); border-top: 1px solid var(--border); }
 /* What can be done with the selected rows stays in sight. */
@@ -109,17 +110,25 @@ details[open] > summary { margin-bottom: var(--s2); }
   .line > :last-child:not(:first-child) { text-align: start; }
   .rows > .line > .small:last-child:not(button) { flex-basis: 100%; }
   /* A button stands beside the name, and the facts below it have the whole width. */
-  .rows > .line:has(> .named + :is(form, button, .tag)) { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 var(--s3); align-items: baseline; }
-  .rows > .line:has(> .named + :is(form, button, .tag)) > .named, .rows > .line > .named:has(+ :is(form, button, .tag)) > div { display: contents; }
-  .rows > .line > .named:has(+ :is(form, button, .tag)) > div > .small { grid-column: 2 / -1; }
+  .rows > .line:has(> .named + :is(form, button, .tag, .issue)) { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 var(--s3); align-items: baseline; }
+  .rows > .line:has(> .named + :is(form, button, .tag, .issue)) > .named, .rows > .line > .named:has(+ :is(form, button, .tag, .issue)) > div { display: contents; }
+  /* High enough to press, above a fact that is a link, too. */
+  .rows > .line > .named:has(+ .issue) > div > a { padding-block: .0625rem; }
+  .rows > .line > .named:has(+ :is(form, button, .tag, .issue)) > div > .small { grid-column: 2 / -1; }
   .rows > .line > .named:has(+ :is(form, button)) > div > :not(.small) + .small { margin-top: var(--s1); }
-  .rows > .line > .named + :is(form, button, .tag) { grid-area: 1 / 3; }
+  .rows > .line > .named + :is(form, button, .tag, .issue) { grid-area: 1 / 3; }
+  .rows > .line > .named + :is(form, button) { margin-block: calc(-1 * var(--s1)); }
+  /* A state stands beside the name, and what explains it below. */
+  .rows > .line:has(> .whole + .state) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s3); align-items: baseline; }
+  .rows > .line > .whole:has(+ .state) { display: contents; }
+  .rows > .line > .whole + .state { grid-area: 1 / 2; }
+  .rows > .line > .whole > .why { grid-area: 2 / 1 / auto / -1; }
   .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
   .days.each > :first-child { justify-content: start; }
   .days.each > :last-child { justify-content: end; }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
-  .legend:not(:has(data)) { font-size: var(--text-2); grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
+  .legend:not(:has(data)) { font-size: var(--text-2); line-height: var(--line-2); grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   .legend li { display: flex; align-items: baseline; }
   .legend data { margin-inline-start: auto; }
 }

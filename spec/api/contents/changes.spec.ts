@@ -53,6 +53,8 @@ describe('Files', () => {
     const at = await aRepository()
     const put = await ask('PUT', `${at}/contents/new`, { content: base64('new\n') })
     assert.deepEqual([put.status, put.body.content.name], [201, 'new'])
+    const self = await ask('PUT', `${at}/contents/self`, { content: base64('self'), from_path: 'self' })
+    assert.deepEqual([self.status, self.body.content.name], [201, 'self'])
     await done('POST', `${at}/branches`, { new_branch_name: 'taken' })
     const body = { content: base64('x'), new_branch: 'taken' }
     assertError(await ask('POST', `${at}/contents/other`, body), 422, /taken/)
@@ -417,6 +419,26 @@ describe('Branches', () => {
     assertError(await ask('DELETE', `${at}/branches/trunk`), 403, /default branch/)
     assertNoContent(await ask('DELETE', `${at}/branches/side/b`))
     assertNotFound(await ask('DELETE', `${at}/branches/side/b`))
+    await allot.assertCounted('ann')
+  })
+
+  it('are moved or deleted by one of several requests at the same time, and 409 for others', async () => {
+    const at = await aRepository()
+    const [first, { commit }] = [await tipOf(at), await done('POST', `${at}/contents/x`, { content: '' })]
+    const statuses = { PUT: new Set<number>(), DELETE: new Set<number>() }
+    for (let round = 0; round < 20 && !(statuses.PUT.has(409) && statuses.DELETE.has(409)); round++) {
+      await done('POST', `${at}/branches`, { new_branch_name: 'side', old_ref_name: first })
+      const together = async (method: 'PUT' | 'DELETE', body?: object) => {
+        const answers = await Promise.all([1, 2, 3].map(() => ask(method, `${at}/branches/side`, body)))
+        const answered = answers.map(({ status }) => status)
+        assert.ok(answered.includes(204), String(answered))
+        for (const status of answered) statuses[method].add(status)
+      }
+      await together('PUT', { new_commit_id: commit.sha })
+      await together('DELETE')
+    }
+    assert.deepEqual([...statuses.PUT].sort(), [204, 409])
+    assert.ok(statuses.DELETE.has(409))
     await allot.assertCounted('ann')
   })
 

@@ -27,7 +27,9 @@ interface HistoryCommit {
   readonly changes: readonly (readonly [path: string, content: string | null])[]
 }
 
-/** Few paths and contents, so that commits return to former contents, and merges take over those of one side. */
+/**
+ * Few paths and contents, so that commits return to former contents, and merges take over those of one side.
+ */
 const history = fc.array(
   fc.record<HistoryCommit>({
     parents: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 2 }),
@@ -71,7 +73,10 @@ const addLargeFile = (source: string, bytes: number): void => {
   })
 }
 
-/** Pushes all branches of a folder, and at first a file of random bytes. @returns the folder on the server */
+/**
+ * Pushes all branches of a folder, and at first a file of random bytes.
+ * @returns the folder on the server
+ */
 const push = async (source: string, name: string, bytes: number, to = { allot, ann }): Promise<string> => {
   const path = await to.allot.repository(to.ann, name)
   addLargeFile(source, bytes)
@@ -180,7 +185,10 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
   })
 })
 
-/** Searches at a server that has just started, on a repository without a commit-graph. @returns its folder, and what is logged */
+/**
+ * Searches at a server that has just started, on a repository without a commit-graph.
+ * @returns its folder, and what is logged
+ */
 const searchAfterStart = async (
   driver: StorageDriver,
   options: Partial<AllotOptions>,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
-import { GitReader } from '../../../lib/git/objects/index.ts'
 import { ObjectPool } from '../../../lib/git/objects/object-pool.ts'
+import { GitReader } from '../../../lib/git/objects/reader.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
@@ -39,7 +39,10 @@ after(() => allot.stop())
 
 type Kind = 'commands' | 'readers'
 
-/** Counts the git commands and the uses of `git cat-file` that are asked for, also those that wait for a slot of the client. */
+/**
+ * Counts the git commands and the uses of `git cat-file` that are asked for, also those that wait for a slot
+ * of the client.
+ */
 const running = { commands: 0, readers: 0 }
 const most = { commands: 0, readers: 0 }
 const begin = (kind: Kind) => {

@@ -15,8 +15,8 @@ export const POINTER = (oid: string, size: number) =>
 export const SUBMODULE_COMMIT = '1234567890123456789012345678901234567890'
 
 /**
- * A repository with three commits on main, a branch, an annotated and a plain tag, folders, a symbolic link, a submodule, an
- * LFS pointer, a large file and a file whose name needs encoding.
+ * A repository with three commits on main, a branch, an annotated and a plain tag, folders, a symbolic link,
+ * a submodule, an LFS pointer, a large file and a file whose name needs encoding.
  */
 export const pushContents = async (
   allot: ServedGit,

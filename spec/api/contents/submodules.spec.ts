@@ -91,7 +91,7 @@ describe('The address of a submodule', () => {
       const response = await fetch(`${server.base}/ann/app/src/branch/main/m${at}`)
       assert.equal(response.status, 200)
       const text = await response.text()
-      assert.match(text, /A submodule: another repository.* at commit <code class="id">1234567890/)
+      assert.match(text, /Another repository.* at commit <code class="id">1234567890/)
       const links = [...text.matchAll(/\shref="([^"]*)"/g)].map(([, address]) => address!)
       const outside = links.filter((address) => !/^(?:\/|#|\?)/.test(address) || address.startsWith('//'))
       assert.deepEqual(outside, /^https?:\/\/c.*git$/i.test(url) ? [url] : [])

@@ -3,7 +3,10 @@ import { postgres } from '../../../drivers/postgres/index.ts'
 import { createAllot } from '../../../lib/index.ts'
 import { countQueries } from '../../postgres/count-queries.ts'
 
-/** One of several processes that all push to one organization, or count by hand in one row: told for how long to. */
+/**
+ * One of several processes that all push to one organization, or count by hand in one row: told for how long
+ * to.
+ */
 const [kind, url, name] = process.argv.slice(2) as ['allot' | 'hand', string, string]
 const WRITERS = 8
 

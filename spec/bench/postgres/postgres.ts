@@ -42,7 +42,10 @@ const populated = async (url: string): Promise<Starred> => {
   return starred
 }
 
-/** Sets a star in one turn and takes it away in the next, through the library: everything that belongs to one is written. */
+/**
+ * Sets a star in one turn and takes it away in the next, through the library: everything that belongs to one
+ * is written.
+ */
 const star =
   ({ allot, people }: Starred, place: (worker: number) => number): Work =>
   (worker, turn) => {

@@ -5,7 +5,10 @@ import { postgres } from '../../../drivers/postgres/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
 import type { Sample } from '../servers/index.ts'
 
-/** The program of the processes that the PostgreSQL bench starts: the server itself, or one with a SELECT by hand. */
+/**
+ * The program of the processes that the PostgreSQL bench starts: the server itself, or one with a SELECT by
+ * hand.
+ */
 const [kind, url, word] = process.argv.slice(2) as [string, string, string]
 
 process.stdin.resume().once('end', () => process.exit())

@@ -18,7 +18,10 @@ export interface Measurement {
   latency?: Latency
   /** Of the reference at the same rate, with the same generator. */
   latencyOfReference?: Latency
-  /** Whether other processes delayed even the reference, so that the latency says nothing: see {@link markDisturbed}. */
+  /**
+   * Whether other processes delayed even the reference, so that the latency says nothing: see
+   * {@link markDisturbed}.
+   */
   isDisturbed?: true
 }
 
@@ -68,8 +71,8 @@ export const medianLatency = (measured: readonly Latency[]): Latency =>
 const DISTURBED = 4
 
 /**
- * Marks the rows whose references were delayed. References do nearly nothing, so what they usually take is the median of their
- * p99 in all rows.
+ * Marks the rows whose references were delayed. References do nearly nothing, so what they usually take is
+ * the median of their p99 in all rows.
  */
 export const markDisturbed = (all: readonly Measurement[]): Measurement[] => {
   const p99s = all.flatMap(({ latencyOfReference }) => latencyOfReference?.p99 ?? [])
@@ -78,8 +81,8 @@ export const markDisturbed = (all: readonly Measurement[]): Measurement[] => {
 }
 
 /**
- * The medians of several measurements that take turns, A B A B …: these machines are shared, and what slows one round
- * slows its neighbors too. The first round warms up and is not counted.
+ * The medians of several measurements that take turns, A B A B …: these machines are shared, and what slows
+ * one round slows its neighbors too. The first round warms up and is not counted.
  */
 export const inTurns = async (
   rounds: number,

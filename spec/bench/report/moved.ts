@@ -30,7 +30,10 @@ const read = (file: string): Memory => {
   }
 }
 
-/** A table of the rows that have moved by more than a tenth since they were last measured, and remembers all rows for the next run. */
+/**
+ * A table of the rows that have moved by more than a tenth since they were last measured, and remembers all
+ * rows for the next run.
+ */
 export const movedSince = (file: string, measured: readonly Measurement[]): string => {
   const last = read(file)
   const known = measured.filter((one) => last[keyOf(one)] !== undefined)

@@ -7,7 +7,10 @@ const MAX = 1.25
 /** Units of rows that more is better of, or whose ratio is turned round. */
 const RATES: readonly Measurement['unit'][] = ['requests/s', 'transactions/s', 'µs']
 
-/** Two pictures in one: the ratio of each operation to its reference, with its goal; and what it costs at each size. */
+/**
+ * Two pictures in one: the ratio of each operation to its reference, with its goal; and what it costs at each
+ * size.
+ */
 export const pictureOf = (measured: readonly Measurement[]): string => {
   const ratios = measured.filter(({ unit, reference }) => RATES.includes(unit) && reference !== undefined)
   const sized = measured.filter((one) => one.size !== undefined)

@@ -20,7 +20,10 @@ export interface Hosted {
   stop(): Promise<void>
 }
 
-/** A server in a process of its own, so that the load does not share its event loop; it tells its port as JSON. */
+/**
+ * A server in a process of its own, so that the load does not share its event loop; it tells its port as
+ * JSON.
+ */
 export const host = (kind: string, ...words: string[]): Promise<Hosted> =>
   hostBy('servers/served', kind, ...words)
 
@@ -54,7 +57,10 @@ const hosted = (child: ChildProcess): Promise<Hosted> => {
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const together = new Map<string, string>()
 
-/** Puts a program together as what is published is: a loader of TypeScript takes memory of its own. @returns its file */
+/**
+ * Puts a program together as what is published is: a loader of TypeScript takes memory of its own.
+ * @returns its file
+ */
 export const built = (program: string): string => {
   const known = together.get(program)
   if (known !== undefined) return known

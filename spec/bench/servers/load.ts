@@ -21,7 +21,10 @@ const isInstalled = (command: string): boolean => {
 
 const canPin = availableParallelism() > 1 && isInstalled('taskset')
 
-/** The command and arguments that run a command on one core, where the system can. `taskset` becomes the command itself. */
+/**
+ * The command and arguments that run a command on one core, where the system can. `taskset` becomes the
+ * command itself.
+ */
 export const pinned = (core: number, command: string, args: string[]): [string, string[]] =>
   canPin ? ['taskset', ['-c', String(core), command, ...args]] : [command, args]
 
@@ -53,7 +56,10 @@ export interface Loaded {
 
 export const local = (port: number): string => `http://127.0.0.1:${port}`
 
-/** As many requests as 32 connections get answered. @throws when one of them failed */
+/**
+ * As many requests as 32 connections get answered.
+ * @throws when one of them failed
+ */
 export const loadWith = async (load: Load): Promise<Loaded> => {
   const script = join(tmpdir(), `allot-bench-${process.pid}.lua`)
   writeFileSync(script, scriptOf(load))
@@ -116,8 +122,8 @@ export const load = async (port: number, path: string, ...tokens: string[]): Pro
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 /**
- * Seconds of processor time, of the user and of the system, that a process, its children and those that have ended took.
- * A client that is slower than the server cannot hide them.
+ * Seconds of processor time, of the user and of the system, that a process, its children and those that have
+ * ended took. A client that is slower than the server cannot hide them.
  */
 export const processorTime = (pid: number): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -15,10 +15,14 @@ import type { Sample } from './index.ts'
 import { git, httpBackend } from './served-git.ts'
 import { instance } from './served-instance.ts'
 
-/** The program of the processes that `host` starts: the server itself, or the bare one that it is compared with. */
+/**
+ * The program of the processes that `host` starts: the server itself, or the bare one that it is compared
+ * with.
+ */
 const [kind, word, number] = process.argv.slice(2)
 
-// The pipe from the parent process ends when the parent ends for any reason, so that no server outlives the run.
+// The pipe from the parent process ends when the parent ends for any reason, so that no server outlives the
+// run.
 process.stdin.resume().once('end', () => process.exit())
 process.once('SIGTERM', () => process.exit())
 
@@ -103,7 +107,10 @@ const syncedFiles = (folder: string) => {
   }, {})
 }
 
-/** The same with what a registry of packages must do besides: four digests, and a folder whose new entry is on the disk. */
+/**
+ * The same with what a registry of packages must do besides: four digests, and a folder whose new entry is on
+ * the disk.
+ */
 const syncedPackages = (folder: string) => {
   let number = 0
   listen((req, res) => {
@@ -126,7 +133,10 @@ const syncedPackages = (folder: string) => {
 
 const VALUE = Buffer.alloc(100, 'x')
 
-/** Writes so many keys for each request, and answers once they are on the disk. Requests that wait at the same time share a batch. */
+/**
+ * Writes so many keys for each request, and answers once they are on the disk. Requests that wait at the same
+ * time share a batch.
+ */
 const syncedBatches = async (keys: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * Sends GET at a fixed rate, `node steady.js PORT PATH TOKEN RATE SECONDS`, and prints p50, p99 and p99.9 in milliseconds as JSON. A
- * latency counts from when the request was due, so a server that stops for a moment cannot hide the requests that waited.
- * It writes prepared bytes to sockets, and at high rates polls without sleeping, so that a timer of a millisecond delays nothing.
+ * Sends GET at a fixed rate, `node steady.js PORT PATH TOKEN RATE SECONDS`, and prints p50, p99 and p99.9 in
+ * milliseconds as JSON. A latency counts from when the request was due, so a server that stops for a moment
+ * cannot hide the requests that waited. It writes prepared bytes to sockets, and at high rates polls without
+ * sleeping, so that a timer of a millisecond delays nothing.
  */
 const [port, path, token, rate, seconds] = process.argv.slice(2)
 const CONNECTIONS = 32

@@ -102,7 +102,8 @@ export const accounts: readonly Difference[] = [
     ],
   },
   {
-    title: 'Totals and counts include only what the viewer can list',
+    title:
+      'Totals and counts include only what the viewer can list, with [exceptions](../SECURITY.md#hidden-things)',
     reason: 'Hidden things are hidden from counts as well. Forgejo counts what the list omits.',
     records: {
       users: [

@@ -129,7 +129,7 @@ export const markdown: readonly Difference[] = [
   },
   {
     title: 'Code is not colored, and has the class of its language only',
-    reason: 'Allot has no highlighter and no style sheet for one.',
+    reason: 'Allot colors files of repositories only, on its own pages.',
     records: of('*.code.*'),
     lines: [
       'html lacks class="*"',

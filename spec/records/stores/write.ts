@@ -9,7 +9,10 @@ import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { exactly } from '../raw.ts'
 
-/** Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released layout. */
+/**
+ * Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released
+ * layout.
+ */
 const driver = memory()
 const folder = temporaryDirectory()
 const allot = await openAllot({

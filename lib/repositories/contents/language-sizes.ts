@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
-import { type LanguageTable, languageTable } from '../../git/languages.ts'
+import { type LanguageTable, languageTable } from '../../git/language-table.ts'
 import { successOf } from '../../git/processes.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
 import { recordsOf } from './trees.ts'
@@ -11,7 +11,10 @@ type Languages = Readonly<Record<string, number>>
 /** Languages by repository and commit, which never change. */
 const known = namedCache('languages', new LRUCache<string, Languages>(maxEntries(10_000)))
 
-/** The languages of the default branch, the one with the most bytes first. Files are told apart by their names alone. */
+/**
+ * The languages of the default branch, the one with the most bytes first. Files are told apart by their names
+ * alone.
+ */
 export const languagesOf = async (open: OpenRepository): Promise<Languages> => {
   const commit = await commitOf(open, '')
   if (commit === undefined) return {}
@@ -45,8 +48,8 @@ const add = (sizes: Map<string, number>, name: string, size: number): void =>
   void sizes.set(name, (sizes.get(name) ?? 0) + size)
 
 /**
- * The language with the most bytes. Languages that are not counted have no size, so they are only chosen when no other one is
- * known.
+ * The language with the most bytes. Languages that are not counted have no size, so they are only chosen when
+ * no other one is known.
  */
 const mostUsed = (names: readonly string[], sizes: ReadonlyMap<string, number>): string => {
   const sizeOf = (name: string) => (name === '' ? 0 : (sizes.get(name) ?? 0))

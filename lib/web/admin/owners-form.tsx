@@ -1,18 +1,20 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of owners, with the form that changes the groups of those that are selected. */
-import type { OwnerSummary } from '../../content/usage/owner-table.ts'
+import type { OwnerSummary } from '../../content/usage/owners-snapshot.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
 import { FieldFailure } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf } from '../parts/labels.ts'
+import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
 import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
-/** Stands where the owners will be, during the first scan over those of a large instance. The script opens the page again. */
+/**
+ * Stands where the owners will be, during the first scan over those of a large instance. The script opens the
+ * page again.
+ */
 export const OwnersBeingRead = () => (
   <p class="muted" data-reload="">
     The usage of all owners is being read, for the first time since this server started.{' '}
@@ -33,12 +35,12 @@ export interface AssignmentForm {
   readonly groups: readonly QuotaGroup[]
   /** What was selected when the form was refused or canceled. */
   readonly selection: OwnerSelection | undefined
-  readonly failure: string | undefined
+  readonly failure: Refusal | undefined
 }
 
 /** The form has the query of the list, to show the same part of it afterwards. */
-export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentForm) => (
-  <Post to="/-/admin/owners" fields={[['list', pathOf(form.query).split('?')[1] ?? '']]}>
+export const OwnersForm = ({ rows, history, ...form }: OwnerRows & AssignmentForm) => (
+  <Post to="/-/admin/owners" fields={{ list: pathOf(form.query).split('?')[1] ?? '' }}>
     <table class="cards">
       <thead>
         <tr>
@@ -114,6 +116,7 @@ const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
     <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
     <td class="number growth">
       <OwnerGrowth owner={row} history={history} />
+      <span class="slim"> in 30 days</span>
     </td>
     <td class="number">
       <Size bytes={row.used} />
@@ -125,7 +128,9 @@ export const OwnerBadge = ({ owner: { state, binding } }: { owner: OwnerSummary 
   <StateBadge state={state} left={binding?.left} />
 )
 
-/** The limit that decides the state of an owner, and for an owner over quota a link to what can be removed. */
+/**
+ * The limit that decides the state of an owner, and for an owner over quota a link to what can be removed.
+ */
 export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner: OwnerSummary }) =>
   binding === undefined ? null : (
     <div class="why small">

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { type Level, Unit } from '../../lib/records/schema/index.ts'
-import { SourceRepository, SourceUser } from './shapes.ts'
-import { apiPath, type Source, SourceError } from './source.ts'
+import { type Level, Unit } from '../../../lib/records/schema/index.ts'
+import { SourceRepository, SourceUser } from '../shapes.ts'
+import { apiPath, type Source, SourceError } from '../source.ts'
 
 const SourceTeam = v.object({
   id: v.number(),
@@ -17,6 +17,8 @@ type SourceTeam = v.InferOutput<typeof SourceTeam>
 
 /** A team as it may be here. Names of users and repositories are in lower case. */
 export interface TeamRights {
+  /** Id at the source. */
+  readonly id: number
   readonly name: string
   /** Name of the organization at the source. */
   readonly organization: string
@@ -33,8 +35,8 @@ export interface TeamRights {
 }
 
 /**
- * The teams of an organization. Here a right to write to code is one to every branch and tag, so a team that writes to a
- * repository with protected ones, and does not administer it, only reads code.
+ * The teams of an organization. Here a right to write to code is one to every branch and tag, so a team that
+ * writes to a repository with protected ones, and does not administer it, only reads code.
  * @throws SourceError when the source doesn't show its teams
  */
 export const teamRights = async (
@@ -80,6 +82,7 @@ const rightsOf = async (
   const isLowered = code?.level === 'write' && (await someAsync(covered, isGuarded))
   if (isLowered && code !== undefined) code.level = 'read'
   return {
+    id: team.id,
     name: team.name,
     organization,
     description: team.description,
@@ -109,9 +112,10 @@ const someAsync = async <T>(items: readonly T[], test: (item: T) => Promise<bool
 }
 
 /**
- * Whether a writer who isn't an administrator of the repository may not push everything: mirrors, protected branches and
- * protected tags.
- * Invariant: false only when the source says that it has no such rules. Rules that it doesn't show count as rules.
+ * Whether a writer who isn't an administrator of the repository may not push everything: mirrors, protected
+ * branches and protected tags.
+ * Invariant: false only when the source says that it has no such rules. Rules that it doesn't show count as
+ * rules.
  * @throws SourceError when the source fails to answer
  */
 export const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {

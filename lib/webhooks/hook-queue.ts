@@ -8,7 +8,7 @@ interface Limits {
 }
 
 /** A webhook, as far as its turn depends on it. */
-export interface Receiver {
+export interface WaitingHook {
   /** Id of the webhook. */
   readonly id: number
   readonly host: string
@@ -18,17 +18,18 @@ export interface Receiver {
 /** The webhooks of one creator that have something to send. */
 interface Share {
   running: number
-  readonly ready: Map<number, Receiver>
+  readonly ready: Map<number, WaitingHook>
 }
 
 /** Webhooks of one creator that a turn looks at, to find one whose host is free. */
 const MAX_LOOKS = 50
 
 /**
- * Decides whose turn it is to send. Creators take turns, and so do the webhooks of each. Invariant: webhooks of one creator or of
- * one host hold no more than their share of the connections, so slow receivers do not delay others.
+ * Decides whose turn it is to send. Creators take turns, and so do the webhooks of each. Invariant: webhooks
+ * of one creator or of one host hold no more than their share of the connections, so slow receivers do not
+ * delay others.
  */
-export class ReceiverQueue {
+export class HookQueue {
   readonly #limits: Limits
   /** By creator, in the order of their turns. */
   readonly #shares = new Map<number, Share>()
@@ -39,30 +40,33 @@ export class ReceiverQueue {
     this.#limits = limits
   }
 
-  /** Adds a webhook, unless it waits already. */
-  add(receiver: Receiver): void {
-    this.#shareOf(receiver.creator).ready.set(receiver.id, receiver)
+  /** Adds a webhook; one that waits already keeps its place. */
+  add(hook: WaitingHook): void {
+    this.#shareOf(hook.creator).ready.set(hook.id, hook)
   }
 
-  /** Takes the webhook whose turn it is; undefined when all that could send wait for others. Call `release` afterwards. */
-  take(): Receiver | undefined {
+  /**
+   * Takes the webhook whose turn it is; undefined when all that could send wait for others. Call `release`
+   * afterwards.
+   */
+  take(): WaitingHook | undefined {
     if (this.#running >= this.#limits.total) return undefined
     for (const [creator, share] of this.#shares) {
-      const receiver = share.running < this.#limits.perCreator ? this.#firstFree(share) : undefined
-      if (receiver === undefined) continue
-      share.ready.delete(receiver.id)
+      const hook = share.running < this.#limits.perCreator ? this.#firstFree(share) : undefined
+      if (hook === undefined) continue
+      share.ready.delete(hook.id)
       share.running++
       this.#running++
-      this.#runningByHost.set(receiver.host, this.#runningAt(receiver.host) + 1)
+      this.#runningByHost.set(hook.host, this.#runningAt(hook.host) + 1)
       // Behind the others, whose turns come first.
       this.#shares.delete(creator)
       this.#shares.set(creator, share)
-      return receiver
+      return hook
     }
     return undefined
   }
 
-  release({ creator, host }: Receiver): void {
+  release({ creator, host }: WaitingHook): void {
     const share = this.#shareOf(creator)
     share.running--
     this.#running--
@@ -72,13 +76,13 @@ export class ReceiverQueue {
     if (share.running === 0 && share.ready.size === 0) this.#shares.delete(creator)
   }
 
-  #firstFree({ ready }: Share): Receiver | undefined {
+  #firstFree({ ready }: Share): WaitingHook | undefined {
     let looks = 0
-    for (const receiver of ready.values()) {
-      if (this.#runningAt(receiver.host) < this.#limits.perHost) return receiver
+    for (const hook of ready.values()) {
+      if (this.#runningAt(hook.host) < this.#limits.perHost) return hook
       // Next time, others are looked at first.
-      ready.delete(receiver.id)
-      ready.set(receiver.id, receiver)
+      ready.delete(hook.id)
+      ready.set(hook.id, hook)
       if (++looks === MAX_LOOKS) return undefined
     }
     return undefined
@@ -89,7 +93,7 @@ export class ReceiverQueue {
   }
 
   #shareOf(creator: number): Share {
-    const share = this.#shares.get(creator) ?? { running: 0, ready: new Map<number, Receiver>() }
+    const share = this.#shares.get(creator) ?? { running: 0, ready: new Map<number, WaitingHook>() }
     this.#shares.set(creator, share)
     return share
   }

@@ -1,6 +1,6 @@
-import { ClientBudget } from '../client-budget.ts'
-import { pauseAfter } from '../clock.ts'
-import { ClientDisconnected } from './failure.ts'
+import { ClientBudget } from '../../client-budget.ts'
+import { pauseAfter } from '../../clock.ts'
+import { ClientDisconnected } from '../failure.ts'
 
 /** Bytes of a body that is parsed at once. */
 const SMALL = 16 * 1024
@@ -12,12 +12,14 @@ const SHORT_MS = 5
 const message = 'too many large request bodies are being read: try again'
 
 /**
- * Turns of clients for request bodies. Parsing one stops all other requests meanwhile, and bodies wait in memory until they are
- * complete. Invariant: after a body whose parsing took 5 ms or longer, the next body of the same client waits, so that there is time
- * for the requests of others.
+ * Turns of clients for request bodies. Parsing one stops all other requests meanwhile, and bodies wait in
+ * memory until they are complete. Invariant: after a body whose parsing took 5 ms or longer, the next body of
+ * the same client waits, so that there is time for the requests of others.
  */
 export class BodyTurns {
-  /** A slot is held as long as the client takes to send, so there are enough of them for many slow clients. */
+  /**
+   * A slot is held as long as the client takes to send, so there are enough of them for many slow clients.
+   */
   readonly #reading = new ClientBudget({ slots: 256, slotsPerClient: 4, queue: 1000, message })
   readonly #parsing = new ClientBudget({
     slots: 16,
@@ -30,7 +32,8 @@ export class BodyTurns {
   /**
    * Reads a body once the client may hold another one in memory.
    * @param bytes of the body at most
-   * @throws AllotError unavailable when the client sends too many large bodies; ClientDisconnected when it leaves before its turn
+   * @throws AllotError unavailable when the client sends too many large bodies; ClientDisconnected when it
+   * leaves before its turn
    */
   async read<T>(bytes: number, sender: Sender, body: () => Promise<T>): Promise<T> {
     if (bytes <= LARGE) return body()
@@ -42,7 +45,10 @@ export class BodyTurns {
     }
   }
 
-  /** Parses a body in the turn of its client. @throws AllotError unavailable when too many wait; ClientDisconnected as `read` */
+  /**
+   * Parses a body in the turn of its client.
+   * @throws AllotError unavailable when too many wait; ClientDisconnected as `read`
+   */
   async parse<T>(bytes: number, sender: Sender, body: () => T): Promise<T> {
     if (bytes <= SMALL) return body()
     const release = await turnOf(this.#parsing, sender)

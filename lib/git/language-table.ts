@@ -9,7 +9,10 @@ interface Language {
   readonly filenames?: readonly string[]
 }
 
-/** Names of the languages that a file name or an extension may stand for. Those that it is the usual one of come first. */
+/**
+ * Names of the languages that a file name or an extension may stand for. Those that it is the usual one of
+ * come first.
+ */
 export interface LanguageTable {
   readonly byExtension: ReadonlyMap<string, readonly string[]>
   readonly byFilename: ReadonlyMap<string, string>
@@ -28,7 +31,10 @@ export const languageTable = (): Promise<LanguageTable> => {
   return table
 }
 
-/** The package has the languages as one compressed file; in a checkout they come from a development dependency. */
+/**
+ * The package has the languages as one compressed file; in a checkout they come from a development
+ * dependency.
+ */
 const readLanguages = async (): Promise<readonly Language[]> => {
   if (import.meta.url.endsWith('.js')) {
     const file = await readFile(new URL('./languages.json.br', import.meta.url))
@@ -45,7 +51,8 @@ const tableOf = (languages: readonly Language[]): LanguageTable => {
   const byExtension = new Map<string, string[]>()
   const byFilename = new Map<string, string>()
   for (const { name, type, extensions = [], filenames = [] } of languages) {
-    // Languages that are not counted keep their extensions, so that no other language with the same extension takes them.
+    // Languages that are not counted keep their extensions, so that no other language with the same extension
+    // takes them.
     const counted = COUNTED.includes(type) ? name : ''
     for (const filename of filenames) byFilename.set(filename, counted)
     for (const [index, extension] of extensions.entries()) {

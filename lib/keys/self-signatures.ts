@@ -1,13 +1,13 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
-import { invalid } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 
 /** Imported when it is first used: loading it takes longer than the start of a server. */
 export type OpenPgpLibrary = typeof import('openpgp')
 
 /**
- * Signature checks for one key. A key in use needs one or two for each user id and subkey. The slowest accepted signatures,
- * DSA with 4096 bits, take 20 ms each.
+ * Signature checks for one key. A key in use needs one or two for each user id and subkey. The slowest
+ * accepted signatures, DSA with 4096 bits, take 20 ms each.
  */
 const MAX_CHECKS = 128
 
@@ -28,8 +28,8 @@ export interface BoundSubkey {
 export type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
 
 /**
- * Finds the valid self-signatures of a key, without regard to their dates. The library's own functions check every
- * certification against every revocation: millions of checks for a hostile key of 256 KiB.
+ * Finds the valid self-signatures of a key, without regard to their dates. The library's own functions check
+ * every certification against every revocation: millions of checks for a hostile key of 256 KiB.
  */
 export class SelfSignatures {
   readonly #pgp: OpenPgpLibrary
@@ -76,7 +76,10 @@ export class SelfSignatures {
     return bound
   }
 
-  /** The valid self-certification of a user id. As in GnuPG, one that is later than a revocation is valid again. */
+  /**
+   * The valid self-certification of a user id. As in GnuPG, one that is later than a revocation is valid
+   * again.
+   */
   async #certification(user: User): Promise<SignaturePacket | undefined> {
     const data = { key: this.#primary, userID: user.userID }
     const certification = await this.#latest(user.selfCertifications, this.#types.certGeneric, data)
@@ -89,8 +92,8 @@ export class SelfSignatures {
   }
 
   /**
-   * Whether a signing subkey has signed the primary key, too: otherwise anyone could bind another person's key and claim its
-   * signatures.
+   * Whether a signing subkey has signed the primary key, too: otherwise anyone could bind another person's
+   * key and claim its signatures.
    */
   async #isCrossSigned(subkey: Subkey, binding: SignaturePacket, data: object): Promise<boolean> {
     const embedded = binding.embeddedSignature
@@ -114,7 +117,8 @@ export class SelfSignatures {
     signer = this.#primary,
   ): Promise<boolean> {
     if (!signature.issuerKeyID.equals(signer.getKeyID())) return false
-    if (++this.#checks > MAX_CHECKS) throw invalid('armored_public_key: this key has too many signatures')
+    if (++this.#checks > MAX_CHECKS)
+      throw invalidMember('armored_public_key', 'this key has too many signatures')
     const check = needsNodeCrypto(signer)
       ? verifyByNodeCrypto(this.#pgp, signature, signer, type, data)
       : // The types do not allow null, which makes the library ignore dates.

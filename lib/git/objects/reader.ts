@@ -32,7 +32,10 @@ export interface ReadAccess {
   readonly repository: number
   /** The account or the address whose budget of processes is used: `clientOf` (lib/clients.ts). */
   readonly client: string
-  /** Whether commands go on after the response. They use slots of their own, so that the client's next request does not wait for them. */
+  /**
+   * Whether commands go on after the response. They use slots of their own, so that the client's next request
+   * does not wait for them.
+   */
   readonly isBackground?: boolean
 }
 
@@ -42,7 +45,10 @@ const BACKGROUND_SHARE = 1 / 2
 /** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
 
-/** Reads repositories: objects by `git cat-file` processes that stay open, everything else by one command for each read. */
+/**
+ * Reads repositories: objects by `git cat-file` processes that stay open, everything else by one command for
+ * each read.
+ */
 export class GitReader {
   readonly #options: ReaderOptions
   readonly #pool: ObjectPool
@@ -50,7 +56,9 @@ export class GitReader {
   readonly #background: GitProcesses
   /** One for each command that runs. */
   readonly #running = new Set<AbortController>()
-  /** An object never changes, so its id is its key, with the repository that a viewer must be able to read. */
+  /**
+   * An object never changes, so its id is its key, with the repository that a viewer must be able to read.
+   */
   readonly #objects: LRUCache<string, GitObject>
 
   constructor(options: ReaderOptions) {
@@ -83,7 +91,8 @@ export class GitReader {
 
   /**
    * The first of some objects that exists.
-   * @param expressions as in gitrevisions, made of checked names: git would run `:/text` over the whole history
+   * @param expressions as in gitrevisions, made of checked names: git would run `:/text` over the whole
+   * history
    */
   async find(
     { repository, client }: ReadAccess,
@@ -170,7 +179,8 @@ export class GitReader {
    * @param options.input lines for its standard input
    * @param options.signal stops the command, when its output is not needed any more
    * @returns its output; undefined when it fails, as for an object that does not exist
-   * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too long
+   * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too
+   * long
    */
   async run(
     access: ReadAccess,

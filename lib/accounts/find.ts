@@ -1,0 +1,119 @@
+import { AllotError, invalid, NAME_LIMIT } from '../errors.ts'
+import {
+  type Account,
+  accounts,
+  emailAddresses,
+  formerNames,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { canRead, canSee, type RepositoryPart, type Viewer } from './access.ts'
+
+/** Accounts and repositories by name or id, with or without regard to what a viewer may see. */
+
+/** Names are compared case-insensitively. */
+export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
+  name.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
+
+export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
+  email.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
+
+/** The account that has the address, as its first or as a further one. */
+export const holderOfEmail = async (tx: ReadTransaction, email: string): Promise<number | undefined> => {
+  const account = await accountByEmail(tx, email)
+  if (account !== undefined || email.length > NAME_LIMIT) return account?.id
+  return (await emailAddresses.get(tx, [email.toLowerCase()]))?.account
+}
+
+/**
+ * Checks in the write that the account still exists: it may have been deleted since the request began.
+ * @throws AllotError not_found
+ */
+export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
+  const account = await accounts.get(tx, [id])
+  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
+  return account
+}
+
+/** What organizations do not have, since they do not sign in. */
+type UserOnly = 'password' | 'tokens' | 'keys' | 'further email addresses'
+
+/** @throws AllotError invalid for an organization */
+export const requireUser = (account: Account, what: UserOnly): Account => {
+  if (account.kind !== 'user') throw invalid(`an organization has no ${what}`)
+  return account
+}
+
+/**
+ * Like {@link existingAccount}, for what only users have.
+ * @throws AllotError not_found; invalid for an organization
+ */
+export const existingUser = async (tx: ReadTransaction, id: number, what: UserOnly): Promise<Account> =>
+  requireUser(await existingAccount(tx, id), what)
+
+/** The account with the name, if the viewer can see it. */
+export const visibleAccount = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  name: string,
+): Promise<Account | undefined> => {
+  const account = await accountByName(tx, name)
+  return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
+}
+
+/** The organization with the name, if the viewer can see it. */
+export const visibleOrganization = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  name: string,
+): Promise<Account | undefined> => {
+  const account = await visibleAccount(tx, viewer, name)
+  return account?.kind === 'organization' ? account : undefined
+}
+
+/** The account that had the name before, if no account has the name now. */
+export const accountByFormerName = async (
+  tx: ReadTransaction,
+  name: string,
+): Promise<Account | undefined> => {
+  const former = await formerNames.get(tx, [name.toLowerCase()])
+  const account = former && (await accounts.get(tx, [former.account]))
+  return (await accountByName(tx, name)) === undefined ? account : undefined
+}
+
+export const repositoryByName = async (
+  tx: ReadTransaction,
+  ownerName: string,
+  name: string,
+): Promise<Repository | undefined> => {
+  const owner = await accountByName(tx, ownerName)
+  return owner && repositoryOf(tx, owner, name)
+}
+
+/** The repository of an account with the name. */
+export const repositoryOf = async (
+  tx: ReadTransaction,
+  owner: Account,
+  name: string,
+): Promise<Repository | undefined> =>
+  name.length > NAME_LIMIT ? undefined : repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
+
+/** A repository is gone once its owner is deleted, although a job removes its record later. */
+export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {
+  const repository = await repositories.get(tx, [id])
+  if (repository === undefined) return undefined
+  return (await accounts.get(tx, [repository.owner])) && repository
+}
+
+/** The repository with the name, if the viewer can read it. */
+export const readableRepository = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  ownerName: string,
+  name: string,
+  part?: RepositoryPart,
+): Promise<Repository | undefined> => {
+  const repository = await repositoryByName(tx, ownerName, name)
+  return repository !== undefined && (await canRead(tx, viewer, repository, part)) ? repository : undefined
+}

@@ -1,0 +1,276 @@
+import { Accounts, accountOwners } from '../accounts/accounts.ts'
+import { Avatars } from '../accounts/avatars.ts'
+import { Tokens } from '../accounts/credentials.ts'
+import { EmailAddresses } from '../accounts/emails.ts'
+import { Identities } from '../accounts/identity.ts'
+import { Invitations } from '../accounts/invitations.ts'
+import { GpgKeys, SshKeys } from '../accounts/keys.ts'
+import { SessionUses, TokenUses } from '../accounts/last-uses.ts'
+import { PasswordLogin } from '../accounts/login.ts'
+import { LoginThrottle } from '../accounts/login-throttle.ts'
+import { Memberships } from '../accounts/memberships.ts'
+import { Organizations } from '../accounts/organizations.ts'
+import { PasswordChange, PasswordLinks } from '../accounts/own-passwords.ts'
+import { Sessions } from '../accounts/sessions.ts'
+import { SetUp } from '../accounts/set-up.ts'
+import { Teams } from '../accounts/teams.ts'
+import { updateFollowsJob } from '../accounts/visibility.ts'
+import { Attachments } from '../content/attachments.ts'
+import { Comments } from '../content/comments.ts'
+import { Forks } from '../content/forks.ts'
+import { Issues } from '../content/issues.ts'
+import { Lfs, LfsCopies } from '../content/lfs.ts'
+import { MigratedContent } from '../content/migrated-content.ts'
+import { Packages } from '../content/packages/index.ts'
+import { MigratedPackages } from '../content/packages/migrated-packages.ts'
+import { Releases } from '../content/releases.ts'
+import { AccountRemoval, registerRemovalJobs } from '../content/removal.ts'
+import { CommitStatuses } from '../content/statuses.ts'
+import { IssueSubscriptions } from '../content/subscriptions.ts'
+import { InstanceHistories } from '../content/usage/instance-history.ts'
+import { createUsageLists } from '../content/usage/ledger-lists.ts'
+import { OwnerTable } from '../content/usage/owner-table.ts'
+import { StorageItems } from '../content/usage/storage-items.ts'
+import { logError } from '../http/index.ts'
+import { createKeyReader } from '../keys/reader.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import { PlansByName } from '../quota/plans-by-name.ts'
+import type { Repository } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import { Collaborators } from '../repositories/collaborators.ts'
+import { RepositoryContents } from '../repositories/contents/open-repository.ts'
+import { GitData } from '../repositories/git-data.ts'
+import { createLedgerByName } from '../repositories/ledger-by-name.ts'
+import { Profiles } from '../repositories/lists.ts'
+import { RepositoryMaintenance } from '../repositories/maintenance.ts'
+import { MigrationLog } from '../repositories/migration-log.ts'
+import { updateRelationsJob } from '../repositories/pending-relations.ts'
+import { type Push, PushJournal } from '../repositories/push-journal.ts'
+import { Pushes } from '../repositories/pushes.ts'
+import { Relations } from '../repositories/relations.ts'
+import { Repositories, type RepositoryServices } from '../repositories/repositories.ts'
+import { Search } from '../repositories/search/search.ts'
+import { removeFilesJob, StoredFiles } from '../repositories/stored-files.ts'
+import { TeamRepositories } from '../repositories/team-repositories.ts'
+import { Topics } from '../repositories/topics.ts'
+import { Transfers } from '../repositories/transfers.ts'
+import { Hooks } from '../webhooks/hooks.ts'
+import { removeDeliveriesJob } from '../webhooks/removal.ts'
+import type { HostingDependencies, HostingHost } from './dependencies.ts'
+
+/** The services of accounts, repositories and their contents. */
+export type Hosting = Readonly<ReturnType<typeof createHosting>>
+
+/** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
+export const createHosting = (dependencies: HostingDependencies) => {
+  const { store, quota, jobs, outbox, addresses, storage, settings, host, onDeletionError } = dependencies
+  const { gitStorage, fileStorage, transport, gitReader } = storage
+  const hostName = new URL(settings.baseUrl ?? 'http://localhost').hostname
+  const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
+  const files = new StoredFiles({ store, fileStorage, onDeletionError })
+  const pushJournal = pushJournalOf(dependencies)
+  const keyReader = createKeyReader()
+  const services = { store, quota, jobs, gitData, files, outbox }
+  const removal = new AccountRemoval(services)
+  const accounts = new Accounts(store, jobs, removal)
+  const git = gitServicesOf(dependencies, accounts, pushJournal)
+  const credentials = credentialsOf(dependencies, accounts)
+  const repositories = new Repositories(services, gitStorage && pushJournal)
+  registerJobs(services)
+  return {
+    accounts,
+    ...credentials,
+    organizations: new Organizations(store, removal),
+    avatars: new Avatars(store),
+    emails: new EmailAddresses(store),
+    sshKeys: new SshKeys(store, keyReader),
+    gpgKeys: new GpgKeys(store, keyReader),
+    setUp: new SetUp(store, host.authenticate !== undefined),
+    pushJournal,
+    git,
+    contents: contentsOf(dependencies, git?.maintenance),
+    files,
+    repositories,
+    /** Refuses a default branch that does not exist. */
+    checkDefaultBranch: (repository: Repository, name: string) =>
+      gitData.checkDefaultBranch(repository, name),
+    ...sharingOf(store, repositories),
+    topics: new Topics(store),
+    relations: new Relations(store),
+    profiles: new Profiles(store),
+    search: new Search(store),
+    ...contentOf(services, host),
+    ...lfsAndForksOf(services, host, git?.maintenance),
+    hooks: new Hooks({ store, jobs, outbox, addresses }),
+    /**
+     * The ledger of the HTTP API. That of hosts (lib/allot.ts) requires `index` or `run`, which the API lets
+     * clients leave out.
+     */
+    ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
+    plans: new PlansByName({ store, quota, owners: accountOwners }),
+    usage: createUsageLists(store, quota),
+    ...forPages(store, quota),
+    ...migrationOf(services),
+    /** Resolves when the store could write now: a transaction that changes nothing. */
+    checkWritable: () => store.driver.write(async () => undefined),
+    ...recoveryOf(gitData, files, pushJournal),
+    /** Ends all worker threads, and saves when tokens and sessions were last used. */
+    async close() {
+      await credentials.tokenUses.close()
+      await credentials.sessionUses.close()
+      await keyReader.close()
+      await fileStorage.close()
+    },
+  }
+}
+
+const pushJournalOf = ({ storage: { gitStorage }, host, ...dependencies }: HostingDependencies) =>
+  new PushJournal({
+    ...dependencies,
+    gitStorage,
+    onRecountError: logError(
+      host.log,
+      'a push that was interrupted could not be counted; the next push or start counts it',
+    ),
+  })
+
+const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJournal) => ({
+  /** Deletes what a crash left on the disk without a record, and counts pushes that it left uncounted. */
+  async recover() {
+    await gitData.recover()
+    await files.recover()
+    await pushJournal.settleAbandoned()
+  },
+  /** Does the same for the journals alone, without a look at every folder on the disk. */
+  async settleAbandoned() {
+    await gitData.settleAbandoned()
+    await files.settleAbandoned()
+    await pushJournal.settleAbandoned()
+  },
+  /** Resolves when the folders and files of deleted records are deleted. */
+  async idle() {
+    await files.idle()
+    await gitData.idle()
+  },
+})
+
+const migrationOf = (services: RepositoryServices) => ({
+  /** @param source address of the server that was copied from */
+  migrationLog: (source: string) => new MigrationLog(services.store, source),
+  migratedContent: (log: MigrationLog) => new MigratedContent(services, log),
+  migratedPackages: (log: MigrationLog) => new MigratedPackages(services, log),
+  quotaRules: services.quota.rules,
+  quotaGroups: services.quota.groups,
+})
+
+const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
+  const { jobs, files } = services
+  jobs.handle('updateRelations', updateRelationsJob)
+  jobs.handle('updateFollows', updateFollowsJob)
+  jobs.handle('removeRepositoryFiles', removeFilesJob(files))
+  jobs.handle('removeDeliveries', removeDeliveriesJob)
+  registerRemovalJobs(services)
+}
+
+/** Undefined when the contents of repositories are not served. */
+const contentsOf = (
+  { store, storage: { gitReader } }: HostingDependencies,
+  maintenance: RepositoryMaintenance | undefined,
+): RepositoryContents | undefined =>
+  gitReader &&
+  new RepositoryContents(store, gitReader, {
+    cacheSize: gitReader.responseCacheSize,
+    onSearched: (repository) => maintenance?.afterSearch(repository),
+  })
+
+/** Undefined when no git data is served. */
+const gitServicesOf = (
+  { store, host, storage: { transport } }: HostingDependencies,
+  accounts: Accounts,
+  pushJournal: PushJournal,
+) => {
+  if (transport === undefined) return undefined
+  const shared = { transport, pushJournal }
+  const maintenance = new RepositoryMaintenance({
+    ...shared,
+    store,
+    onError: logError(
+      host.log,
+      'a repository could not be maintained; its next push or search tries it again',
+    ),
+  })
+  const onError = logError(host.log, 'the size of a repository could not be updated')
+  const pushes = new Pushes({ ...shared, accounts, maintenance, onPush: pushListener(host), onError })
+  return { transport, pushes, maintenance }
+}
+
+/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
+const pushListener =
+  ({ onPush, log }: HostingHost) =>
+  (push: Push): void => {
+    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
+  }
+
+/** Services that only the pages use. */
+const forPages = (store: Store, quota: QuotaEngine) => ({
+  storageItems: new StorageItems(store, quota),
+  ownerTable: new OwnerTable(store, quota),
+  instanceHistories: new InstanceHistories(store),
+})
+
+/** Forks are copies with their LFS objects. */
+const lfsAndForksOf = (
+  services: RepositoryServices,
+  { log }: HostingHost,
+  maintenance: RepositoryMaintenance | undefined,
+) => {
+  const lfs = new Lfs(services)
+  const onLostObject = logError(
+    log,
+    'a fork lacks an LFS object, whose file is lost or damaged: run allot verify',
+  )
+  const lfsCopies = new LfsCopies(services, lfs, onLostObject)
+  services.jobs.handle('copyLfsObjects', lfsCopies.job)
+  return { lfs, forks: new Forks(services, lfsCopies, maintenance) }
+}
+
+/** Services of the contents of repositories besides git data. */
+const contentOf = (services: RepositoryServices, { log }: HostingHost) => ({
+  issues: new Issues(services),
+  comments: new Comments(services),
+  issueSubscriptions: new IssueSubscriptions(services.store),
+  statuses: new CommitStatuses(services.store),
+  releases: new Releases(services),
+  attachments: new Attachments(services, logError(log, 'the download of an attachment could not be counted')),
+  packages: new Packages(services),
+})
+
+/** Services of memberships, teams, collaborators and transfers. */
+const sharingOf = (store: Store, repositories: Repositories) => ({
+  memberships: new Memberships(store),
+  invitations: new Invitations(store),
+  teams: new Teams(store),
+  teamRepositories: new TeamRepositories(store),
+  collaborators: new Collaborators(store),
+  transfers: new Transfers(store, repositories),
+})
+
+/** Services that find the sender of a request. */
+const credentialsOf = ({ store, host, settings }: HostingDependencies, accounts: Accounts) => {
+  const { login, trustedProxies: proxies, pages } = settings
+  const { authenticate } = host
+  const throttle = login === false ? undefined : new LoginThrottle(login)
+  const passwords = new PasswordLogin(store, throttle)
+  const tokenUses = new TokenUses(store)
+  const sessionUses = new SessionUses(store)
+  const sessions = new Sessions(store, sessionUses, Math.ceil(pages.sessionLifetime / 1000))
+  return {
+    identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
+    tokens: new Tokens(store),
+    passwordLinks: new PasswordLinks(store, throttle, sessions),
+    tokenUses,
+    sessionUses,
+    passwordChange: new PasswordChange(passwords, sessions),
+    sessions,
+  }
+}

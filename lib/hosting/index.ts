@@ -1,0 +1,1 @@
+export { createHosting, type Hosting } from './create.ts'

@@ -1,0 +1,198 @@
+/** The issues of a repository, with a search. */
+import { type IssueDetails, issueDetails } from '../../content/details.ts'
+import type { Page } from '../../records/pages.ts'
+import { RequestCommand } from '../parts/command.tsx'
+import { Empty, formatCount, Link, Search, Section, usePageContext } from '../parts/components.tsx'
+import { FieldFailure } from '../parts/fields.tsx'
+import { Dots, Icon, Named } from '../parts/inline.tsx'
+import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { type PageRequest, type PageServices, refusedForm, type View } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
+import { AccountLink } from '../people/account-parts.tsx'
+import { RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+
+/** Declared by every page of issues. */
+export const ISSUE_PAGE = { kind: 'issue', scope: 'read:issue', part: 'issues' } as const
+
+export const issueListPageRoutes = [
+  repositoryPage({
+    ...ISSUE_PAGE,
+    path: '/{owner}/{repo}/issues',
+    async handle(view, request, services) {
+      try {
+        return listView(view, request, await foundIssues(services, request, view))
+      } catch (error) {
+        return refusedForm(error, { invalid: 422 }, (failure) => listView(view, request, { failure }))
+      }
+    },
+  }),
+]
+
+const STATES = ['open', 'closed', 'all'] as const
+type State = (typeof STATES)[number]
+
+const searchIn = (query: URLSearchParams) => ({
+  state: STATES.find((one) => one === query.get('state')) ?? 'open',
+  q: (query.get('q') ?? '').slice(0, 255),
+})
+
+const foundIssues = async (
+  { hosting, store }: PageServices,
+  { user, query, client }: PageRequest,
+  { name, repository }: RepositoryView,
+): Promise<Page<IssueDetails>> => {
+  const slice = sliceOf(pageNumber(query))
+  const found = await hosting.issues.list(user, name, searchIn(query), slice, client)
+  const { items, total } = found?.page ?? { items: [], total: 0 }
+  return { items: await store.read((tx) => issueDetails(tx, user, repository, items)), total }
+}
+
+/** @param found the issues, or why the search was refused */
+const listView = (
+  view: RepositoryView,
+  { user, query }: PageRequest,
+  { items = [], total = 0, failure }: Partial<Page<IssueDetails>> & { failure?: Refusal },
+): View => {
+  const { state, q } = searchIn(query)
+  const to = (one: State, page = 1) =>
+    `${view.path}/issues?${new URLSearchParams({ state: one, q, page: String(page) })}`
+  return {
+    title: `Issues · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="issues" />
+        <h1 class="hidden">Issues</h1>
+        <Section id="issues" title="Issues" aside={<States chosen={state} to={to} />}>
+          <IssueSearch path={`${view.path}/issues`} state={state} q={q} failure={failure} />
+          {total > 0 && <p class="small">{formatCount(total, 'issue')}</p>}
+          {items.length > 0 ? (
+            <ul class="plain rows">
+              {items.map((issue) => (
+                <IssueRow key={issue.record.id} view={view} issue={issue} />
+              ))}
+            </ul>
+          ) : (
+            failure === undefined && (
+              <EmptyPage total={total}>
+                <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
+              </EmptyPage>
+            )
+          )}
+          <Pages to={(page) => to(state, page)} page={pageNumber(query)} total={total} />
+        </Section>
+      </>
+    ),
+  }
+}
+
+const States = ({ chosen, to }: { chosen: State; to: (state: State) => string }) => (
+  <nav class="choices" aria-label="State">
+    {STATES.map((state) => (
+      <Choice key={state} to={to(state)} isChosen={state === chosen}>
+        {state}
+      </Choice>
+    ))}
+  </nav>
+)
+
+interface IssueSearchProps {
+  path: string
+  state: State
+  q: string
+  failure: Refusal | undefined
+}
+
+const IssueSearch = ({ path, state, q, failure }: IssueSearchProps) => (
+  <Search to={path}>
+    <input type="hidden" name="state" value={state} />
+    <div>
+      <label for="q" class="hidden">
+        {labelOf('q')}
+      </label>
+      <span class="searched">
+        <Icon name="search" />
+        <input
+          id="q"
+          name="q"
+          type="search"
+          value={q}
+          maxLength={255}
+          placeholder={labelOf('q')}
+          {...invalidAttributes('q', failure)}
+        />
+      </span>
+      <FieldFailure field="q" failure={failure} />
+    </div>
+    <button type="submit" class="secondary">
+      Search
+    </button>
+  </Search>
+)
+
+interface NoIssuesProps {
+  view: RepositoryView
+  state: State
+  q: string
+  isVisitor: boolean
+}
+
+const NoIssues = ({ view: { path, repository }, state, q, isVisitor }: NoIssuesProps) => {
+  if (q !== '')
+    return (
+      <Empty title="No issue matches" icon="search">
+        <p>
+          <Link to={`${path}/issues`}>Show all open issues</Link>
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title={state === 'all' ? 'No issues' : `No ${state} issues`} icon="open">
+      {isVisitor || repository.archived || state === 'closed' ? null : (
+        <>
+          <p>Open one:</p>
+          <RequestCommand
+            scopes={['write:issue']}
+            path={`/repos${path}/issues`}
+            body={{ title: 'The first issue', body: 'What happens, and what should happen.' }}
+          />
+        </>
+      )}
+    </Empty>
+  )
+}
+
+const Choice = ({ to, isChosen, children }: { to: string; isChosen: boolean; children: string }) => (
+  <a href={usePageContext().urlOf(to)} aria-current={isChosen ? 'true' : undefined}>
+    {children}
+  </a>
+)
+
+/** In a row, the icon stands before the title. */
+const IssueRow = ({
+  view,
+  issue: { record, author, comments },
+}: {
+  view: RepositoryView
+  issue: IssueDetails
+}) => (
+  <li class="line">
+    <Named icon={record.state} class={`issue ${record.state}`}>
+      <Link class="strong" to={`${view.path}/issues/${record.number}`}>
+        <bdi>{record.title}</bdi>
+      </Link>
+      <div class="small">
+        <Dots
+          facts={[
+            <>
+              #{record.number} opened on <Day seconds={record.createdAt} /> by{' '}
+              <AccountLink account={author} />
+            </>,
+            comments > 0 && formatCount(comments, 'comment'),
+          ]}
+        />
+      </div>
+    </Named>
+    <span class={`issue ${record.state}`}>{record.state}</span>
+  </li>
+)

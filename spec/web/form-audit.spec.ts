@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { pageRoutes } from '../../lib/web/page-routes.ts'
+import { gnupg } from '../keys/gnupg.ts'
+import { type Mount, start, type TestServer } from '../support/test-server.ts'
+import { createPageClient, type FormFields, type PageServer } from './browser.ts'
+import { PASSWORD, SSH_KEY } from './fixture.ts'
+
+interface Entry {
+  actor: { login: string }
+  action: string
+  subject: string
+}
+/** A form, and the actions that the log has of it when the administrator `boss` sends it. */
+type Row = [path: string, fields: FormFields, ...(readonly [action: string, subject: string])[]]
+
+const BOSS = { 'x-host-user': 'boss' }
+const NOT_LOGGED = {}
+
+const gpg = gnupg()
+after(() => gpg.end())
+
+/** Forms that users send about themselves, and about what they own. */
+const OWN: readonly Row[] = [
+  ['/-/account/tokens', { name: 'ci', scope: ['read:user'] }, ['token created', 'ann']],
+  ['/-/account/revoke', { token: '1', confirmed: 'yes' }, ['token revoked', 'ann']],
+  [
+    '/-/settings',
+    { fullName: 'Ann B', description: '', website: '', location: '' },
+    ['account changed', 'ann'],
+  ],
+  ['/-/settings/emails', { email: 'ann@example.test' }],
+  ['/-/settings/emails/remove', { email: 'ann@example.test', confirmed: 'yes' }],
+  ['/-/settings/keys/ssh', { title: 'laptop', key: SSH_KEY }],
+  ['/-/settings/keys/gpg', { armored: gpg.armored(gpg.generate('Ann <ann@example.test>')) }],
+  ['/-/settings/keys/delete', { kind: 'ssh', id: '1', confirmed: 'yes' }],
+  ['/-/avatars/{name}', { do: 'remove' }],
+  ['/-/storage/{owner}/remove', { item: 'repositories:1', confirmed: 'yes', confirmation: 'site' }],
+]
+
+const ACCOUNT = { kind: 'user', visibility: 'public' }
+
+/** Forms of administrators. */
+const ADMIN: readonly Row[] = [
+  ['/-/admin/rules', { name: 'r', limit: '5', subject: ['size:all'] }, ['rule created', 'r']],
+  ['/-/admin/rule', { name: 'r', limit: '7', subject: ['size:all'] }, ['rule changed', 'r']],
+  ['/-/admin/groups', { name: 'g' }, ['group created', 'g']],
+  ['/-/admin/group', { name: 'g', rule: ['r'] }, ['group changed', 'g']],
+  ['/-/admin/group/members', { name: 'g', owner: 'ann' }, ['groups assigned', 'ann']],
+  ['/-/admin/group/members', { name: 'g', remove: 'ann' }, ['groups assigned', 'ann']],
+  ['/-/admin/owners', { owner: ['ann'], change: 'add', group: 'g' }, ['groups assigned', 'ann']],
+  ['/-/admin/group/delete', { name: 'g', confirmed: 'yes' }, ['group deleted', 'g']],
+  ['/-/admin/rule/delete', { name: 'r', confirmed: 'yes' }, ['rule deleted', 'r']],
+  ['/-/admin/accounts/new', { ...ACCOUNT, name: 'eve' }, ['account created', 'eve']],
+  ['/-/admin/account', { ...ACCOUNT, name: 'eve', fullName: 'Eve' }, ['account changed', 'eve']],
+  ['/-/admin/account/active', { name: 'eve', active: '' }, ['account changed', 'eve']],
+  ['/-/admin/account/password', { name: 'eve', password: PASSWORD }, ['password changed', 'eve']],
+  ['/-/admin/account/password-link', { name: 'eve' }, ['password link created', 'eve']],
+  ['/-/admin/account/token', { name: 'eve', token: 'ci', scope: ['read:user'] }, ['token created', 'eve']],
+  ['/-/admin/account/delete', { name: 'eve', confirmation: 'eve' }, ['account deleted', 'eve']],
+]
+
+const startHost = async (): Promise<TestServer> => {
+  let pages: PageServer['allot']['pages'] | undefined
+  const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
+    headers['x-host-user'] === 'boss' ? { username: 'boss', admin: true } : { username: 'ann' }
+  const mount: Mount = (handler) => (req, res) => pages!(req, res, () => handler(req, res))
+  const host = await start({ authenticate }, { mount })
+  pages = host.allot.pages
+  return host
+}
+
+const CASES: readonly [title: string, rows: readonly Row[], headers: Record<string, string>][] = [
+  ['is in the audit log when an administrator sends it with Sudo', OWN, { ...BOSS, sudo: 'ann' }],
+  ['is not in the audit log when users send it about what is their own', OWN, NOT_LOGGED],
+  ['is in the audit log when it is one for administrators', ADMIN, BOSS],
+]
+
+describe('A form of a host that signs users in', () => {
+  for (const [title, rows, headers] of CASES)
+    it(title, async (t) => {
+      const host = await startHost()
+      t.after(() => host.stop())
+      await host.request('POST', '/user/repos', { body: { name: 'site' } })
+      const log = async (): Promise<Entry[]> =>
+        (await host.request('GET', '/admin/audit', { headers: BOSS })).body
+      const browser = createPageClient(host.base)
+      await browser.get('/-/settings', headers)
+      for (const [path, fields, ...changes] of rows) {
+        const { length } = await log()
+        const { status, text } = path.startsWith('/-/avatars')
+          ? await browser.upload('/-/avatars/ann', fields as Record<string, string>, headers)
+          : await browser.post(path.replace('{owner}', 'ann'), fields, headers)
+        assert.ok(status < 400, `${path}: ${status} ${text}`)
+        const entries = (await log()).reverse().slice(length)
+        assert.deepEqual(
+          entries.map(({ actor, action, subject }) => [actor.login, action, subject]),
+          headers === NOT_LOGGED ? [] : changes.map((change) => ['boss', ...change]),
+          path,
+        )
+      }
+    })
+
+  it('is in these tables', () =>
+    assert.deepEqual(
+      [...new Set([...OWN, ...ADMIN].map(([path]) => path))].sort(),
+      pageRoutes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])).sort(),
+    ))
+})

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { StorageDriver } from '../../lib/index.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
+import { hookQueues } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
+import type { ReadTransaction } from '../../lib/storage/index.ts'
+import { Leases } from '../../lib/webhooks/leases.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { createPersistentStore } from '../support/store.ts'
+import { start } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const webhooks = { allowedHosts: ['127.0.0.1'], timeout: 60_000 }
+
+/** A driver whose next read fails, or the next one that looks for waiting deliveries. */
+const failingReads = (driver: StorageDriver) => {
+  const next = { isRefused: false, isLookRefused: false }
+  const failed = (member: keyof typeof next) => {
+    if (!next[member]) return
+    next[member] = false
+    throw new Error('the store is away')
+  }
+  const refusing = (tx: ReadTransaction): ReadTransaction => ({
+    ...tx,
+    async *range(range) {
+      if (range.start && decodeKey(range.start).slice(0, 3).join(' ') === 'delivery o waiting')
+        failed('isLookRefused')
+      yield* tx.range(range)
+    },
+  })
+  const read: StorageDriver['read'] = async (body, options) => {
+    failed('isRefused')
+    return driver.read((tx) => body(refusing(tx)), options)
+  }
+  return { next, driver: { ...driver, read } }
+}
+
+/**
+ * A store for servers with webhooks, and a receiver that answers as `statusOf` says. At the end the server
+ * that was started last is stopped, before the store is dropped.
+ */
+const scene = async (test: TestContext, statusOf: () => number) => {
+  const receiver = await startReceiver((_, res) => void res.writeHead(statusOf()).end())
+  const { driver, drop } = await createPersistentStore()
+  let stopLast = async () => {}
+  test.after(async () => {
+    await stopLast()
+    await drop()
+    await receiver.stop()
+  })
+  const logged: string[] = []
+  const log = { error: (_: object, text: string) => void logged.push(text), info: () => undefined }
+  const serve = async (served: StorageDriver, root = 'root') => {
+    const server = await start({ driver: served, repositories: false, webhooks, log }, { root })
+    stopLast = server.stop
+    return server
+  }
+  return { receiver, driver, logged, serve }
+}
+
+type Server = Awaited<ReturnType<typeof start>>
+
+const hookTo = async ({ as, root }: Server, { url }: Receiver): Promise<number> => {
+  const config = { url: `${url}/hook`, content_type: 'json' }
+  const given = { type: 'gitea', config, events: ['repository'], active: true }
+  return (await as(root, 'POST', '/user/hooks', given)).body.id
+}
+
+const change = ({ as, root }: Server, name: string) => as(root, 'POST', '/user/repos', { name })
+
+describe('When the store fails', () => {
+  it('while a webhook waits for its next attempt, the delivery is sent once the store answers again', async (test) => {
+    let refusals = 1
+    const { receiver, serve, logged, ...store } = await scene(test, () => {
+      next.isRefused = refusals > 0
+      return refusals-- > 0 ? 500 : 200
+    })
+    const { driver, next } = failingReads(store.driver)
+    const allot = await serve(driver)
+    await hookTo(allot, receiver)
+    await change(allot, 'app')
+    await receiver.at('/hook', 2)
+    assert.deepEqual(logged, ['a webhook could not be served; it is tried again'])
+  })
+
+  it('while a server looks for what was left, the deliveries are sent once the store answers again', async (test) => {
+    let status = 500
+    const { receiver, serve, logged, ...store } = await scene(test, () => status)
+    const first = await serve(store.driver)
+    await hookTo(first, receiver)
+    await change(first, 'app')
+    await receiver.at('/hook', 1)
+    await first.stop()
+    status = 200
+    const { driver, next } = failingReads(store.driver)
+    next.isLookRefused = true
+    await serve(driver, 'other')
+    await receiver.at('/hook', 2)
+    assert.deepEqual(logged, ['a webhook could not be served; it is tried again'])
+  })
+})
+
+describe('The leases of a process that stops', () => {
+  it('end although one of them cannot be ended', async (test) => {
+    const { driver, drop } = await createPersistentStore()
+    await driver.open()
+    test.after(async () => {
+      await driver.close()
+      await drop()
+    })
+    let refusals = 0
+    const write: StorageDriver['write'] = async (body) => {
+      if (refusals-- > 0) throw new Error('the store is away')
+      return driver.write(body)
+    }
+    const store = new Store({ ...driver, shared: true, write })
+    const leases = new Leases(store, 1000)
+    for (const hook of [1, 2, 3]) assert.equal(await leases.hold(hook), 0)
+    refusals = 1
+    const failed: number[] = []
+    await leases.endAll((_, { hook }) => failed.push(hook))
+    const next = new Leases(store, 1000)
+    assert.equal(failed.length, 1)
+    for (const hook of [1, 2, 3]) assert.equal((await next.hold(hook)) > 0, failed.includes(hook))
+  })
+})
+
+describe('A webhook with more waiting deliveries than are kept', () => {
+  it('gets no further events, which is logged once', async (test) => {
+    const { receiver, serve, logged, driver } = await scene(test, () => 500)
+    const allot = await serve(driver)
+    const hook = await hookTo(allot, receiver)
+    await change(allot, 'first')
+    await receiver.at('/hook', 1)
+    // The number of the last delivery, as after 100,031 events. Each 64th number is compared with the limit.
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031 }))
+    for (const name of ['second', 'third']) assert.equal((await change(allot, name)).status, 201)
+    const tested = await allot.as(allot.root, 'POST', `/user/hooks/${hook}/tests`)
+    assert.deepEqual([tested.status, logged.length], [409, 1])
+    assert.match(logged[0]!, /^too many deliveries of a webhook wait: its events are not recorded/)
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_000 }))
+    await change(allot, 'fourth')
+    await waitFor(
+      async () => (await allot.as(allot.root, 'GET', `/user/hooks/${hook}/deliveries/100001`)).status === 200,
+    )
+    assert.equal(logged.length, 1)
+  })
+
+  it('is not logged by a change whose commit failed', async (test) => {
+    const { receiver, serve, logged, driver } = await scene(test, () => 500)
+    let isRefused = false
+    const write: StorageDriver['write'] = async (body) => {
+      const result = await driver.write(body)
+      if (isRefused) throw new Error('the store is away')
+      return result
+    }
+    const allot = await serve({ ...driver, write })
+    const hook = await hookTo(allot, receiver)
+    await change(allot, 'app')
+    await receiver.at('/hook', 1)
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031 }))
+    const edit = () => allot.as(allot.root, 'PATCH', '/repos/root/app', { description: `${isRefused}` })
+    const ofDeliveries = () => logged.filter((text) => text.startsWith('too many deliveries'))
+    isRefused = true
+    assert.equal((await edit()).status, 500)
+    isRefused = false
+    assert.deepEqual(ofDeliveries(), [])
+    assert.equal((await edit()).status, 200)
+    assert.equal(ofDeliveries().length, 1)
+  })
+})
