@@ -1,63 +1,94 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/api/index.ts'
-import { startCluster } from './postgres/cluster.ts'
+import { missing, startCluster } from './postgres/cluster.ts'
 import { buildProgram } from './support/build.ts'
 import { groupsOf, specFiles } from './support/groups.ts'
+import { createRunFolder, killLeftovers, RUN_FOLDER } from './support/leftovers.ts'
+import { isLong } from './support/long.ts'
+import { seed } from './support/seed.ts'
 import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts'
 import { onPostgres } from './support/store.ts'
+import { Totals } from './support/totals.ts'
 
 /**
- * Runs every spec, or those whose path contains every argument; `a,b` matches either. Node 20's own `--test`
- * takes a folder without a test for success, so the tests are counted here: none is a failure. When all are
- * run, each status that a route declares must have been answered in one of them.
+ * Runs every spec, or those whose path contains every argument; `a,b` matches either, and `--title TEXT` runs the tests
+ * whose title contains a text. Node 20's own `--test` takes a folder without a test for success, so the tests are counted
+ * here: none is a failure. When all are run, each status that a route declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
+const titleAt = words.indexOf('--title')
+const [, title] = titleAt < 0 ? [] : words.splice(titleAt, 2)
 const files = specFiles(import.meta.dirname, words)
-const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
-process.env[COVERAGE_FOLDER] = folder
+const isWhole = words.length === 0 && title === undefined
+
+/** A run that takes longer has a part that does not end. */
+const RUN_MINUTES = isLong || onPostgres ? 30 : 20
+/** A process that blocks runs no timer of its own. */
+const GROUP_MINUTES = RUN_MINUTES / 2
+
+const folder = createRunFolder()
+const answered = join(folder, 'answered')
+const home = join(folder, 'home')
+mkdirSync(answered)
+mkdirSync(join(home, 'gnupg'), { recursive: true, mode: 0o700 })
 
 // The built program starts in a third of the time that its source takes.
-process.env.ALLOT_PROGRAM ??= buildProgram()
+const program = process.env.ALLOT_PROGRAM ?? buildProgram()
 
-// One database for all of them, where all of them use one.
-const cluster = onPostgres ? await startCluster() : undefined
+Object.assign(process.env, {
+  ...{
+    ALLOT_PROGRAM: program,
+    ALLOT_SPEC_SEED: `${seed}`,
+    [COVERAGE_FOLDER]: answered,
+    [RUN_FOLDER]: folder,
+  },
+  // The same on each machine: texts of programs, times, settings of git, npm and gpg.
+  ...{ LC_ALL: 'C', TZ: 'UTC', HOME: home, GNUPGHOME: join(home, 'gnupg'), TMPDIR: folder },
+})
+
+/** Ends everything and this process, whatever still runs. */
+const end = (code: number): never => {
+  for (const { command, file, pid } of killLeftovers(folder)) {
+    process.stdout.write(`\n${file} left process ${pid} behind: ${command}\n`)
+    code = 1
+  }
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  process.exit(code)
+}
+
+const totals = new Totals()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(1))
+setTimeout(() => {
+  process.stdout.write(`\nThe run has not ended in ${RUN_MINUTES} minutes.\n${totals.open()}`)
+  end(1)
+}, RUN_MINUTES * 60_000)
+
+process.stdout.write(`seed ${seed}\n`)
+// One database for all specs that need an empty one.
+const cluster = onPostgres || (isLong && missing === false) ? await startCluster() : undefined
 if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
-let [passed, failed, skipped] = [0, 0, 0]
-// The last folders have the longest files: they begin first, so that no core is idle at the end.
-const groups = groupsOf(import.meta.dirname, files.reverse(), folder)
-// Against a test that hangs.
-const timeout = 40 * 60_000
-// One more than there are cores, since many specs wait for a while.
-const stream = run({ files: groups, concurrency: availableParallelism() + 1, timeout })
-stream.on('test:pass', ({ skip, details }) => {
-  if (details.type === 'suite') return
-  if (skip === undefined) passed++
-  else skipped++
+const stream = run({
+  // The last folders have the longest files: they begin first, so that no core is idle at the end.
+  files: groupsOf(import.meta.dirname, files.reverse(), folder),
+  // One more than there are cores, since many specs wait for a while.
+  concurrency: availableParallelism() + 1,
+  timeout: GROUP_MINUTES * 60_000,
+  // A test that fails may leave a server open.
+  forceExit: true,
+  ...(title === undefined ? {} : { testNamePatterns: [title] }),
 })
-stream.on('test:fail', ({ details }) => {
-  if (details.type !== 'suite') failed++
-  process.exitCode = 1
-})
+totals.count(stream)
 const report = stream.compose(new spec())
-report.pipe(process.stdout)
-report.on('end', () => {
-  void cluster?.dispose()
-  if (passed + failed === 0) {
-    process.stdout.write(`no test ran: ${files.length} spec files\n`)
-    process.exitCode = 1
-  }
-  const missing = words.length === 0 ? uncoveredStatuses(routes, folder) : []
-  rmSync(folder, { recursive: true })
-  if (missing.length > 0) {
-    process.stdout.write(
-      `\ndeclared, and answered in no spec:\n${missing.map((line) => `  ${line}\n`).join('')}`,
-    )
-    process.exitCode = 1
-  }
-  process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
+report.on('data', (text: string) => process.stdout.write(text))
+report.on('end', async () => {
+  await cluster?.dispose()
+  const unanswered = isWhole ? uncoveredStatuses(routes, answered) : []
+  const { text, isPassed } = totals.summary(title === undefined ? files : [], unanswered)
+  process.stdout.write(text)
+  end(isPassed ? 0 : 1)
 })

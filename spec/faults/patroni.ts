@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { chown, mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { postgresPrograms, unprivileged } from '../postgres/cluster.ts'
+import { unprivileged } from '../postgres/cluster.ts'
 import { freePort } from '../support/free-port.ts'
+import { programOf } from '../support/requirements.mjs'
 import { type EtcdMember, isReady, startEtcd } from './etcd.ts'
 import { type Running, run, signalAll, withDescendants } from './processes.ts'
 import { PATRONI } from './programs.ts'
@@ -55,7 +56,7 @@ postgresql:
   listen: '127.0.0.1:${ports.postgres}'
   connect_address: '127.0.0.1:${ports.postgres}'
   data_dir: '${join(folder, name, 'data')}'
-  bin_dir: '${postgresPrograms()}'
+  bin_dir: '${dirname(programOf('PostgreSQL') ?? '')}'
   pgpass: '${join(folder, name, 'pgpass')}'
   pg_hba: ['local all all trust', 'host all all 127.0.0.0/8 trust', 'host replication all 127.0.0.0/8 trust']
   parameters: { unix_socket_directories: '${join(folder, name)}' }

@@ -1,10 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
+import { run as runCommand, runSync } from '../support/child.ts'
+import { atEnd, once } from '../support/cleanup.ts'
 import { freePort } from '../support/free-port.ts'
+import { lacks, programOf } from '../support/requirements.mjs'
 
 /** A PostgreSQL server in a temporary folder, which `dispose` removes. */
 export interface Cluster {
@@ -20,53 +22,34 @@ export interface Cluster {
   /** Makes a standby the primary. */
   promote(): Promise<void>
   dispose(): Promise<void>
-  /** Synchronous `dispose`, for the exit of a process. */
-  disposeAtOnce(): void
 }
 
 export const PASSWORD = 'of the specs'
 
-const DEBIAN = '/usr/lib/postgresql'
-
-/** Folder of initdb and pg_ctl: Debian's newest version, or one of PATH. */
-export const postgresPrograms = (): string | undefined => {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((left, right) => +right - +left) : []
-  const folders = [
-    ...versions.map((version) => join(DEBIAN, version, 'bin')),
-    ...(process.env.PATH ?? '').split(':'),
-  ]
-  return folders.find((folder) => existsSync(join(folder, 'initdb')))
-}
-
-const HOW = 'PostgreSQL is not installed: apt-get install postgresql-15'
-
-/**
- * Why specs that need PostgreSQL are skipped. False when PostgreSQL is installed, and under CI=true, where
- * they must run.
- */
-export const missing: string | false =
-  postgresPrograms() === undefined && process.env.CI !== 'true' ? HOW : false
+/** Why specs that need PostgreSQL are skipped; false when it is installed. */
+export const missing = lacks('PostgreSQL')
 
 /** The user of Debian's package, when this process is root: PostgreSQL refuses to run as root. */
 export const unprivileged = (): { uid?: number; gid?: number } => {
   if (process.getuid?.() !== 0) return {}
-  const number = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
+  const number = (flag: string) => Number(runSync('id', [flag, 'postgres']))
   return { uid: number('-u'), gid: number('-g') }
 }
+
+/** How long a program of PostgreSQL may take. `pg_ctl` itself waits a minute for a server. */
+const PROGRAM_MS = 90_000
 
 type Run = (program: string, ...words: string[]) => Promise<unknown>
 
 /** A folder for a database, and a function that runs PostgreSQL's programs there. */
-const createFolder = async (): Promise<{ folder: string; data: string; bin: string; run: Run }> => {
-  const bin = postgresPrograms()
-  if (bin === undefined) throw new Error(HOW)
-  // Not in TMPDIR: the path of a Unix socket is limited to about 100 bytes.
-  const folder = mkdtempSync('/tmp/allot-pg-')
+const createFolder = async (): Promise<{ folder: string; data: string; run: Run }> => {
+  const bin = dirname(programOf('PostgreSQL') ?? '')
+  const folder = mkdtempSync(join(tmpdir(), 'allot-pg-'))
   const who = unprivileged()
   if (who.uid !== undefined) await chown(folder, who.uid, who.gid!)
   const run: Run = (program, ...words) =>
-    promisify(execFile)(join(bin, program), words, { ...who, cwd: folder })
-  return { folder, data: join(folder, 'data'), bin, run }
+    runCommand(join(bin, program), words, { ...who, cwd: folder, timeout: PROGRAM_MS })
+  return { folder, data: join(folder, 'data'), run }
 }
 
 /**
@@ -105,7 +88,7 @@ export const startStandby = async (primary: Cluster): Promise<Cluster> => {
 }
 
 const startServer = async (
-  { folder, data, bin, run }: Awaited<ReturnType<typeof createFolder>>,
+  { folder, data, run }: Awaited<ReturnType<typeof createFolder>>,
   settings: readonly string[],
 ): Promise<Cluster> => {
   const port = await freePort()
@@ -124,23 +107,20 @@ const startServer = async (
   ]
   const start = async () => void (await run('pg_ctl', ...words, 'start'))
   const stop = async (how = 'fast') => void (await run('pg_ctl', '-D', data, '-w', '-m', how, 'stop'))
+  const dispose = once(async () => {
+    await stop('immediate').catch(() => undefined)
+    await rm(folder, { recursive: true, force: true })
+  })
   await start()
+  atEnd(dispose)
   return {
-    url: `postgres://allot@localhost:${port}/postgres?host=${encodeURIComponent(folder)}`,
+    url: `postgres://allot@127.0.0.1:${port}/postgres?host=${encodeURIComponent(folder)}`,
     tcp: `postgres://allot:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
     port,
     folder,
     start,
     stop,
     promote: async () => void (await run('pg_ctl', '-D', data, '-w', 'promote')),
-    async dispose() {
-      await stop('immediate').catch(() => undefined)
-      await rm(folder, { recursive: true, force: true })
-    },
-    disposeAtOnce() {
-      const who = unprivileged()
-      spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-w', '-m', 'immediate', 'stop'], { ...who, cwd: folder })
-      rmSync(folder, { recursive: true, force: true })
-    },
+    dispose,
   }
 }

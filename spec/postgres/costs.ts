@@ -58,7 +58,6 @@ const costOf = async (body: () => Promise<unknown>): Promise<Cost> => {
 }
 
 const cluster = await startCluster()
-process.once('exit', cluster.disposeAtOnce)
 let time = 0
 
 const costsOn = async (allot: TestServer, alice: Person): Promise<Cost[]> => {
@@ -100,4 +99,5 @@ const table = [
   ),
 ].join('\n')
 process.stdout.write(`${table}\n`)
+await cluster.dispose()
 if (process.argv.includes('--docs')) replaceSection('docs/scale.md', 'costs', table)

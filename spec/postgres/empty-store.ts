@@ -1,17 +1,19 @@
 import pg from 'pg'
+import { atEnd } from '../support/cleanup.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
-/** One cluster for all specs of a process, unless ALLOT_SPEC_POSTGRES names a running one. */
+/** One cluster for all tests of a file, unless ALLOT_SPEC_POSTGRES names a running one. */
 let cluster: Promise<Cluster> | undefined
 
 const sharedUrl = async (): Promise<string> => {
   const given = process.env.ALLOT_SPEC_POSTGRES
   if (given !== undefined) return given
-  cluster ??= startCluster().then((started) => {
-    // Not in a hook of node:test: the hooks that stop servers may run later.
-    process.once('exit', started.disposeAtOnce)
-    return started
-  })
+  if (cluster === undefined) {
+    cluster = startCluster()
+    atEnd(() => {
+      cluster = undefined
+    })
+  }
   return (await cluster).url
 }
 

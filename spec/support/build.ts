@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { runSync } from './child.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -18,6 +18,6 @@ export const startOptions = (): string[] => {
  * @returns its path
  */
 export const buildProgram = (): string => {
-  execFileSync('npm', ['run', 'prestart', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+  runSync('npm', ['run', 'prestart', '--silent'], { cwd: root })
   return `${root}dist/bin/allot.js`
 }

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runSync } from './child.ts'
 import { temporaryDirectory } from './folder.ts'
 
 /** PEM files of a certificate and of its key. */
@@ -58,7 +58,7 @@ export class Authority {
   }
 
   #openssl(...args: string[]): void {
-    execFileSync('openssl', args, { cwd: this.#folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    runSync('openssl', args, { cwd: this.#folder })
   }
 }
 

@@ -1,12 +1,8 @@
-import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-)
+import { lacks, programOf } from './requirements.mjs'
 
 /** Why specs that need a browser are skipped; false when Chromium is installed. */
-export const withoutChromium = executablePath === undefined && 'needs Chromium: apt-get install chromium'
+export const withoutChromium = lacks('Chromium')
 
 /** Keeps Chromium from connecting to services of its vendor. */
 const ARGUMENTS =
@@ -21,4 +17,4 @@ const ARGUMENTS =
 export const PATIENT_MS = 120_000
 
 export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({ executablePath: executablePath!, args: ARGUMENTS, timeout: PATIENT_MS })
+  chromium.launch({ executablePath: programOf('Chromium')!, args: ARGUMENTS, timeout: PATIENT_MS })

@@ -1,11 +1,11 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isLong } from './long.ts'
 
 /**
- * How many spec files a process runs, one after another. To start a process and to load the server takes 3
- * seconds of processor time, which is longer than most files take. (`--test-isolation=none` does the same,
- * from Node 22 on.)
+ * How many spec files a process runs, one after another. To start a process and to load the server takes
+ * longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
  */
 const FILES_IN_GROUP = 16
 
@@ -18,14 +18,12 @@ const FEWEST_FILES = 5
 
 /**
  * @returns the spec files below the folder whose path contains every word, relative to it; `a,b` matches
- * either
+ * either. Those of the long suite are left out unless it runs.
  */
 export const specFiles = (root: string, words: readonly string[]): string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter(
-      (file) =>
-        file.endsWith('.spec.ts') && words.every((word) => word.split(',').some((one) => file.includes(one))),
-    )
+    .filter((file) => file.endsWith('.spec.ts') && (isLong || !file.endsWith('.long.spec.ts')))
+    .filter((file) => words.every((word) => word.split(',').some((one) => file.includes(one))))
     .sort()
 
 /** Groups of neighbors. */
@@ -47,27 +45,13 @@ const split = (files: readonly string[]): string[][] => {
 export const groupsOf = (root: string, files: readonly string[], folder: string): string[] =>
   split(files).map((group, index) => writeGroup(root, group, join(folder, `group-${index}.mjs`)))
 
-/** How long a process may take to end after its last test. */
-const END_MS = 60_000
-
-/** A process that does not end says what it waits for, and fails: what a spec has started, it also stops. */
-const ENDS = `after(() => {
-  setTimeout(() => {
-    console.error('still open after the last test:', process.getActiveResourcesInfo())
-    process.exit(1)
-  }, ${END_MS}).unref()
-})
-`
-
 /**
- * Writes a module that declares each file as a suite of its own: its hooks apply to its tests alone.
+ * Writes a module that runs each file as a suite of its own.
  * @returns its path
  */
 export const writeGroup = (root: string, files: readonly string[], path: string): string => {
-  const suites = files.map((file) => {
-    const url = pathToFileURL(join(root, file)).href
-    return `describe(${JSON.stringify(file)}, async () => {\n  await import(${JSON.stringify(url)})\n})\n`
-  })
-  writeFileSync(path, `import { after, describe } from 'node:test'\n\n${suites.join('\n')}\n${ENDS}`)
+  const url = (file: string) => JSON.stringify(pathToFileURL(join(root, file)).href)
+  const suites = files.map((file) => `specFile(${JSON.stringify(file)}, () => import(${url(file)}))\n`)
+  writeFileSync(path, `import { specFile } from ${url('support/file.ts')}\n\n${suites.join('')}`)
   return path
 }

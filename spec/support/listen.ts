@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { atEnd, once } from './cleanup.ts'
 
 /** A server on a free port of the loopback. */
 export interface Listening {
@@ -10,7 +11,7 @@ export interface Listening {
   stop(): Promise<void>
 }
 
-/** Serves on a free port. */
+/** Serves on a free port, until the end of the file at the latest. */
 export const listen = async (listener: RequestListener): Promise<Listening> => {
   const server = createServer(listener)
   // Longer than a spec waits for a program between two requests, so that no request meets a closing
@@ -18,12 +19,10 @@ export const listen = async (listener: RequestListener): Promise<Listening> => {
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return {
-    port,
-    origin: `http://127.0.0.1:${port}`,
-    async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  const stop = once(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  atEnd(stop)
+  return { port, origin: `http://127.0.0.1:${port}`, stop }
 }

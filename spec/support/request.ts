@@ -17,6 +17,9 @@ export interface RequestOptions {
 
 export type Send = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
 
+/** A server that does not answer in this time has lost the request. */
+const REQUEST_MS = 60_000
+
 /** Creates a function that sends requests to a server, and does not follow redirects. */
 export const createSender =
   (api: string): Send =>
@@ -29,6 +32,7 @@ export const createSender =
       method,
       headers: sent,
       redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_MS),
       ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
     })
     const text = await answer.text()

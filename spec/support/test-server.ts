@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { askedHost, type Mount as MountInHost } from '../hosts/mounts.ts'
+import { atEnd, once } from './cleanup.ts'
 import { assertDeclared } from './declared-answers.ts'
 import { listen } from './listen.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
@@ -34,6 +35,7 @@ export interface TestServer {
   person(name?: string, options?: { password?: string; email?: string; admin?: boolean }): Promise<Person>
   /** Creates a token with the given scopes. */
   scoped(person: Person, ...scopes: string[]): Promise<string>
+  /** Ends the server, and fails when its store is not sound. The end of the file does the same. */
   stop(): Promise<void>
 }
 
@@ -88,6 +90,18 @@ export const start = async (
     return answer
   }
   let people = 0
+  const stop = once(async () => {
+    await server.stop()
+    try {
+      const { messages } = await allot.verify()
+      assert.deepEqual(messages, [], 'verify finds no fault in the store')
+    } finally {
+      await allot.close()
+      await drop?.()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+  atEnd(stop)
 
   const person: TestServer['person'] = async (name, fields = {}) => {
     const login = name ?? `user${++people}`
@@ -112,17 +126,7 @@ export const start = async (
     async scoped({ id }, ...scopes) {
       return (await allot.hosting.tokens.create(id, `scoped ${++people}`, scopes)).secret
     },
-    async stop() {
-      await server.stop()
-      try {
-        const { messages } = await allot.verify()
-        assert.deepEqual(messages, [], 'verify finds no fault in the store')
-      } finally {
-        await allot.close()
-        await drop?.()
-        rmSync(folder, { recursive: true, force: true })
-      }
-    },
+    stop,
   }
 }
 

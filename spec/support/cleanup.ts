@@ -1,0 +1,41 @@
+import { after } from 'node:test'
+
+type Stop = () => unknown
+
+const stops = new Set<Stop>()
+
+/**
+ * Registers what ends a server, a process or a store. It runs when the tests of the current file have ended,
+ * also when one of them or a hook has failed, the last registered first.
+ * @returns a function that withdraws the registration
+ */
+export const atEnd = (stop: Stop): (() => void) => {
+  stops.add(stop)
+  return () => void stops.delete(stop)
+}
+
+/** Ends everything that is registered, and then throws the first error. */
+export const endAll = async (): Promise<void> => {
+  const errors: unknown[] = []
+  for (const stop of [...stops].reverse())
+    try {
+      stops.delete(stop)
+      await stop()
+    } catch (error) {
+      errors.push(error)
+    }
+  if (errors.length > 0) throw errors[0]
+}
+
+/** @returns a function that calls `stop` once, and returns the same promise each time */
+export const once = <Result>(stop: () => Promise<Result>): (() => Promise<Result>) => {
+  let ended: Promise<Result> | undefined
+  return () => {
+    ended ??= stop()
+    return ended
+  }
+}
+
+// For a file that `node --test` runs by itself. Otherwise spec/support/file.ts ends what each file has started,
+// and tools end what they start.
+if (process.argv[1]?.endsWith('.spec.ts')) after(endAll)
