@@ -7,7 +7,7 @@ import { routes } from '../lib/api/index.ts'
 import { missing, startCluster } from './postgres/cluster.ts'
 import { buildProgram } from './support/build.ts'
 import { groupsOf, specFiles } from './support/groups.ts'
-import { createRunFolder, killLeftovers, RUN_FOLDER } from './support/leftovers.ts'
+import { createRunFolder, kill, processesOf, RUN_FOLDER } from './support/leftovers.ts'
 import { isLong } from './support/long.ts'
 import { seed } from './support/seed.ts'
 import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts'
@@ -52,7 +52,7 @@ Object.assign(process.env, {
 
 /** Ends everything and this process, whatever still runs. */
 const end = (code: number): never => {
-  for (const { command, file, pid } of killLeftovers(folder)) {
+  for (const { command, file, pid } of kill(processesOf(folder))) {
     process.stdout.write(`\n${file} left process ${pid} behind: ${command}\n`)
     code = 1
   }

@@ -1,6 +1,8 @@
 import { after, before, describe, mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { endAll } from './cleanup.ts'
+import { kill, processesOf, RUN_FOLDER } from './leftovers.ts'
 import { isLong } from './long.ts'
 import { seed } from './seed.ts'
 
@@ -34,9 +36,22 @@ export const specFile = (file: string, load: () => Promise<unknown>): Promise<vo
     after(async () => {
       clearTimeout(timer)
       mock.reset()
-      mock.timers.reset()
       for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
       Object.assign(process.env, environment)
       await endAll()
+      await assertNothingLeft(file)
     })
   })
+
+/** How long a process may take to end after its signal. */
+const ENDING_MS = 10_000
+
+/** @throws Error with the processes that a file has left behind, which are killed */
+const assertNothingLeft = async (file: string): Promise<void> => {
+  const folder = process.env[RUN_FOLDER]
+  if (folder === undefined) return
+  const left = () => processesOf(folder, file)
+  for (let waited = 0; waited < ENDING_MS && left().length > 0; waited += 50) await sleep(50)
+  const commands = kill(left()).map(({ command }) => command)
+  if (commands.length > 0) throw new Error(`left behind and killed: ${commands.join('; ')}`)
+}

@@ -37,8 +37,14 @@ export interface Leftover {
   file: string
 }
 
-/** The processes of a run besides this one; none on systems without `/proc`. */
-const processesOf = (folder: string): Leftover[] => {
+/** The compiler of tsx, which ends with the process that has started it. */
+const COMPILER = /\/esbuild --service=/
+
+/**
+ * @param file only what this spec file has started
+ * @returns the processes of a run besides this one; none on systems without `/proc`
+ */
+export const processesOf = (folder: string, file?: string): Leftover[] => {
   if (!existsSync('/proc/self/environ')) return []
   return readdirSync('/proc')
     .map(Number)
@@ -48,15 +54,15 @@ const processesOf = (folder: string): Leftover[] => {
       if (!environment.includes(`${RUN_FOLDER}=${folder}`)) return []
       const command = commandOf(pid)
       // A zombie has no command: it has ended.
-      if (command === '') return []
-      const file = environment.find((line) => line.startsWith('ALLOT_SPEC_FILE='))?.slice(16) ?? 'the runner'
-      return [{ pid, command, file }]
+      if (command === '' || COMPILER.test(command)) return []
+      const starter = environment.find((line) => line.startsWith('ALLOT_SPEC_FILE='))?.slice(16)
+      if (file !== undefined && file !== starter) return []
+      return [{ pid, command, file: starter ?? 'the runner' }]
     })
 }
 
-/** Kills the processes of a run. @returns them */
-export const killLeftovers = (folder: string): Leftover[] => {
-  const left = processesOf(folder)
+/** @returns the processes, which are killed */
+export const kill = (left: Leftover[]): Leftover[] => {
   for (const { pid } of left)
     try {
       process.kill(pid, 'SIGKILL')
@@ -81,7 +87,7 @@ const removeStaleRuns = (): void => {
     const folder = join(PARENT, name)
     const file = join(folder, 'pid')
     if (!existsSync(file) || isRunning(Number(readFileSync(file, 'utf8')))) continue
-    killLeftovers(folder)
+    kill(processesOf(folder))
     rmSync(folder, { recursive: true, force: true })
   }
 }
