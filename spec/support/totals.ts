@@ -1,5 +1,8 @@
 import type { TestsStream } from 'node:test'
 
+/** Why a test is skipped when `--title` selects another one. */
+const OTHER_TITLE = 'test name does not match pattern'
+
 /** Counts the tests of a run, and keeps which have begun, which have failed to run and which were skipped. */
 export class Totals {
   #passed = 0
@@ -21,6 +24,7 @@ export class Totals {
     })
     stream.on('test:pass', ({ name, nesting, skip, details }) => {
       if (nesting === 0) this.#ended.add(name)
+      if (skip === OTHER_TITLE) return
       if (skip !== undefined) {
         this.#skipped++
         const reason = typeof skip === 'string' ? skip : `no reason given: ${name}`
