@@ -1,0 +1,150 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Readable } from 'node:stream'
+import { createServeProgram, withHelpOption } from '../../bin/command-line.ts'
+import { errorLine, exitCodeOf } from '../../bin/errors.ts'
+import { createProgram } from '../../bin/program.ts'
+import { ServerLog } from '../../bin/server/log.ts'
+import { atEnd, once } from '../support/cleanup.ts'
+import type { AllotOptions, Outcome } from './program.ts'
+
+/*
+ * The command line in the process of the specs: to start it takes a hundredth of the time. Signals, exit codes,
+ * pipes, locks and terminals need a process of its own, which `program.ts` starts.
+ */
+
+interface Streams {
+  out: string
+  err: string
+  stdin: Readable
+}
+
+/** The streams of the command line that is running; undefined in code of the specs and of the test runner. */
+const streams = new AsyncLocalStorage<Streams>()
+
+for (const [name, member] of [
+  ['stdout', 'out'],
+  ['stderr', 'err'],
+] as const) {
+  const stream = process[name]
+  const write = stream.write.bind(stream) as (...words: unknown[]) => boolean
+  stream.write = (text: string | Uint8Array, ...more: unknown[]) => {
+    const captured = streams.getStore()
+    if (captured === undefined) return write(text, ...more)
+    captured[member] += typeof text === 'string' ? text : Buffer.from(text).toString()
+    const written = more.find((one) => typeof one === 'function') as (() => void) | undefined
+    if (written !== undefined) process.nextTick(written)
+    return true
+  }
+}
+
+const { get: standardInput } = Object.getOwnPropertyDescriptor(process, 'stdin')!
+Object.defineProperty(process, 'stdin', {
+  configurable: true,
+  enumerable: true,
+  get: () => streams.getStore()?.stdin ?? standardInput!.call(process),
+})
+
+// pino writes to the file descriptor. Without it the lines are the same.
+const { load } = ServerLog.prototype
+ServerLog.prototype.load = function (this: ServerLog) {
+  return streams.getStore() === undefined ? load.call(this) : Promise.resolve()
+}
+
+/** Exit code, environment and current folder belong to the process: command lines run one after another. */
+let last: Promise<unknown> = Promise.resolve()
+const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const result = last.then(work)
+  last = result.catch(() => undefined)
+  return result
+}
+
+/** @returns what restores the environment and the current folder */
+const change = (cwd: string | undefined, env: Record<string, string> = {}): (() => void) => {
+  const [environment, folder] = [process.env, process.cwd()]
+  process.env = { ...environment, ...env }
+  if (cwd !== undefined) process.chdir(cwd)
+  return () => {
+    process.env = environment
+    process.chdir(folder)
+  }
+}
+
+/** As `bin/main.ts` does it. @returns the exit code */
+const run = async (args: readonly string[]): Promise<number> => {
+  const before = process.exitCode
+  process.exitCode = 0
+  try {
+    const program = args[0] === 'serve' ? createServeProgram() : createProgram()
+    await program.parseAsync(withHelpOption(program, args), { from: 'user' })
+    return Number(process.exitCode)
+  } catch (error) {
+    process.stderr.write(errorLine(error))
+    return exitCodeOf(error)
+  } finally {
+    process.exitCode = before
+  }
+}
+
+/** Runs a command line to its end, with the input on its standard input. */
+export const allot = (
+  args: readonly string[],
+  cwd?: string,
+  { input = new Uint8Array(), env }: AllotOptions = {},
+): Promise<Outcome> =>
+  inTurn(async () => {
+    const captured = { out: '', err: '', stdin: Readable.from([input]) }
+    const restore = change(cwd, env)
+    try {
+      const code = await streams.run(captured, () => run(args))
+      return { code, out: captured.out, err: captured.err }
+    } finally {
+      restore()
+    }
+  })
+
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+type Signal = (typeof SIGNALS)[number]
+const listenersOf = (signal: Signal) => process.rawListeners(signal) as ((signal: Signal) => void)[]
+
+export interface ServedHere {
+  /** Such as http://127.0.0.1:40001/api/v1 */
+  api: string
+  /** All that was printed so far. */
+  printed(): string
+  /** Calls the listeners of a signal that this server has added. */
+  signal(signal: Signal): void
+  /** Ends the server as SIGTERM does; so does the end of the file. */
+  stop(): Promise<number>
+}
+
+/** A server on a free port, when it serves. */
+export const served = (args: readonly string[]): Promise<ServedHere> =>
+  inTurn(async () => {
+    const before = Object.fromEntries(SIGNALS.map((signal) => [signal, listenersOf(signal)]))
+    const captured = { out: '', err: '', stdin: Readable.from([]) }
+    const printed = () => captured.out + captured.err
+    const ended = streams.run(captured, () => run(['serve', '--port', '0', ...args]))
+    let code: number | undefined
+    void ended.then((one) => {
+      code = one
+    })
+    let api: string | undefined
+    for (; api === undefined; api = /serves (https?:\S+)/.exec(captured.out)?.[1]) {
+      if (code !== undefined) throw new Error(`the server ended with ${code}: ${printed()}`)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    const added = Object.fromEntries(
+      SIGNALS.map((signal) => [signal, listenersOf(signal).filter((one) => !before[signal]!.includes(one))]),
+    )
+    const signal = (name: Signal) => {
+      for (const listener of added[name]!) streams.run(captured, () => listener(name))
+    }
+    const stop = once(async () => {
+      signal('SIGTERM')
+      const result = await ended
+      for (const name of SIGNALS) for (const listener of added[name]!) process.off(name, listener)
+      return result
+    })
+    atEnd(stop)
+    return { api, printed, signal, stop }
+  })
