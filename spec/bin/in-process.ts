@@ -69,19 +69,35 @@ const change = (cwd: string | undefined, env: Record<string, string> = {}): (() 
   }
 }
 
-/** As `bin/main.ts` does it. @returns the exit code */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+type Signal = (typeof SIGNALS)[number]
+type Listener = (signal: Signal) => void
+
+// Each server in this process has some.
+process.setMaxListeners(100)
+
+const listenersOf = (signal: Signal) => process.rawListeners(signal) as Listener[]
+
+/** @returns a function that returns the listeners of signals that were added since */
+const listenersFromNow = (): (() => Map<Signal, Listener[]>) => {
+  const before = new Set(SIGNALS.flatMap(listenersOf))
+  return () =>
+    new Map(SIGNALS.map((signal) => [signal, listenersOf(signal).filter((one) => !before.has(one))]))
+}
+
+const removeListeners = (added: ReadonlyMap<Signal, Listener[]>): void => {
+  for (const [signal, listeners] of added) for (const one of listeners) process.off(signal, one)
+}
+
+/** As `bin/main.ts` does it. @returns the exit code of an error, or 0 */
 const run = async (args: readonly string[]): Promise<number> => {
-  const before = process.exitCode
-  process.exitCode = 0
   try {
     const program = args[0] === 'serve' ? createServeProgram() : createProgram()
     await program.parseAsync(withHelpOption(program, args), { from: 'user' })
-    return Number(process.exitCode)
+    return 0
   } catch (error) {
     process.stderr.write(errorLine(error))
     return exitCodeOf(error)
-  } finally {
-    process.exitCode = before
   }
 }
 
@@ -93,18 +109,17 @@ export const allot = (
 ): Promise<Outcome> =>
   inTurn(async () => {
     const captured = { out: '', err: '', stdin: Readable.from([input]) }
-    const restore = change(cwd, env)
+    const [restore, added, before] = [change(cwd, env), listenersFromNow(), process.exitCode]
+    process.exitCode = 0
     try {
-      const code = await streams.run(captured, () => run(args))
+      const code = (await streams.run(captured, () => run(args))) || Number(process.exitCode)
       return { code, out: captured.out, err: captured.err }
     } finally {
       restore()
+      process.exitCode = before
+      removeListeners(added())
     }
   })
-
-const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
-type Signal = (typeof SIGNALS)[number]
-const listenersOf = (signal: Signal) => process.rawListeners(signal) as ((signal: Signal) => void)[]
 
 export interface ServedHere {
   /** Such as http://127.0.0.1:40001/api/v1 */
@@ -120,7 +135,7 @@ export interface ServedHere {
 /** A server on a free port, when it serves. */
 export const served = (args: readonly string[]): Promise<ServedHere> =>
   inTurn(async () => {
-    const before = Object.fromEntries(SIGNALS.map((signal) => [signal, listenersOf(signal)]))
+    const since = listenersFromNow()
     const captured = { out: '', err: '', stdin: Readable.from([]) }
     const printed = () => captured.out + captured.err
     const ended = streams.run(captured, () => run(['serve', '--port', '0', ...args]))
@@ -133,16 +148,14 @@ export const served = (args: readonly string[]): Promise<ServedHere> =>
       if (code !== undefined) throw new Error(`the server ended with ${code}: ${printed()}`)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const added = Object.fromEntries(
-      SIGNALS.map((signal) => [signal, listenersOf(signal).filter((one) => !before[signal]!.includes(one))]),
-    )
+    const added = since()
     const signal = (name: Signal) => {
-      for (const listener of added[name]!) streams.run(captured, () => listener(name))
+      for (const listener of added.get(name)!) streams.run(captured, () => listener(name))
     }
     const stop = once(async () => {
       signal('SIGTERM')
       const result = await ended
-      for (const name of SIGNALS) for (const listener of added[name]!) process.off(name, listener)
+      removeListeners(added)
       return result
     })
     atEnd(stop)
