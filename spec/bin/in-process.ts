@@ -44,10 +44,24 @@ Object.defineProperty(process, 'stdin', {
   get: () => streams.getStore()?.stdin ?? standardInput!.call(process),
 })
 
+/** The streams of the server of each log, which is also told of events that no request of the server has caused. */
+const streamsOfLogs = new WeakMap<ServerLog, Streams>()
+
 // pino writes to the file descriptor. Without it the lines are the same.
 const { load } = ServerLog.prototype
-ServerLog.prototype.load = function (this: ServerLog) {
-  return streams.getStore() === undefined ? load.call(this) : Promise.resolve()
+ServerLog.prototype.load = async function (this: ServerLog) {
+  const captured = streams.getStore()
+  if (captured === undefined) return load.call(this)
+  streamsOfLogs.set(this, captured)
+}
+for (const level of ['error', 'warn', 'info'] as const) {
+  const write = ServerLog.prototype[level]
+  ServerLog.prototype[level] = function (this: ServerLog, ...line) {
+    const captured = streamsOfLogs.get(this)
+    return captured === undefined
+      ? write.apply(this, line)
+      : streams.run(captured, () => write.apply(this, line))
+  }
 }
 
 /** Exit code, environment and current folder belong to the process: command lines run one after another. */
