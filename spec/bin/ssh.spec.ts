@@ -38,7 +38,7 @@ const begin = async () => {
 }
 
 const restart = async () => {
-  await server.stop()
+  assert.equal(await server.stop(), 0)
   await begin()
 }
 
