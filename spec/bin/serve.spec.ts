@@ -225,6 +225,22 @@ describe('allot serve', () => {
     const server = await served(['--storage', 'memory:', '--data', temporaryDirectory()])
     assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
   })
+
+  it('fails with one line without the password when the database cannot be reached', async () => {
+    const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
+    assert.equal(code, 1)
+    assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
+    assert.doesNotMatch(err, /secret/)
+  })
+
+  it('does not print the password of a --storage that it refuses', async () => {
+    const urls = ['mysql://me:secret@host/x', 'mysql://me:a:secret/@host/x', 'mysql://host/x?password=secret']
+    for (const url of urls) {
+      const { code, err } = await allot(['serve', '--storage', url])
+      assert.equal(code, 2)
+      assert.match(err, /^allot: --storage mysql:…: expected /)
+    }
+  })
 })
 
 /** The lines after the address of the server may be printed a moment later. */
