@@ -5,6 +5,7 @@ import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { ServerLog } from '../../bin/server/log.ts'
 import { atEnd, once } from '../support/cleanup.ts'
+import { waitFor } from '../support/wait-for.ts'
 import type { AllotOptions, Outcome } from './program.ts'
 
 /*
@@ -157,11 +158,10 @@ export const served = (args: readonly string[]): Promise<ServedHere> =>
     void ended.then((one) => {
       code = one
     })
-    let api: string | undefined
-    for (; api === undefined; api = /serves (https?:\S+)/.exec(captured.out)?.[1]) {
-      if (code !== undefined) throw new Error(`the server ended with ${code}: ${printed()}`)
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
+    const address = () => /serves (https?:\S+)/.exec(captured.out)?.[1]
+    await waitFor(() => code !== undefined || address() !== undefined)
+    const api = address()
+    if (api === undefined) throw new Error(`the server ended with ${code}: ${printed()}`)
     const added = since()
     const signal = (name: Signal) => {
       for (const listener of added.get(name)!) streams.run(captured, () => listener(name))
