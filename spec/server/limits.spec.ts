@@ -217,7 +217,7 @@ for (const [scheme, secure] of [
       const isFull = ({ readableLength, readableHighWaterMark }: IncomingMessage) =>
         readableLength >= readableHighWaterMark
       await waitFor(() => bodies.requests.some(isFull))
-      for (let checks = 0; checks < 3; checks++) pass(250_000)
+      for (let checks = 0; checks < 5; checks++) pass(250_000)
       bodies.requests[0]!.resume()
       assert.match(await sent.ended, /^HTTP\/1\.1 200 /)
     })
