@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { level } from '../drivers/level/index.ts'
 import { memory } from '../drivers/memory/index.ts'
 import { type AllotOptions, createAllot } from '../lib/index.ts'
-import { allot as runAllot, served } from './bin/program.ts'
+import { allot as runAllot, served } from './bin/in-process.ts'
 import { temporaryDirectory } from './support/folder.ts'
 import { createSender } from './support/test-server.ts'
 

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { level } from '../drivers/level/index.ts'
 import { memory } from '../drivers/memory/index.ts'
 import { createAllot, createLimitedServer, importAllot } from '../lib/index.ts'
-import { allot } from './bin/program.ts'
+import { allot } from './bin/in-process.ts'
 import { temporaryDirectory } from './support/folder.ts'
 
 const driver = memory()

@@ -1,23 +1,33 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { getPriority, tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
+import { describe, it, type TestContext } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { buildSync } from 'esbuild'
 import { lowerOwnPriority, lowerPriorityOf, WorkerPool } from '../lib/workers.ts'
+import { run, spawnChild } from './support/child.ts'
+import { atEnd } from './support/cleanup.ts'
+import { temporaryDirectory } from './support/folder.ts'
 import { waitFor } from './support/wait-for.ts'
+
+/** A folder of modules, and the module under test in it: a thread that compiles TypeScript starts for a second. */
+const folder = temporaryDirectory()
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+const compiled = join(folder, 'workers.js')
+buildSync({
+  ...{ entryPoints: [fileURLToPath(new URL('../lib/workers.ts', import.meta.url))], outfile: compiled },
+  ...{ bundle: true, packages: 'external', platform: 'node', format: 'esm' },
+})
+const module = JSON.stringify(pathToFileURL(compiled).href)
 
 describe('A low priority', { skip: process.platform !== 'linux' }, () => {
   it('is that of a worker thread alone, and not of the thread that answers requests', async () => {
     const before = getPriority()
-    const file = JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)
     const worker = new Worker(
-      `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))})
-        .then(({ register }) => { register(); return import(${file}) })
+      `import(${module})
         .then(({ lowerOwnPriority }) => {
           lowerOwnPriority()
           const { readlinkSync } = require('node:fs')
@@ -33,7 +43,7 @@ describe('A low priority', { skip: process.platform !== 'linux' }, () => {
   })
 
   it('is that of a process, and not being able to lower it is fine', async () => {
-    const child = spawn('sleep', ['60'])
+    const child = spawnChild('sleep', ['60'])
     lowerPriorityOf(child.pid!)
     assert.equal(getPriority(child.pid!), Math.max(getPriority(), 10))
     child.kill()
@@ -46,84 +56,120 @@ describe('A worker of the package', () => {
   // Node refuses to start a worker with either option.
   for (const option of ['--max-old-space-size=300', '--input-type=module'])
     it(`starts in a process with the option ${option}`, async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'allot-worker-'))
-      const worker = join(folder, 'worker.js')
-      await writeFile(worker, "require('node:worker_threads').parentPort.postMessage('started')")
-      const script = `import(${JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)})
+      const plain = join(folder, 'plain')
+      mkdirSync(plain, { recursive: true })
+      writeFileSync(join(plain, 'package.json'), '{"type":"commonjs"}')
+      const worker = join(plain, 'worker.js')
+      writeFileSync(worker, "require('node:worker_threads').parentPort.postMessage('started')")
+      const script = `import(${module})
         .then(({ startWorker }) => startWorker({ file: new URL('${pathToFileURL(worker)}'), maxMemoryMb: 16 }))
         .then((worker) => worker.on('message', console.log))`
-      const words = [option, '--import', 'tsx', '--eval', script]
-      const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 120_000 })
+      const { stdout } = await run(process.execPath, [option, '--eval', script])
       assert.equal(stdout, 'started\n')
-      await rm(folder, { recursive: true })
     })
 })
 
+/** Parts of a task, in order. */
+const [BEFORE, IMPORTING, AFTER] = [1, 2, 3]
+
+/** The part that a task is in, and the last one that it may end. */
+type Gate = Int32Array<SharedArrayBuffer>
+
+/** A task that waits before the import of a module, in it, and after it. */
+const gatedTask = () => {
+  const gate: Gate = new Int32Array(new SharedArrayBuffer(8))
+  return {
+    gate,
+    isIn: (part: number) => Atomics.load(gate, 0) === part,
+    endPart(part: number) {
+      Atomics.store(gate, 1, part)
+      Atomics.notify(gate, 1)
+    },
+  }
+}
+
+writeFileSync(
+  join(folder, 'worker.js'),
+  `import { threadId } from 'node:worker_threads'
+  import { importForTask, serveTasks } from ${module}
+  serveTasks(async ({ gate }) => {
+    if (gate === undefined) return threadId
+    const pass = (part) => {
+      Atomics.store(gate, 0, part)
+      for (let last; (last = Atomics.load(gate, 1)) < part; ) Atomics.wait(gate, 1, last)
+    }
+    pass(${BEFORE})
+    await importForTask(async () => pass(${IMPORTING}))
+    pass(${AFTER})
+    return threadId
+  })`,
+)
+
+/** The timers of this process that run, without the passing of time. */
+const observedTimers = (t: TestContext) => {
+  const timers = new Map<object, { ms: number; end: () => void }>()
+  // Keeps the process alive in their place.
+  const alive = setInterval(() => undefined, 60_000)
+  t.after(() => clearInterval(alive))
+  t.mock.method(globalThis, 'setTimeout', (end: () => void, ms: number) => {
+    const timer = { unref: () => timer }
+    timers.set(timer, { ms, end })
+    return timer
+  })
+  t.mock.method(globalThis, 'clearTimeout', (timer: object) => timers.delete(timer))
+  return {
+    within: (limitMs: number) => [...timers.values()].find(({ ms }) => ms <= limitMs),
+  }
+}
+
 describe('A pool of worker threads', () => {
   const DEADLINE_MS = 3000
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'allot-worker-'))
-    const workers = JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)
-    await writeFile(
-      join(folder, 'worker.mts'),
-      `import { setTimeout } from 'node:timers/promises'
-      import { threadId } from 'node:worker_threads'
-      import { importForTask, serveTasks } from ${workers}
-      serveTasks(async ({ loadMs = 0, workMs = 0 }) => {
-        await setTimeout(workMs)
-        if (loadMs > 0) await importForTask(() => setTimeout(loadMs))
-        await setTimeout(workMs)
-        return threadId
-      })`,
-    )
-  })
-  after(() => rm(folder, { recursive: true }))
-
-  /**
-   * Milliseconds that a task takes to import a module, and that it works before the import and again after
-   * it.
-   */
-  interface Times {
-    loadMs?: number
-    workMs?: number
-  }
 
   /** Tasks return the id of their thread. */
-  const poolOf = (options: { maxIdleMs?: number }) =>
-    new WorkerPool<Times, number>({
-      ...{ file: pathToFileURL(join(folder, 'worker.mts')), deadlineMs: DEADLINE_MS, maxMemoryMb: 64 },
+  const poolOf = (options: { maxIdleMs?: number; deadlineMs?: number } = {}) => {
+    const pool = new WorkerPool<{ gate?: Gate }, number>({
+      ...{ file: pathToFileURL(join(folder, 'worker.js')), deadlineMs: DEADLINE_MS, maxMemoryMb: 64 },
       ...{ messages: { tooSlow: 'too slow', outOfMemory: 'too large' } },
       ...{ budget: { slots: 1, queue: 1, message: 'too many' }, ...options },
     })
+    atEnd(() => pool.close())
+    return pool
+  }
 
   it('keeps a thread for the next task, and ends it when none comes', async () => {
-    const [patient, impatient] = [poolOf({}), poolOf({ maxIdleMs: 1 })]
+    const patience = { deadlineMs: 60_000 }
+    const [patient, impatient] = [poolOf(patience), poolOf({ ...patience, maxIdleMs: 1 })]
     const run = (pool: typeof patient) => pool.run('client', () => ({}))
     assert.equal(await run(patient), await run(patient))
     const first = await run(impatient)
-    let next = first
-    await waitFor(async () => {
-      next = await run(impatient)
-      return next !== first
-    })
-    assert.notEqual(next, first)
-    await Promise.all([patient.close(), impatient.close()])
+    await waitFor(async () => (await run(impatient)) !== first)
   })
 
-  it('does not count the time in which a task imports a module against its deadline', async () => {
-    const pool = poolOf({})
-    assert.equal(typeof (await pool.run('client', () => ({ loadMs: DEADLINE_MS + 200 }))), 'number')
-    await pool.close()
+  it('does not count the time in which a task imports a module against its deadline', async (t) => {
+    const timers = observedTimers(t)
+    const task = gatedTask()
+    const result = poolOf().run('client', () => ({ gate: task.gate }))
+    await waitFor(() => task.isIn(BEFORE))
+    assert.equal(timers.within(DEADLINE_MS)?.ms, DEADLINE_MS)
+    task.endPart(BEFORE)
+    await waitFor(() => task.isIn(IMPORTING) && timers.within(DEADLINE_MS) === undefined)
+    task.endPart(AFTER)
+    assert.equal(typeof (await result), 'number')
   })
 
-  it('counts the time before and after the import together', async () => {
-    const pool = poolOf({})
-    const times = { loadMs: 1, workMs: DEADLINE_MS * 0.6 }
-    await assert.rejects(
-      pool.run('client', () => times),
-      { code: 'invalid', message: 'too slow' },
-    )
-    await pool.close()
+  it('counts the time before and after the import together', async (t) => {
+    const timers = observedTimers(t)
+    let passedMs = 0
+    const { now } = performance
+    t.mock.method(performance, 'now', () => now.call(performance) + passedMs)
+    const task = gatedTask()
+    const result = poolOf().run('client', () => ({ gate: task.gate }))
+    const refused = assert.rejects(result, { code: 'invalid', message: 'too slow' })
+    await waitFor(() => task.isIn(BEFORE))
+    passedMs = DEADLINE_MS * 0.6
+    task.endPart(IMPORTING)
+    await waitFor(() => task.isIn(AFTER) && timers.within(DEADLINE_MS * 0.4) !== undefined)
+    timers.within(DEADLINE_MS * 0.4)!.end()
+    await refused
   })
 })

@@ -9,23 +9,28 @@ import { type Log, sendEmpty } from '../../lib/http/index.ts'
 import { baseUrlOf, parseRequestUrl } from '../../lib/http/request-url.ts'
 import { sendText } from '../send-text.ts'
 
-const STORE_TIMEOUT_MS = 3000
+/** Milliseconds after which a write counts as failed. */
+export const STORE_TIMEOUT_MS = 3000
 /** Milliseconds for which the result of a check is reused. */
-const READY_INTERVAL_MS = 250
+export const READY_INTERVAL_MS = 250
+
+const wait = (ms: number): Promise<void> => setTimeout(ms, undefined, { ref: false })
 
 /**
  * Adds the health checks of the process. `/-/healthz` answers 200 while the process answers at all.
  * `/-/readyz` answers 200 while the store could also write, and otherwise 503: send traffic elsewhere; a
  * restart would not help.
+ * @param pause resolves after so many milliseconds
  */
 export const withHealthChecks = (
   { hosting }: Pick<OpenAllot, 'hosting'>,
   listener: RequestListener,
+  pause = wait,
 ): RequestListener => {
   let check: Promise<boolean> | undefined
   const begin = () => {
-    const begun = isDone(hosting.checkWritable())
-    const isOver = begun.then(() => setTimeout(READY_INTERVAL_MS, undefined, { ref: false }))
+    const begun = isDone(hosting.checkWritable(), pause(STORE_TIMEOUT_MS))
+    const isOver = begun.then(() => pause(READY_INTERVAL_MS))
     void isOver.then(() => {
       check = undefined
     })
@@ -47,14 +52,14 @@ export const withHealthChecks = (
   }
 }
 
-/** Whether the promise is fulfilled in time. */
-const isDone = (work: Promise<unknown>): Promise<boolean> =>
+/** Whether the work is fulfilled before the limit. */
+const isDone = (work: Promise<unknown>, limit: Promise<void>): Promise<boolean> =>
   Promise.race([
     work.then(
       () => true,
       () => false,
     ),
-    setTimeout(STORE_TIMEOUT_MS, false, { ref: false }),
+    limit.then(() => false),
   ])
 
 /**

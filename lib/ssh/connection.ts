@@ -97,7 +97,7 @@ export class SshConnection {
     this.#closing.abort()
     await Promise.all(this.#running)
     // A client that gets the end of the connection before its session is closed reports a failure.
-    if (this.#sessions.open > 0)
+    if (this.#sessions.open > 0 && !this.#socket.destroyed)
       await Promise.race([
         new Promise<void>((resolve) => {
           this.#onSessionsClosed = resolve
@@ -230,6 +230,9 @@ export class SshConnection {
 
   #closed(): void {
     clearTimeout(this.#timer)
+    // The library does not close the sessions of a connection that breaks. Nothing else ends a wait for them in a
+    // process without work, which would end before its store is closed.
+    this.#onSessionsClosed()
     for (const ending of this.#streams.values()) ending.abort()
   }
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { requireStore } from '../../bin/config/store.ts'
+import { runSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { basic, createSender } from '../support/test-server.ts'
-import { allot, served } from './program.ts'
+import { allot, served } from './in-process.ts'
+import { served as servedApart } from './program.ts'
 
 interface AuditEntry {
   actor: { id: number; login: string }
@@ -96,7 +97,7 @@ describe('allot user, token and org', () => {
       /^added the user mute\nnobody can sign in as mute yet; to make a token: (allot token add mute .+)\n$/.exec(
         err,
       ) ?? assert.fail(err)
-    const words = execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+    const words = runSync('sh', ['-c', `printf '%s\\n' ${command}`])
       .trim()
       .split('\n')
     assert.match((await allot(words.slice(1))).out, /^[0-9a-f]{40}\n$/)
@@ -238,17 +239,17 @@ describe('allot user, token and org', () => {
   it('fail with one clear line and change nothing', async () => {
     const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
-    await Promise.all(
-      WRONG.map(async ([what, args, code, err]) => {
-        const outcome = await allot([
-          ...args,
-          ...(args.includes('--storage') ? [] : ['--data', aFolderWith(data, what)]),
-        ])
-        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
-        assert.match(outcome.err, err, what)
-        assert.equal(outcome.out, '', what)
-        assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
-      }),
+    for (const [what, args, code, err] of WRONG) {
+      const outcome = await allot([...args, ...(args.includes('--storage') ? [] : ['--data', data])])
+      assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
+      assert.match(outcome.err, err, what)
+      assert.equal(outcome.out, '', what)
+      assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
+    }
+    const { out } = await allot(['user', 'list', '--json', '--data', data])
+    assert.deepEqual(
+      JSON.parse(out).map(({ login }: { login: string }) => login),
+      ['ci'],
     )
   })
 
@@ -268,8 +269,10 @@ describe('allot user, token and org', () => {
   ]
   it('leave no store behind when they fail', async () => {
     const folder = temporaryDirectory()
-    const outcomes = await Promise.all(REFUSED.map((words) => allot(words.split(' '), folder)))
-    for (const [index, { code, err }] of outcomes.entries()) assert.ok(code, `${REFUSED[index]}: ${err}`)
+    for (const words of REFUSED) {
+      const { code, err } = await allot(words.split(' '), folder)
+      assert.ok(code, `${words}: ${err}`)
+    }
     assert.deepEqual(readdirSync(folder), [])
   })
 
@@ -334,30 +337,15 @@ describe('allot user, token and org', () => {
   ]
   it('advise what to do when a server has the store open', async () => {
     const data = temporaryDirectory()
-    const server = await served(['--data', data])
-    try {
-      await Promise.all(
-        ADVICE.map(async ([args, alternative]) => {
-          const { code, err } = await allot([...args, '--data', data])
-          assert.equal(code, 1)
-          assert.match(err, /in use by another process \(pid \d+\): stop that process first/)
-          assert.ok(err.endsWith(`stop that process first${alternative}\n`), err)
-        }),
-      )
-    } finally {
-      await server.stop()
+    await servedApart(['--data', data])
+    for (const [args, alternative] of ADVICE) {
+      const { code, err } = await allot([...args, '--data', data])
+      assert.equal(code, 1)
+      assert.match(err, /in use by another process \(pid \d+\): stop that process first/)
+      assert.ok(err.endsWith(`stop that process first${alternative}\n`), err)
     }
   })
 })
-
-/** A copy of the store for each command that runs at the same time. */
-import { cpSync } from 'node:fs'
-
-const aFolderWith = (data: string, _what: string): string => {
-  const copy = temporaryDirectory()
-  cpSync(data, copy, { recursive: true })
-  return copy
-}
 
 describe('The configuration file', () => {
   it('names every unknown key and wrong value with its place', async () => {

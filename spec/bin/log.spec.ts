@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
+import { outcomeSync } from '../support/child.ts'
 
 /** Runs a module with a log of a server whose lines have the member `worker`. */
 const run = (source: string) => {
   const log = JSON.stringify(new URL('../../bin/server/log.ts', import.meta.url).href)
   const module = `import { ServerLog } from ${log}; const log = new ServerLog({ worker: 2 }); ${source}`
   const node = ['--import', 'tsx', '--input-type=module', '--eval', module]
-  const { status, stderr } = spawnSync(process.execPath, node, { encoding: 'utf8' })
+  const { status, stderr } = outcomeSync(process.execPath, node)
   return { status, lines: stderr.split('\n').filter(Boolean).map(asLine) }
 }
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { forEachCommand } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { listen } from '../support/listen.ts'
 import { createSender } from '../support/test-server.ts'
-import { allot, type Outcome, type Served, served, several } from './program.ts'
+import { allot, type ServedHere, served } from './in-process.ts'
+import type { Outcome } from './program.ts'
 
 const MIB = 1024 * 1024
 
@@ -18,7 +18,7 @@ describe('The command line', () => {
   const data = temporaryDirectory()
   let token: string
   let spare: string
-  let server: Served
+  let server: ServedHere
   const asked: Record<string, Outcome> = {}
   const LOOKS: Record<string, string[]> = {
     show: ['quota', 'show', 'acme'],
@@ -42,7 +42,7 @@ describe('The command line', () => {
     largest: ['repo', 'list', '--by', 'largest'],
   }
   const environment = () => ({ ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token })
-  const outcomesOf = (all: readonly string[][]) => several(all.map((args) => ({ args, env: environment() })))
+  const outcomesOf = (all: readonly string[][]) => Promise.all(all.map((args) => there(...args)))
   const there = (...words: string[]) => allot(words, undefined, { env: environment() })
 
   before(async () => {
@@ -68,8 +68,6 @@ describe('The command line', () => {
       asked[what] = results[at]!
     })
   })
-  after(() => server.stop())
-
   const out = (what: string): string => {
     const { code, out, err } = asked[what]!
     assert.deepEqual([code, err], [0, ''], what)
@@ -337,35 +335,19 @@ describe('A wrong command line', () => {
   })
 
   it('says what the address may have when the server answers 404', async () => {
-    const other = createServer((_, res) => res.writeHead(404).end()).listen(0, '127.0.0.1')
-    await new Promise((resolve) => other.once('listening', resolve))
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/root`
-    try {
-      const { code, err } = await allot(['user', 'list', '--url', url, '--token', 't'])
-      const advice = 'give the address without a path, or with that of the API, such as /api/v1'
-      assert.deepEqual([code, err.endsWith(`/root/version answered 404; ${advice}\n`)], [1, true], err)
-    } finally {
-      other.close()
-    }
+    const { origin } = await listen((_, res) => res.writeHead(404).end())
+    const { code, err } = await allot(['user', 'list', '--url', `${origin}/root`, '--token', 't'])
+    const advice = 'give the address without a path, or with that of the API, such as /api/v1'
+    assert.deepEqual([code, err.endsWith(`/root/version answered 404; ${advice}\n`)], [1, true], err)
   })
 
   it('says when the server is not an Allot', async () => {
-    const other = createServer((_, res) => res.setHeader('x-total-count', 1).end('<html>')).listen(
-      0,
-      '127.0.0.1',
+    const { origin } = await listen((_, res) => res.setHeader('x-total-count', 1).end('<html>'))
+    const { code, err } = await allot(['user', 'list', '--url', origin, '--token', 't'])
+    assert.deepEqual(
+      [code, /did not answer JSON: is it the address of an Allot\?\n$/.test(err)],
+      [1, true],
+      err,
     )
-    await new Promise((resolve) => other.once('listening', resolve))
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-    try {
-      const { code, err } = await allot(['user', 'list', '--url', url, '--token', 't'])
-      assert.deepEqual(
-        [code, /did not answer JSON: is it the address of an Allot\?\n$/.test(err)],
-        [1, true],
-        err,
-      )
-    } finally {
-      other.close()
-      other.closeAllConnections()
-    }
   })
 })

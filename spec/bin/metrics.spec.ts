@@ -18,7 +18,8 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
 import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { allot as commandLine, type Served, served } from './program.ts'
+import { allot as commandLine, served } from './in-process.ts'
+import { type Served, served as servedApart } from './program.ts'
 
 const operations = fileURLToPath(new URL('../../docs/operations.md', import.meta.url))
 const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))
@@ -303,9 +304,8 @@ describe('The log of the server', () => {
     token = (await commandLine(words)).out.trim()
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server]\nmetrics = "token"\nlog = "requests"\n[api]\ntrusted_proxies = 1\n')
-    server = await served(['--data', data, '--config', file])
+    server = await servedApart(['--data', data, '--config', file])
   })
-  after(() => server.stop())
 
   it('has a line for each request with its id, which the client may choose and the response repeats', async () => {
     const asked = async (id?: string) => {
@@ -403,11 +403,7 @@ describe('The log of the server', () => {
 
   it('is off by default, and so are the metrics', async () => {
     const plain = await served(['--data', temporaryDirectory()])
-    try {
-      const answer = await fetch(`${new URL(plain.api).origin}/-/metrics`)
-      assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [404, null])
-    } finally {
-      await plain.stop()
-    }
+    const answer = await fetch(`${new URL(plain.api).origin}/-/metrics`)
+    assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [404, null])
   })
 })

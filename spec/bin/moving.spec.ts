@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { before, describe, it, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { before, describe, it } from 'node:test'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { listen } from '../support/listen.ts'
+import { lacks } from '../support/requirements.mjs'
 import { basic, createSender } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { allot, begin, PROGRAM, served } from './program.ts'
-
-const exec = promisify(execFile)
+import { allot, served } from './in-process.ts'
+import { allot as allotApart, begin, PROGRAM, served as servedApart } from './program.ts'
 
 /** A store with an administrator, a user with a password and a token, and a repository; and its export. */
 const folder = temporaryDirectory()
@@ -49,20 +47,6 @@ const linesOf = (text: string): string[] =>
     .split('\n')
     .slice(1, -1)
     .map((line) => line.replace(/,"lastUsedAt":\d+/, ''))
-
-/**
- * Starts a server that ends with the test.
- * @returns its URL
- */
-const listen = async (t: TestContext, server: Server): Promise<string> => {
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 describe('allot export --url', () => {
   it('names the scope that the token lacks, and leaves no file', async () => {
@@ -100,7 +84,7 @@ describe('allot export and allot import', () => {
     } finally {
       await server.stop()
     }
-    const { stdout } = await exec('git', ['-C', join(copy, 'repositories/01/1.git'), 'log', '--format=%s'])
+    const { stdout } = await run('git', ['-C', join(copy, 'repositories/01/1.git'), 'log', '--format=%s'])
     assert.equal(stdout, 'Initial commit\n')
   })
 
@@ -124,29 +108,24 @@ describe('allot export and allot import', () => {
   })
 
   it('open the store when no server has it, and accept pipes for files', async () => {
-    const { code, out, err } = await allot(['export', '--data', data, '--out', '-'])
+    const { code, out, err } = await allotApart(['export', '--data', data, '--out', '-'])
     assert.equal(code, 0)
     assert.match(err, /^exported \d+ lines\n$/)
     assert.deepEqual(linesOf(out), linesOf(readFileSync(file, 'utf8')))
     const piped = join(folder, 'piped')
-    const imported = await allot(['import', '-', '--data', piped], folder, { input: Buffer.from(out) })
+    const imported = await allotApart(['import', '-', '--data', piped], folder, { input: Buffer.from(out) })
     assert.equal(imported.code, 0, imported.err)
     assert.deepEqual(linesOf((await allot(['export', '--data', piped])).out), linesOf(out))
     const [pipe, named] = [join(folder, 'pipe'), join(folder, 'named')]
-    await exec('mkfifo', [pipe])
+    await run('mkfifo', [pipe])
     const [read] = await Promise.all([allot(['import', pipe, '--data', named]), writeFile(pipe, out)])
     assert.equal(read.code, 0, read.err)
     assert.deepEqual(linesOf((await allot(['export', '--data', named])).out), linesOf(out))
   })
 
-  it('show their progress on a terminal only', async (t) => {
-    const hasScript = await exec('script', ['--version']).then(
-      () => true,
-      () => false,
-    )
-    if (!hasScript) return t.skip('there is no `script` to make a terminal with: install bsdutils')
+  it('show their progress on a terminal only', { skip: lacks('script') }, async () => {
     const command = [...PROGRAM, 'import', file, '--data', join(folder, 'shown')].map((word) => `'${word}'`)
-    const { stdout } = await exec('script', ['-qec', command.join(' '), '/dev/null'])
+    const { stdout } = await run('script', ['-qec', command.join(' '), '/dev/null'])
     assert.match(stdout, /importing [█░]+ \d+ % of \d+ bytes/)
     assert.match(stdout, /imported \d+ lines/)
   })
@@ -162,11 +141,8 @@ describe('An import that is killed', () => {
     const killed = join(folder, 'killed')
     const child = begin(['import', '-', '--data', killed], folder)
     const lines = readFileSync(file, 'utf8').split('\n')
-    child.stdin!.write(`${lines.slice(0, 6).join('\n')}\n`)
-    for (let attempts = 0; !isWritten(join(killed, 'store')); attempts++) {
-      assert.ok(attempts < 1200, 'the import never began')
-      await setTimeout(50)
-    }
+    child.stdin.write(`${lines.slice(0, 6).join('\n')}\n`)
+    await waitFor(() => isWritten(join(killed, 'store')))
     child.kill('SIGKILL')
     await once(child, 'close')
     const refused = await allot(['serve', '--port', '0', '--data', killed])
@@ -230,20 +206,18 @@ describe('An export or import that fails', () => {
     ['a server without a token', () => ['export', '--url', 'http://127.0.0.1:9'], 2, /--token/],
   ]
   it('prints one clear line, and leaves nothing behind', async () => {
-    await Promise.all(
-      REFUSED.map(async ([what, args, code, err]) => {
-        const outcome = await allot(args())
-        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
-        assert.match(outcome.err, err, what)
-        assert.equal(outcome.out, '', what)
-        assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
-      }),
-    )
+    for (const [what, args, code, err] of REFUSED) {
+      const outcome = await allot(args())
+      assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
+      assert.match(outcome.err, err, what)
+      assert.equal(outcome.out, '', what)
+      assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
+    }
     assert.ok(!existsSync(join(folder, 'none')))
   })
 
   it('refuses a store that a server has open, and advises to use the server', async () => {
-    const server = await served(['--data', data])
+    const server = await servedApart(['--data', data])
     try {
       const { code, err } = await allot(['export', '--data', data])
       assert.equal(code, 1)
@@ -256,9 +230,8 @@ describe('An export or import that fails', () => {
     }
   })
 
-  it('leaves no file when it is interrupted', async (t) => {
-    const server = createServer((_req, res) => void res.write('{"format":"allot-export"'))
-    const url = await listen(t, server)
+  it('leaves no file when it is interrupted', async () => {
+    const { origin: url } = await listen((_req, res) => void res.write('{"format":"allot-export"'))
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const out = join(folder, `${signal}.ndjson`)
       const child = begin(['export', '--url', url, '--token', 't', '--out', out])
@@ -271,16 +244,15 @@ describe('An export or import that fails', () => {
     }
   })
 
-  it('leaves the file of another export to the same name as it is', async (t) => {
+  it('leaves the file of another export to the same name as it is', async () => {
     const out = join(folder, 'shared.ndjson')
     const whole = readFileSync(file)
     const responses: ServerResponse[] = []
-    const server = createServer((_req, res) => {
+    const { origin: url } = await listen((_req, res) => {
       res.write(whole.subarray(0, 400))
       responses.push(res)
     })
-    const url = await listen(t, server)
-    const exportTo = () => allot(['export', '--url', url, '--token', 't', '--out', out])
+    const exportTo = () => allotApart(['export', '--url', url, '--token', 't', '--out', out])
     const first = exportTo()
     await waitFor(() => responses.length === 1)
     const second = exportTo()
@@ -299,15 +271,14 @@ describe('An export or import that fails', () => {
     assert.deepEqual(unfinishedIn(), [])
   })
 
-  it('leaves no file when the response ends early or is cut short', async (t) => {
+  it('leaves no file when the response ends early or is cut short', async () => {
     let isCut = false
     const half = readFileSync(file).subarray(0, 400)
-    const server = createServer((_req, res) => {
+    const { origin: url } = await listen((_req, res) => {
       res.writeHead(200, { 'content-type': 'application/x-ndjson' })
       if (isCut) res.end(half)
       else res.write(half, () => res.destroy())
     })
-    const url = await listen(t, server)
     const out = join(folder, 'broken.ndjson')
     for (const words of [/ended early/, /cut short/]) {
       const { code, err } = await allot(['export', '--url', url, '--token', 't', '--out', out])

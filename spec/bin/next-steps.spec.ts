@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 import { allot, PROGRAM } from './program.ts'
 
 /** Runs `allot` in a terminal, which `script` of util-linux makes. */
 const inTerminal = async (cwd: string): Promise<string> => {
   const command = PROGRAM.map((word) => `'${word}'`).join(' ')
-  const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], { cwd })
+  const { stdout } = await run('script', ['-qec', command, '/dev/null'], { cwd })
   return stdout.replaceAll('\r', '')
 }
 
-describe('allot without arguments', { skip: !existsSync('/usr/bin/script') && 'needs script' }, () => {
+describe('allot without arguments', { skip: lacks('script') }, () => {
   it('says in a terminal how to start a server, and creates nothing', async () => {
     const folder = temporaryDirectory()
     const text = await inTerminal(folder)

@@ -1,7 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { killGroup, outcome, spawnChild } from '../support/child.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -23,6 +23,9 @@ const ENVIRONMENT: Record<string, string> =
     ? { TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') }
     : { NODE_V8_COVERAGE: '' }
 
+/** Servers of tools run for long. */
+const CHILD_MS = 3_600_000
+
 /**
  * The real command line, in a process of its own.
  * @param wrapper a command that starts it
@@ -32,33 +35,29 @@ export const begin = (
   cwd = root,
   env: Record<string, string> = {},
   wrapper: readonly string[] = [],
-): ChildProcess => {
+): ChildProcessWithoutNullStreams => {
   const [program = '', ...words] = [...wrapper, ...PROGRAM]
-  return spawn(program, [...words, ...args], {
-    cwd,
-    env: { ...process.env, ...ENVIRONMENT, ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const environment = { ...process.env, ...ENVIRONMENT, ...env }
+  return spawnChild(program, [...words, ...args], { cwd, env: environment, timeout: CHILD_MS })
 }
 
-/** It runs to its end, with the input on its standard input. */
-export const allot = (
+export interface AllotOptions {
+  /** For its standard input. */
+  input?: Uint8Array
+  /** Besides the environment of this process. */
+  env?: Record<string, string>
+}
+
+/** Runs to its end. */
+export const allot = async (
   args: readonly string[],
   cwd = root,
-  { input, env }: { input?: Uint8Array; env?: Record<string, string> } = {},
+  { input = new Uint8Array(), env }: AllotOptions = {},
 ): Promise<Outcome> => {
-  const child = begin(args, cwd, env)
-  // A program that does not read all of its input may end before the input is written.
-  child.stdin!.on('error', () => undefined)
-  child.stdin!.end(input ?? '')
-  const outcome = { code: null as number | null, out: '', err: '' }
-  child.stdout!.on('data', (chunk: Buffer) => {
-    outcome.out += chunk.toString()
-  })
-  child.stderr!.on('data', (chunk: Buffer) => {
-    outcome.err += chunk.toString()
-  })
-  return new Promise((resolve) => child.on('close', (code) => resolve({ ...outcome, code })))
+  const [program, ...words] = [...PROGRAM, ...args]
+  const environment = { ...process.env, ...ENVIRONMENT, ...env }
+  const { code, stdout, stderr } = await outcome(program, words, { cwd, env: environment, input })
+  return { code, out: stdout, err: stderr }
 }
 
 export interface CommandLine {
@@ -67,18 +66,18 @@ export interface CommandLine {
   env: Record<string, string>
 }
 
-/** Runs command lines one after another in one process: its start takes longer than most of them. */
+/** Runs command lines one after another in this process: a process starts for longer than most of them run. */
 export const several = async (lines: readonly CommandLine[], cwd = root): Promise<Outcome[]> => {
-  const file = fileURLToPath(new URL('several.ts', import.meta.url))
-  const args = ['--import', import.meta.resolve('tsx'), file, JSON.stringify(lines)]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd })
-  return JSON.parse(stdout) as Outcome[]
+  const { allot } = await import('./in-process.ts')
+  const outcomes: Outcome[] = []
+  for (const { args, env } of lines) outcomes.push(await allot(args, cwd, { env }))
+  return outcomes
 }
 
 export interface Served {
   /** Such as http://127.0.0.1:40001/api/v1 */
   api: string
-  child: ChildProcess
+  child: ChildProcessWithoutNullStreams
   /** All that was printed so far. */
   printed(): string
   /** Sends the signal and waits for the end. The code of a server that does not end is null. */
@@ -91,12 +90,13 @@ export const served = (args: readonly string[], cwd = root): Promise<Served> =>
 
 /** The server that `npm start` runs, on a free port, when it serves. */
 export const npmStart = (args: readonly string[]): Promise<Served> =>
-  whenServing(spawn('npm', ['start', '--', '--port', '0', ...args], { cwd: root, stdio: 'pipe' }))
+  whenServing(spawnChild('npm', ['start', '--', '--port', '0', ...args], { cwd: root }))
 
 /** A server ends within 10 seconds, and on a machine that is busy with others long before this. */
-const STOP_LIMIT_MS = 300_000
+const STOP_LIMIT_MS = 60_000
 
-export const whenServing = (child: ChildProcess): Promise<Served> => {
+/** Waits until a server serves. It is killed at the end of the file. */
+export const whenServing = (child: ChildProcessWithoutNullStreams): Promise<Served> => {
   let text = ''
   let isServing = false
   const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
@@ -109,13 +109,13 @@ export const whenServing = (child: ChildProcess): Promise<Served> => {
       isServing = true
       const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
         child.kill(signal)
-        const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+        const limit = setTimeout(() => killGroup(child), STOP_LIMIT_MS)
         return ended.finally(() => clearTimeout(limit))
       }
       resolve({ api, child, printed: () => text, stop })
     }
-    child.stdout!.on('data', hear)
-    child.stderr!.on('data', hear)
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
     void ended.then((code) => reject(new Error(`the server ended with ${code}: ${text}`)))
   })
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
-import { allot, served } from './program.ts'
+import { allot, served } from './in-process.ts'
+import { served as servedApart } from './program.ts'
 
 const PLAN = `
 [[rules]]
@@ -111,7 +112,7 @@ describe('allot quota apply', () => {
   it('works on a running server', async () => {
     const data = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])
-    const server = await served(['--data', data])
+    const server = await servedApart(['--data', data])
     const [token, file] = [out.trim(), written(PLAN)]
     try {
       const refused = await allot(['quota', 'apply', file, '--data', data])

@@ -1,27 +1,23 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { allot, npmStart, served } from './program.ts'
+import { allot, served } from './in-process.ts'
+import { npmStart, served as servedApart } from './program.ts'
 
 describe('allot serve', () => {
   it('creates an administrator in an empty store, and prints a curl command that works', async () => {
     const server = await served(['--data', temporaryDirectory()])
-    try {
-      const line = await printedLine(server.printed, /^ {2}(curl .*)$/m)
-      const { stdout } = await promisify(execFile)('bash', ['-c', `${line} -s`])
-      const root = JSON.parse(stdout)
-      assert.deepEqual([root.login, root.is_admin], ['root', true])
-    } finally {
-      await server.stop()
-    }
+    const line = await printedLine(server.printed, /^ {2}(curl .*)$/m)
+    const { stdout } = await run('bash', ['-c', `${line} -s`])
+    const root = JSON.parse(stdout)
+    assert.deepEqual([root.login, root.is_admin], ['root', true])
   })
 
   it('creates its folders for its own user alone, and leaves the mode of folders that exist', async () => {
@@ -68,7 +64,7 @@ describe('allot serve', () => {
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
   })
 
-  it('stops when npm start gets SIGTERM', { timeout: 300_000 }, async () => {
+  it('stops when npm start gets SIGTERM', async () => {
     const server = await npmStart(['--data', temporaryDirectory()])
     assert.equal((await fetch(`${server.api}/version`)).status, 200)
     await server.stop()
@@ -105,22 +101,18 @@ describe('allot serve', () => {
       )
     const before = await look(first.api)
     assert.equal(await first.stop(), 0)
-    const second = await served(['--data', data])
-    try {
-      assert.deepEqual(await look(second.api), before)
-      assert.doesNotMatch(second.printed(), /[0-9a-f]{40}/, 'a token is shown once')
-      assert.equal(
-        (await createSender(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
-        201,
-      )
-    } finally {
-      await second.stop('SIGINT')
-    }
+    const second = await servedApart(['--data', data])
+    assert.deepEqual(await look(second.api), before)
+    assert.doesNotMatch(second.printed(), /[0-9a-f]{40}/, 'a token is shown once')
+    assert.equal(
+      (await createSender(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
+      201,
+    )
+    assert.equal(await second.stop('SIGINT'), 0)
   })
 
   it('finishes requests in flight when it is stopped with idle connections open, and exits with 0', async () => {
-    const data = temporaryDirectory()
-    const server = await served(['--data', data])
+    const server = await servedApart(['--data', temporaryDirectory()])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
     const idle = connect(Number(new URL(server.api).port), '127.0.0.1')
     idle.on('error', () => undefined)
@@ -146,14 +138,10 @@ describe('allot serve', () => {
 
   it('fails with a clear line when the port is in use or is not a port', async () => {
     const server = await served(['--data', temporaryDirectory()])
-    try {
-      const { port } = new URL(server.api)
-      const taken = await allot(['serve', '--port', port, '--data', temporaryDirectory()])
-      assert.equal(taken.code, 1)
-      assert.match(taken.err, new RegExp(`port ${port} .*in use`))
-    } finally {
-      await server.stop()
-    }
+    const { port } = new URL(server.api)
+    const taken = await allot(['serve', '--port', port, '--data', temporaryDirectory()])
+    assert.equal(taken.code, 1)
+    assert.match(taken.err, new RegExp(`port ${port} .*in use`))
     for (const port of ['x', '-1', '65536', '1.5']) {
       const { code, err } = await allot(['serve', `--port=${port}`, '--data', temporaryDirectory()])
       assert.equal(code, 2, err)
@@ -216,30 +204,41 @@ describe('allot serve', () => {
   })
 
   it('applies the limits of the configuration to clients', async () => {
-    const data = temporaryDirectory()
-    const file = join(data, 'allot.toml')
-    writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 2000\nmax_header_size = "2 KiB"\n')
-    const server = await served(['--data', data, '--config', file])
-    try {
-      const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))
-      assert.equal((await createSender(server.api)('GET', '/version', { headers: many })).status, 431)
-      const long = { 'x-long': 'y'.repeat(3000) }
-      assert.equal((await createSender(server.api)('GET', '/version', { headers: long })).status, 431)
-      const slow = connect(Number(new URL(server.api).port), '127.0.0.1')
-      slow.write('GET / HTTP/1.1\r\n')
-      const [chunk] = await once(slow, 'data')
-      assert.match(String(chunk), /^HTTP\/1\.1 408 /)
-    } finally {
-      await server.stop()
+    const limited = (toml: string) => {
+      const file = join(temporaryDirectory(), 'allot.toml')
+      writeFileSync(file, `[server]\n${toml}`)
+      return served(['--data', temporaryDirectory(), '--config', file])
     }
+    const server = await limited('max_headers = 5\nmax_header_size = "2 KiB"\n')
+    const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))
+    assert.equal((await createSender(server.api)('GET', '/version', { headers: many })).status, 431)
+    const long = { 'x-long': 'y'.repeat(3000) }
+    assert.equal((await createSender(server.api)('GET', '/version', { headers: long })).status, 431)
+    const impatient = await limited('headers_timeout = 100\n')
+    const slow = connect(Number(new URL(impatient.api).port), '127.0.0.1')
+    slow.write('GET / HTTP/1.1\r\n')
+    const [chunk] = await once(slow, 'data')
+    assert.match(String(chunk), /^HTTP\/1\.1 408 /)
   })
 
   it('serves a store in memory', async () => {
     const server = await served(['--storage', 'memory:', '--data', temporaryDirectory()])
-    try {
-      assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
-    } finally {
-      await server.stop()
+    assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
+  })
+
+  it('fails with one line without the password when the database cannot be reached', async () => {
+    const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
+    assert.equal(code, 1)
+    assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
+    assert.doesNotMatch(err, /secret/)
+  })
+
+  it('does not print the password of a --storage that it refuses', async () => {
+    const urls = ['mysql://me:secret@host/x', 'mysql://me:a:secret/@host/x', 'mysql://host/x?password=secret']
+    for (const url of urls) {
+      const { code, err } = await allot(['serve', '--storage', url])
+      assert.equal(code, 2)
+      assert.match(err, /^allot: --storage mysql:…: expected /)
     }
   })
 })

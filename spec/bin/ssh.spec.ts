@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
+import { register } from 'prom-client'
+import { CLOSE_TIMEOUT_MS } from '../../bin/server/shutdown.ts'
 import { aCheckout } from '../git/client.ts'
 import { gitWith, holdSsh, keyPair } from '../ssh/client.ts'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { freePort } from '../support/free-port.ts'
 import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { allot as commandLine, type Served, served } from './program.ts'
+import { allot as commandLine, type ServedHere, served } from './in-process.ts'
 
 interface Finding {
   check: string
@@ -23,18 +25,21 @@ const data = join(folder, 'data')
 const file = join(folder, 'allot.toml')
 const key = keyPair()
 let port: number
-let server: Served
+let server: ServedHere
 let token: string
 
-const scanned = (type: string) =>
-  execFileSync('ssh-keyscan', ['-t', type, '-p', String(port), '127.0.0.1'], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  })
+const scanned = async (type: string) =>
+  (await run('ssh-keyscan', ['-t', type, '-p', String(port), '127.0.0.1'])).stdout
+
+const begin = async () => {
+  // A server of another file of this process may have registered its metrics.
+  register.clear()
+  server = await served(['--config', file, '--data', data])
+}
 
 const restart = async () => {
-  await server.stop()
-  server = await served(['--config', file, '--data', data])
+  assert.equal(await server.stop(), 0)
+  await begin()
 }
 
 before(async () => {
@@ -43,7 +48,7 @@ before(async () => {
     file,
     `[server]\nlog = "requests"\nmetrics = "loopback"\n[ssh]\nport = ${port}\nhost = "git.example.org"\n`,
   )
-  server = await served(['--config', file, '--data', data])
+  await begin()
   const printed = () => /^ {2}([0-9a-f]{40})$/m.exec(server.printed())?.[1]
   await waitFor(() => printed() !== undefined)
   token = printed()!
@@ -51,7 +56,6 @@ before(async () => {
   await send('POST', '/user/keys', { token, body: { title: 'laptop', key: key.key } })
   await send('POST', '/user/repos', { token, body: { name: 'demo' } })
 })
-after(() => server.stop())
 
 describe('allot serve with git over SSH', () => {
   it('says where it listens, and shows the host name and the port in ssh_url', async () => {
@@ -98,15 +102,19 @@ describe('allot serve with git over SSH', () => {
     for (const type of ['ed25519', 'ecdsa'])
       assert.equal(statSync(join(keys, `host_${type}`)).mode & 0o777, 0o600)
     assert.equal(statSync(keys).mode & 0o777, 0o700)
-    const before = [scanned('ed25519'), scanned('ecdsa')]
+    const before = [await scanned('ed25519'), await scanned('ecdsa')]
     await restart()
-    assert.deepEqual([scanned('ed25519'), scanned('ecdsa')], before)
+    assert.deepEqual([await scanned('ed25519'), await scanned('ecdsa')], before)
     assert.match(before.join(''), /ssh-ed25519 [\s\S]*ecdsa-sha2-nistp256 /)
   })
 
-  it('stops while a client keeps a command running', async () => {
+  it('stops while a client keeps a command running', async (t) => {
     const held = holdSsh(port, key.file, 'git-upload-pack root/demo')
     await held.begun
+    const { setTimeout } = globalThis
+    const atOnce = (work: () => void, ms: number, ...args: []) =>
+      setTimeout(work, ms === CLOSE_TIMEOUT_MS ? 1 : ms, ...args)
+    t.mock.method(globalThis, 'setTimeout', atOnce)
     await restart()
     await held.ended
   })

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
 import { level } from '../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
 import { encodeValue } from '../../lib/records/layout.ts'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { allot, PROGRAM, served } from './program.ts'
+import { lacks } from '../support/requirements.mjs'
+import { allot } from './in-process.ts'
+import { PROGRAM, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
 
@@ -96,15 +97,11 @@ describe('allot verify', () => {
 
   it('fails when another process has the store open', async () => {
     const data = temporaryDirectory()
-    const server = await served(['--data', data])
-    try {
-      for (const words of [['verify'], ['verify', '--repair']]) {
-        const { code, out, err } = await allot([...words, '--data', data])
-        assert.deepEqual([code, out], [1, ''])
-        assert.match(err, /in use by another process/)
-      }
-    } finally {
-      await server.stop()
+    await served(['--data', data])
+    for (const words of [['verify'], ['verify', '--repair']]) {
+      const { code, out, err } = await allot([...words, '--data', data])
+      assert.deepEqual([code, out], [1, ''])
+      assert.match(err, /in use by another process/)
     }
   })
 
@@ -124,14 +121,11 @@ describe('allot verify', () => {
     assert.equal((await allot(['verify', '--storage', 'oracle://'])).code, 2)
   })
 
-  it('shows a progress bar on a terminal, and clears it at the end', async (t) => {
-    const hasScript = await promisify(execFile)('script', ['--version']).then(
-      () => true,
-      () => false,
-    )
-    if (!hasScript) return t.skip('there is no `script` to make a terminal with')
+  it('shows a progress bar on a terminal, and clears it at the end', {
+    skip: lacks('script'),
+  }, async () => {
     const words = [...PROGRAM, 'verify', '--data', await aStore()]
-    const { stdout } = await promisify(execFile)('script', ['-qec', words.join(' '), '/dev/null'])
+    const { stdout } = await run('script', ['-qec', words.join(' '), '/dev/null'])
     assert.match(stdout, /verifying [█░]+ /)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is told to clear a line with one
     assert.match(stdout, /\u001b\[2K.*all agree\r?\n/)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
@@ -9,7 +8,9 @@ import { forEachCommand } from '../../bin/command-line.ts'
 import { completionScript } from '../../bin/commands/completion.ts'
 import { writeFault } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
+import { runSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/administration.md', import.meta.url)), 'utf8')
 
@@ -116,12 +117,9 @@ _allot
 
 const folder = temporaryDirectory()
 const run = (shell: string, args: string[]): string[] =>
-  execFileSync(shell, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder } })
+  runSync(shell, args, { cwd: folder, env: { ...process.env, HOME: folder } })
     .split('\n')
     .filter((line) => line !== '')
-
-const isThere = (shell: string) =>
-  (process.env.PATH ?? '').split(':').some((place) => existsSync(join(place, shell)))
 
 describe('Completion', () => {
   before(() => {
@@ -131,7 +129,7 @@ describe('Completion', () => {
 
   for (const [shell, offered] of Object.entries(SHELLS))
     it(`in ${shell} offers commands, options and their values`, {
-      skip: isThere(shell) ? false : `there is no ${shell} here`,
+      skip: lacks(shell),
     }, () => {
       const script = join(folder, `allot.${shell}`)
       writeFileSync(script, completionScript(createProgram(), shell as keyof typeof SHELLS))

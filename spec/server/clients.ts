@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContextOptions } from 'node:tls'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
+import { atEnd, once } from '../support/cleanup.ts'
 
 /** A client that speaks bytes, and remembers what came back. */
 export interface Client {
@@ -24,7 +25,18 @@ export interface Limited {
   stop(): Promise<void>
 }
 
-/** @param limits with `tls`, clients speak https with the authority `ca` */
+/** Limits that no machine is too slow for. Specs set those that are to expire. */
+export const GENEROUS = {
+  headersTimeout: 600_000,
+  requestTimeout: 600_000,
+  bodyIdleTimeout: 600_000,
+  idleTimeout: 600_000,
+} satisfies ServerLimits
+
+/**
+ * Serves on a free port, until the end of the file at the latest.
+ * @param limits with `tls`, clients speak https with the authority `ca`
+ */
 export const limited = async (
   listener: RequestListener,
   { ca, ...limits }: ServerLimits & { tls?: SecureContextOptions | undefined; ca?: string | undefined },
@@ -48,17 +60,19 @@ export const limited = async (
     clients.push(client.socket)
     return client
   }
+  const stop = once(async () => {
+    for (const socket of clients) socket.destroy()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  atEnd(stop)
   return {
     port,
     client: (bytes = '') => clientFrom('127.0.0.1', bytes),
     clientFrom,
     connections: () => connections,
     requests: () => requests,
-    async stop() {
-      for (const socket of clients) socket.destroy()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    stop,
   }
 }
 

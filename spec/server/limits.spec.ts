@@ -1,35 +1,76 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
 import { Authority } from '../support/certificates.ts'
+import { times } from '../support/long.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type Client, type Limited, limited } from './clients.ts'
+import { type Client, GENEROUS, type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
 
 type Limits = Parameters<typeof limited>[1]
 
 /**
- * A server with these limits. Once the body of a request has arrived, it answers with the method and the
- * Authorization header.
+ * A server with these limits, and generous ones otherwise. Once the body of a request has arrived, it answers
+ * with the method and the Authorization header.
  */
-const serveWith = async (limits: Limits, work: (server: Limited) => Promise<void>) => {
-  const server = await limited((req, res) => {
-    req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))
-  }, limits)
-  try {
-    await work(server)
-  } finally {
-    await server.stop()
-  }
-}
+const serveWith = (limits: Limits): Promise<Limited> =>
+  limited(
+    (req, res) => {
+      req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))
+    },
+    { ...GENEROUS, ...limits },
+  )
 
 /** Writes at intervals until the connection is closed. */
 const drip = ({ socket }: Client, bytes = 'y'): void => {
-  const timer = setInterval(() => socket.write(bytes), 50)
+  const timer = setInterval(() => socket.write(bytes), 10)
   socket.once('close', () => clearInterval(timer))
+}
+
+const silentAt = (port: number) => connect(port, '127.0.0.1').on('error', () => undefined)
+
+const CLOSING_POST = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
+
+/**
+ * A server whose limits on bodies expire by the clock of the spec.
+ * @param reads whether it reads bodies at once
+ */
+const serveByClock = async (t: TestContext, limits: Limits, reads = true) => {
+  let passedMs = 0
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + passedMs)
+  const timers = new Set<{ check: () => void }>()
+  t.mock.method(globalThis, 'setTimeout', (check: () => void) => {
+    const timer = { check }
+    timers.add(timer)
+    return timer
+  })
+  t.mock.method(globalThis, 'clearTimeout', (timer: { check: () => void }) => timers.delete(timer))
+  const bodies = { requests: [] as IncomingMessage[], bytes: 0 }
+  const { client } = await limited(
+    (req, res) => {
+      bodies.requests.push(req)
+      req.on('end', () => res.end('done'))
+      req.on('data', (chunk) => {
+        bodies.bytes += chunk.length
+      })
+      if (!reads) req.pause()
+    },
+    { ...GENEROUS, ...limits },
+  )
+  /** Lets the server check all bodies after this time. */
+  const pass = (ms: number) => {
+    passedMs += ms
+    for (const timer of [...timers]) {
+      timers.delete(timer)
+      timer.check()
+    }
+  }
+  return { client, bodies, pass }
 }
 
 const authority = new Authority()
@@ -39,14 +80,13 @@ const https: Limits = {
   ca: authority.pem,
 }
 
-// Handshakes of many clients in this process would delay the timers of the others.
 for (const [scheme, secure] of [
   ['http', {}],
   ['https', https],
 ] as const)
-  describe(`A limited server of ${scheme}`, { concurrency: scheme === 'http' }, () => {
-    const withLimits = (limits: ServerLimits, work: (server: Limited) => Promise<void>) =>
-      serveWith({ ...limits, ...secure }, work)
+  describe(`A limited server of ${scheme}`, () => {
+    const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promise<void>) =>
+      work(await serveWith({ ...limits, ...secure }))
 
     it('answers 431 for more headers than its limit', () =>
       withLimits({ maxHeaders: 5 }, async ({ client }) => {
@@ -66,7 +106,7 @@ for (const [scheme, secure] of [
       }))
 
     it('answers 408 when headers take too long, even while bytes keep arriving', () =>
-      withLimits({ headersTimeout: 400 }, async ({ client }) => {
+      withLimits({ headersTimeout: 100 }, async ({ client }) => {
         const slow = client(`${REQUEST}X: `)
         drip(slow)
         const silent = client()
@@ -75,69 +115,67 @@ for (const [scheme, secure] of [
       }))
 
     it('answers 408 when a body takes too long, even while bytes keep arriving', () =>
-      withLimits({ requestTimeout: 600 }, async ({ client }) => {
+      withLimits({ requestTimeout: 100 }, async ({ client }) => {
         const slow = client(`${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`)
         drip(slow)
         assert.match(await slow.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
       }))
 
-    it('accepts a large body that arrives fast enough, however long it takes', () =>
-      withLimits({ requestTimeout: 1000, bodyRate: '20 KiB' }, async ({ client }) => {
-        const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
-        const slow = client(`${head}Content-Length: 120000\r\n\r\n`)
-        drip(slow, 'y'.repeat(4000))
-        assert.match(await slow.ended, /^HTTP\/1\.1 200 /)
-      }))
+    it('accepts a large body that arrives fast enough, however long it takes', async (t) => {
+      const { client, bodies, pass } = await serveByClock(t, { bodyRate: 1, ...secure })
+      const clients = Array.from({ length: 2 }, () => client(`${CLOSING_POST}Content-Length: 8000\r\n\r\n`))
+      const [large, small] = clients as [Client, Client]
+      await waitFor(() => bodies.requests.length === 2)
+      large.socket.write('y'.repeat(4000))
+      small.socket.write('yyyy')
+      await waitFor(() => bodies.bytes === 4004)
+      // 600 seconds and one for each byte.
+      pass(3_000_000)
+      assert.match(await small.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
+      large.socket.write('y'.repeat(4000))
+      assert.match(await large.ended, /^HTTP\/1\.1 200 /)
+    })
 
     it('closes an idle connection', () =>
-      withLimits({ keepAliveTimeout: 200 }, async ({ client }) => {
+      withLimits({ keepAliveTimeout: 50 }, async ({ client }) => {
         assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 200 /)
       }))
 
     it('answers 503 on connections above its limit, handles none of their requests, and serves the others', () =>
-      withLimits(
-        { maxConnections: 3, maxConnectionsPerAddress: 3, headersTimeout: 20_000 },
-        async ({ client, connections }) => {
-          const kept = [client(), client(), client()]
-          await waitFor(() => connections() === 3)
-          const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
-          for (const text of surplus) {
-            assert.match(
-              text,
-              /^HTTP\/1\.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n/,
-            )
-            assert.doesNotMatch(text, /200 OK/)
-          }
-          for (const { socket, isOpen } of kept) {
-            assert.ok(isOpen())
-            socket.write(`${REQUEST}Connection: close\r\n\r\n`)
-          }
-          for (const { ended } of kept) assert.match(await ended, /^HTTP\/1\.1 200 /)
-          assert.match(await client(`${REQUEST}Connection: close\r\n\r\n`).ended, /^HTTP\/1\.1 200 /)
-        },
-      ))
+      withLimits({ maxConnections: 3, maxConnectionsPerAddress: 3 }, async ({ client, connections }) => {
+        const kept = [client(), client(), client()]
+        await waitFor(() => connections() === 3)
+        const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
+        for (const text of surplus) {
+          assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n/)
+          assert.doesNotMatch(text, /200 OK/)
+        }
+        for (const { socket, isOpen } of kept) {
+          assert.ok(isOpen())
+          socket.write(`${REQUEST}Connection: close\r\n\r\n`)
+        }
+        for (const { ended } of kept) assert.match(await ended, /^HTTP\/1\.1 200 /)
+        assert.match(await client(`${REQUEST}Connection: close\r\n\r\n`).ended, /^HTTP\/1\.1 200 /)
+      }))
 
     it('limits the connections of one address, and serves others meanwhile', () =>
-      withLimits(
-        { maxConnections: 8, headersTimeout: 20_000 },
-        async ({ client, clientFrom, connections }) => {
-          const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
-          const held = [client(idle), client(idle)]
-          await waitFor(() => connections() === 2)
-          assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
-          const closing = `${REQUEST}Connection: close\r\n\r\n`
-          assert.match(await clientFrom('127.0.0.2', closing).ended, /^HTTP\/1\.1 200 /)
-          assert.ok(held.every(({ isOpen }) => isOpen()))
-          held[0]!.socket.destroy()
-          await waitFor(() => connections() === 1)
-          assert.match(await client(closing).ended, /^HTTP\/1\.1 200 /)
-        },
-      ))
+      withLimits({ maxConnections: 8 }, async ({ client, clientFrom, connections }) => {
+        const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
+        const held = [client(idle), client(idle)]
+        await waitFor(() => connections() === 2)
+        assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
+        const closing = `${REQUEST}Connection: close\r\n\r\n`
+        assert.match(await clientFrom('127.0.0.2', closing).ended, /^HTTP\/1\.1 200 /)
+        assert.ok(held.every(({ isOpen }) => isOpen()))
+        held[0]!.socket.destroy()
+        await waitFor(() => connections() === 1)
+        assert.match(await client(closing).ended, /^HTTP\/1\.1 200 /)
+      }))
 
     it('serves others while one address opens connections as fast as they are refused', () =>
-      withLimits({ maxConnections: 4, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
-        const flood = Array.from({ length: 400 }, () => client())
-        await waitFor(() => flood.filter(({ socket }) => socket.readyState !== 'opening').length === 400)
+      withLimits({ maxConnections: 4 }, async ({ client, clientFrom }) => {
+        const flood = Array.from({ length: times(150, 400) }, () => client())
+        await waitFor(() => flood.every(({ socket }) => socket.readyState !== 'opening'))
         for (let time = 0; time < 3; time++)
           assert.match(
             await clientFrom('127.0.0.2', `${REQUEST}Connection: close\r\n\r\n`).ended,
@@ -159,43 +197,44 @@ for (const [scheme, secure] of [
         assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 200 /)
       }))
 
-    it('answers 408 when no byte of a body arrives for a while', () =>
-      withLimits({ bodyIdleTimeout: 1500 }, async ({ client }) => {
-        const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
-        const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
-        drip(slow)
-        for (const { ended } of [idle, paused]) assert.match(await ended, /^HTTP\/1\.1 408 Request Timeout/)
-        assert.ok(slow.isOpen())
-      }))
-
-    it('keeps a client that waits until the server reads its body', async () => {
-      const server = await limited(
-        (req, res) => void setTimeout(() => req.resume().on('end', () => res.end('done')), 2000),
-        { bodyIdleTimeout: 600, ...secure },
-      )
-      try {
-        const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\nContent-Length: 200000\r\n\r\n`
-        assert.match(await server.client(head + 'y'.repeat(200_000)).ended, /^HTTP\/1\.1 200 /)
-      } finally {
-        await server.stop()
+    it('answers 408 when no byte of a body arrives for a while', async (t) => {
+      const { client, bodies, pass } = await serveByClock(t, { requestTimeout: 3_600_000, ...secure })
+      const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
+      const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
+      await waitFor(() => bodies.requests.length === 3 && bodies.bytes === 4)
+      for (let bytes = 5; bytes <= 7; bytes++) {
+        slow.socket.write('y')
+        await waitFor(() => bodies.bytes === bytes)
+        pass(250_000)
       }
+      for (const { ended } of [idle, paused]) assert.match(await ended, /^HTTP\/1\.1 408 Request Timeout/)
+      assert.ok(slow.isOpen())
+    })
+
+    it('keeps a client that waits until the server reads its body', async (t) => {
+      const { client, bodies, pass } = await serveByClock(t, { requestTimeout: 3_600_000, ...secure }, false)
+      const sent = client(`${CLOSING_POST}Content-Length: 200000\r\n\r\n${'y'.repeat(200_000)}`)
+      const isFull = ({ readableLength, readableHighWaterMark }: IncomingMessage) =>
+        readableLength >= readableHighWaterMark
+      await waitFor(() => bodies.requests.some(isFull))
+      for (let checks = 0; checks < 5; checks++) pass(250_000)
+      bodies.requests[0]!.resume()
+      assert.match(await sent.ended, /^HTTP\/1\.1 200 /)
     })
   })
 
 describe('A limited server', () => {
-  it('closes https connections without a handshake, and serves others while one address opens many', () =>
-    serveWith({ ...https, maxConnections: 4, headersTimeout: 1500 }, async ({ port, clientFrom }) => {
-      const silent = Array.from({ length: 400 }, () =>
-        connect(port, '127.0.0.1').on('error', () => undefined),
-      )
-      await waitFor(() => silent.every(({ connecting }) => !connecting))
-      assert.match(
-        await clientFrom('127.0.0.2', `${REQUEST}Connection: close\r\n\r\n`).ended,
-        /^HTTP\/1\.1 200 /,
-      )
-      await waitFor(() => silent.every(({ closed }) => closed))
-      assert.ok(silent.every(({ closed }) => closed))
-    }))
+  it('closes https connections without a handshake, and serves others while one address opens many', async () => {
+    const { port, clientFrom } = await serveWith({ ...https, maxConnections: 4 })
+    const silent = Array.from({ length: times(150, 400) }, () => silentAt(port))
+    await waitFor(() => silent.every(({ connecting }) => !connecting))
+    const answered = clientFrom('127.0.0.2', `${REQUEST}Connection: close\r\n\r\n`)
+    assert.match(await answered.ended, /^HTTP\/1\.1 200 /)
+    const impatient = await serveWith({ ...https, headersTimeout: 100 })
+    const few = Array.from({ length: 10 }, () => silentAt(impatient.port))
+    await waitFor(() => few.every(({ closed }) => closed))
+    for (const socket of silent) socket.destroy()
+  })
 
   it('names an option that is unknown or wrong', () => {
     const wrong = { maxHeaders: 0, headersTimeout: '1s', speed: 3 } as unknown as ServerLimits
@@ -209,25 +248,19 @@ describe('A limited server', () => {
 describe('A client that never reads its response', () => {
   it('is disconnected when it is idle, and until then the server holds one response for it', async () => {
     const BIG = Buffer.alloc(64 * 1024 * 1024)
-    let pending = 0
+    let [begun, ended] = [0, 0]
     const server = await limited(
       (_req, res) => {
-        pending++
-        res.on('close', () => pending--)
+        begun++
+        res.on('close', () => ended++)
         res.end(BIG)
       },
-      { idleTimeout: 500 },
+      { ...GENEROUS, idleTimeout: 500 },
     )
-    try {
-      const deaf = server.client()
-      deaf.socket.pause()
-      deaf.socket.write(`${REQUEST}\r\n`)
-      await waitFor(() => pending === 1)
-      assert.equal(pending, 1)
-      await waitFor(() => pending === 0)
-      assert.equal(pending, 0)
-    } finally {
-      await server.stop()
-    }
+    const deaf = server.client()
+    deaf.socket.pause()
+    deaf.socket.write(`${REQUEST}\r\n`)
+    await waitFor(() => ended === 1)
+    assert.equal(begun, 1)
   })
 })

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 import { createSender } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { allot, type Served, served } from './program.ts'
+import { allot } from './in-process.ts'
+import { type Served, served } from './program.ts'
 
 const storeUrl = async (t: TestContext): Promise<string> => {
   const { url, drop } = await emptyStore()
@@ -22,19 +23,13 @@ const withPassword = (text: string): string => {
   return url.href
 }
 
-/** The lines after the address of the server are printed a moment later. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  await waitFor(isSo)
-  assert.ok(isSo())
-}
-
 const serving = async (t: TestContext, ...args: string[]): Promise<Served> => {
   const server = await served(args)
   t.after(() => server.stop())
   return server
 }
 
-describe('allot serve on PostgreSQL', { skip: missing }, () => {
+describe('allot serve on PostgreSQL', { skip: lacks('PostgreSQL') }, () => {
   it('shares a database with other servers and with the command line', async (t) => {
     const { url, drop } = await emptyStore()
     const data = temporaryDirectory()
@@ -49,7 +44,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
       servers.flatMap(({ printed }) =>
         [...printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!),
       )
-    await until(() => tokens().length > 0)
+    await waitFor(() => tokens().length > 0)
     const token = tokens()[0]!
 
     const { out } = await allot(['user', 'add', 'alice', '--token', ...words])
@@ -73,7 +68,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     const storage = `[storage]\nschema = "${schema}"\nreaders = 2\nwriters = 1\nconnect_timeout = 4000\n`
     writeFileSync(config, `[server]\nstorage = "${url.href}"\n${storage}`)
     const server = await serving(t, '--config', config, '--data', temporaryDirectory())
-    await until(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
+    await waitFor(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
     assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
     writeFileSync(config, '[storage]\nreaders = 0\npool = 3\n')
     const { code, err } = await allot(['serve', '--config', config])
@@ -124,21 +119,5 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.deepEqual([again.code, again.err], [1, 'allot: the store already has an account alice\n'])
     assert.deepEqual((await allot(['shard', ...to!])).out, '2/2\n')
     assert.equal((await allot(['shard', '3/2', ...to!])).code, 1)
-  })
-
-  it('fails with one line without the password when the database cannot be reached', async () => {
-    const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
-    assert.equal(code, 1)
-    assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
-    assert.doesNotMatch(err, /secret/)
-  })
-
-  it('does not print the password of a --storage that it refuses', async () => {
-    const urls = ['mysql://me:secret@host/x', 'mysql://me:a:secret/@host/x', 'mysql://host/x?password=secret']
-    for (const url of urls) {
-      const { code, err } = await allot(['serve', '--storage', url])
-      assert.equal(code, 2)
-      assert.match(err, /^allot: --storage mysql:…: expected /)
-    }
   })
 })
