@@ -210,9 +210,11 @@ describe('A private thing', () => {
   for (const route of named) {
     const { method, path: pattern, operationId, body } = route
     it(`is answered by ${method} ${pattern} like a missing one, byte for byte`, async () => {
+      // Of GET, the specs above compare the others with the instance that does not have them.
+      const compared = hiddenPaths(pattern).slice(0, method === 'GET' && !isLong ? 1 : undefined)
       const given = body && (BODIES[operationId] ?? {})
       for (const [who, of, admitted] of VIEWERS)
-        for (const [hidden, missing] of askable(hiddenPaths(pattern), route, admitted)) {
+        for (const [hidden, missing] of askable(compared, route, admitted)) {
           const { allot } = secretive
           const [one, other] = [
             await allot.as(of(secretive), method, hidden, given),
