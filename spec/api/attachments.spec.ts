@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const LARGEST = 200_000
 
@@ -296,11 +297,9 @@ describe('POST …/assets', () => {
       ].join('\r\n'),
     )
     socket.write(body.subarray(0, 80_000))
-    while (filesOnDisk().length === (before[1] as string[]).length)
-      await new Promise((next) => setTimeout(next, 5))
+    await waitFor(() => filesOnDisk().length > (before[1] as string[]).length)
     socket.destroy()
-    while (filesOnDisk().length > (before[1] as string[]).length)
-      await new Promise((next) => setTimeout(next, 5))
+    await waitFor(() => filesOnDisk().length === (before[1] as string[]).length)
     assert.deepEqual([await usage(), filesOnDisk()], before)
     assertList(await allot.as(ann, 'GET', `${holders.issue.path}/assets`), 'id', [])
   })

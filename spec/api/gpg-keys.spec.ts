@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type GpgKey, generateGpgKey } from '../support/keygen.ts'
+import { isLong } from '../support/long.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -100,7 +101,8 @@ describe('POST /user/gpg_keys', () => {
 })
 
 describe('A hostile GPG key over HTTP', () => {
-  it('is answered 422 without blocking the event loop: a packet in parts and 47,496 empty packets', async () => {
+  const title = isLong ? 'is answered 422 without blocking the event loop' : 'is answered 422'
+  it(`${title}: a packet in parts and 47,496 empty packets`, async () => {
     const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
     const text = pgp.armor(pgp.enums.armor.publicKey, new Uint8Array(packets))
     const person = await allot.person()
@@ -113,8 +115,8 @@ describe('A hostile GPG key over HTTP', () => {
       assertError(await add(person, text), 422, /more than 2000 packets/)
       delays.disable()
       rounds.push(delays.max / 1e6)
-    } while (rounds.at(-1)! > 250 && rounds.length < 3)
-    assert.ok(rounds.at(-1)! <= 250, `the event loop was held for ${rounds.join(', ')} ms`)
+    } while (isLong && rounds.at(-1)! > 250 && rounds.length < 3)
+    assert.ok(!isLong || rounds.at(-1)! <= 250, `the event loop was held for ${rounds.join(', ')} ms`)
   })
 })
 

@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import { type Route, Download as Streamed } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { isLong } from '../support/long.ts'
+import { exchange } from '../support/request.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import type { PageClient } from '../web/browser.ts'
 import { PASSWORD } from '../web/fixture.ts'
@@ -42,7 +44,6 @@ before(async () => {
     ...{ quotarule: 'none', quotagroup: 'none', token: 'spec', uuid: attachment.uuid, key: guild!.avatar! },
   }
 })
-after(() => site.stop())
 
 /** A public repository, a private one, and one that does not exist. */
 const REPOSITORIES = ['atlas', 'diary'] as const
@@ -65,8 +66,14 @@ const addLargeFiles = async (name: string): Promise<void> => {
 const declared = (routes as unknown as Route[]).filter(({ method }) => method === 'GET')
 const streams = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })
 
-/** The paths of a route: of each repository, and with a value for the last parameter that nothing has. */
-const pathsOf = (path: string): string[] => {
+/** Of each repository, and with a value for the last parameter that nothing has. */
+interface Paths {
+  /** By the name of the repository; only `atlas` when the path names none. */
+  of: Record<string, string>
+  missing: string[]
+}
+
+const pathsOf = (path: string): Paths => {
   const last = /.*\{(\w+)\}/.exec(path)?.[1]
   const filled = (repo: string, own: Record<string, string> = {}) =>
     path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
@@ -76,23 +83,17 @@ const pathsOf = (path: string): string[] => {
     })
   const names = /\{repo(?:name)?\}/.test(path) ? NAMES : ['atlas']
   const missing = last === undefined || /^repo/.test(last) ? [] : [filled('atlas', { [last]: 'missing' })]
-  return [...names.map((name) => filled(name)), ...missing]
+  return { of: Object.fromEntries(names.map((name) => [name, filled(name)])), missing }
 }
 
 /** Images belong to accounts. */
 const fillIn = (path: string, name: string) =>
   name === 'name' && path.includes('/avatars/') ? 'guild' : values[name]
 
-interface Reply {
-  status: number
-  headers: Headers
-  text: string
-}
+type Reply = Awaited<ReturnType<typeof exchange>>
 
-const send = async (method: string, url: string, headers: Record<string, string>): Promise<Reply> => {
-  const response = await fetch(url, { method, headers, redirect: 'manual' })
-  return { status: response.status, headers: response.headers, text: await response.text() }
-}
+const send = (method: string, url: string, headers: Record<string, string>): Promise<Reply> =>
+  exchange(url, { method, headers: new Headers(headers) })
 
 const REPLY_HEADERS = ['content-type', 'content-disposition', 'etag', 'accept-ranges', 'location', 'allow']
 
@@ -122,8 +123,15 @@ const OF_BODIES = new RegExp(` (?:${BODY_COMMANDS.join('|')}) `)
 /** Those that some GET has started. */
 const startedByGet = new Set<string>()
 
+/** What is asked for as the owner and as nobody: all paths in the long suite. */
+const askedOf = (path: string): [owner: string[], nobody: string[]] => {
+  const { of, missing } = pathsOf(path)
+  const all = [...Object.values(of), ...missing]
+  return isLong ? [all, all] : [[of.atlas!, ...missing], [of.diary ?? of.atlas!]]
+}
+
 /**
- * Sends HEAD and GET to each path of a route, as its owner and as nobody.
+ * Sends HEAD and GET to paths of a route, as their owner and as nobody.
  * @returns the statuses of GET
  */
 const compareAll = async (
@@ -133,8 +141,9 @@ const compareAll = async (
   query = '',
 ): Promise<Set<number>> => {
   const statuses = new Set<number>()
-  for (const filled of pathsOf(path))
-    for (const headers of [owner, {}]) statuses.add((await compare(base + filled + query, headers)).status)
+  const asked = askedOf(path)
+  for (const [at, headers] of [owner, {}].entries())
+    for (const filled of asked[at]!) statuses.add((await compare(base + filled + query, headers)).status)
   return statuses
 }
 

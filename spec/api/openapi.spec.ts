@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
@@ -9,6 +7,7 @@ import { FirstLine, parseLine } from '../../lib/exports/format.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { assertDeclared } from '../support/declared-answers.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
+import { exchange } from '../support/request.ts'
 import { type Answer, start, type TestServer } from '../support/test-server.ts'
 import { committedDocument, currentDocument } from './document.ts'
 
@@ -16,7 +15,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as JSON
 const theDocument = async (): Promise<any> => (await allot.request('GET', '/openapi.json')).body
@@ -103,11 +101,8 @@ describe('GET /openapi.json', () => {
 
 /** The response to a request with a Host header that fetch cannot send. */
 const withHost = async (host: string, method: string, path: string): Promise<Answer> => {
-  const sent = httpRequest(allot.api + path, { method, headers: { host } })
-  sent.end()
-  const [message] = (await once(sent, 'response')) as [IncomingMessage]
-  const text = Buffer.concat(await message.toArray()).toString()
-  return { status: message.statusCode!, headers: new Headers(), text, body: JSON.parse(text) }
+  const answer = await exchange(allot.api + path, { method, headers: new Headers({ host }) })
+  return { ...answer, body: JSON.parse(answer.text) }
 }
 
 /** The server of Hono answers itself when it cannot make a URL. */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { isLong } from '../support/long.ts'
 import type { Answer, Person, TestServer } from '../support/test-server.ts'
 import { type PageServer, startPages } from '../web/browser.ts'
-import { filled, MARK } from './filled.ts'
+import { MARK, pathsOf } from './filled.ts'
 
 /** As long as the names of hidden content, and the name of nothing. */
 const NOTHING = 'none'
@@ -123,10 +124,6 @@ before(async () => {
   secretive = await worldWithSecrets()
   open = await openWorld()
 })
-after(async () => {
-  await secretive.allot.stop()
-  await open.allot.stop()
-})
 
 const QUERIES = ['', '?limit=1', '?limit=1&page=2', '?q=o', `?q=${MARK}`, '?uid=2', '?uid=6', '?uid=7']
 const SUBJECT = '?subject=size:all'
@@ -172,8 +169,9 @@ describe('Private content', () => {
   for (const route of all.filter(({ method }) => method === 'GET'))
     for (const [who, of, admitted] of VIEWERS)
       it(`is in no answer of GET ${route.path} to ${who}, and in no count of it`, async () => {
-        for (const path of askable(filled(route.path), route, admitted))
-          for (const query of queriesOf(route)) {
+        // Pages of the first list; of the others, the whole list.
+        for (const [at, path] of askable(pathsOf(route.path), route, admitted).entries())
+          for (const query of queriesOf(route).slice(0, at === 0 || isLong ? undefined : 1)) {
             const ask = ({ allot }: World, person: Person | undefined) =>
               allot.as(person, 'GET', path + query)
             const answer = await ask(secretive, of(secretive))
@@ -201,7 +199,7 @@ const BODIES: Record<string, object> = {
 
 /** Paths of hidden content, each with the same path of missing content. */
 const hiddenPaths = (path: string): [hidden: string, missing: string][] =>
-  filled(path)
+  pathsOf(path)
     .filter((one) => one.includes(MARK))
     .map((one) => [one, one.replaceAll(MARK, NOTHING)])
 
@@ -212,9 +210,11 @@ describe('A private thing', () => {
   for (const route of named) {
     const { method, path: pattern, operationId, body } = route
     it(`is answered by ${method} ${pattern} like a missing one, byte for byte`, async () => {
+      // Of GET, the specs above compare the others with the instance that does not have them.
+      const compared = hiddenPaths(pattern).slice(0, method === 'GET' && !isLong ? 1 : undefined)
       const given = body && (BODIES[operationId] ?? {})
       for (const [who, of, admitted] of VIEWERS)
-        for (const [hidden, missing] of askable(hiddenPaths(pattern), route, admitted)) {
+        for (const [hidden, missing] of askable(compared, route, admitted)) {
           const { allot } = secretive
           const [one, other] = [
             await allot.as(of(secretive), method, hidden, given),
@@ -278,8 +278,8 @@ describe('The pages of people and repositories', () => {
         await first.signIn('', secretive.outsider.token)
         await second.signIn('', open.outsider.token)
       }
-      const paths = pageRoutes.filter(({ kind }) => kind !== undefined).flatMap(({ path }) => filled(path))
-      assert.ok(paths.length > 100)
+      const paths = pageRoutes.filter(({ kind }) => kind !== undefined).flatMap(({ path }) => pathsOf(path))
+      assert.ok(paths.length > 80)
       for (const path of paths) assert.equal(said(await first.get(path)), said(await second.get(path)), path)
     })
 })

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { blankAccount } from '../../lib/accounts/account-records.ts'
 import {
@@ -282,9 +281,7 @@ describe('owners.remove', () => {
       return records
     })
     await withQuota({ driver }, async (opened) => {
-      const deadline = performance.now() + 60_000
-      while ((await opened.verify()).records > records && performance.now() < deadline) await setTimeout(50)
-      assert.equal((await opened.verify()).records, records)
+      await waitFor(async () => (await opened.verify()).records === records)
     })
   })
 })

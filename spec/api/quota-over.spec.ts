@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
-import { type Person, start } from '../support/test-server.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-const allot = await start()
-after(() => allot.stop())
+let allot: TestServer
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
 
 /** A user with packages of the given bytes. */
@@ -22,13 +21,22 @@ const limiting = async (name: string, limit: number, ...owners: string[]) => {
   for (const owner of owners) await asRoot('PUT', `/admin/quota/groups/${name}/users/${owner}`)
 }
 
-const [small, full, large, free] = [await using(79), await using(100), await using(350), await using(9000)]
-const near = await using(80)
-const empty = await allot.person()
-await allot.request('POST', '/orgs', { token: large.token, body: { username: 'acme' } })
-await limiting('hundred', 100, small.name, full.name, near.name, large.name)
-await limiting('nothing', 0, 'acme', empty.name)
-await limiting('thousand', 1000)
+let small: Person
+let full: Person
+let large: Person
+let free: Person
+let near: Person
+let empty: Person
+before(async () => {
+  allot = await start({ repositories: false })
+  ;[small, full, large, free] = [await using(79), await using(100), await using(350), await using(9000)]
+  near = await using(80)
+  empty = await allot.person()
+  await allot.request('POST', '/orgs', { token: large.token, body: { username: 'acme' } })
+  await limiting('hundred', 100, small.name, full.name, near.name, large.name)
+  await limiting('nothing', 0, 'acme', empty.name)
+  await limiting('thousand', 1000)
+})
 const path = '/admin/quota/over?subject=size:assets:packages:all'
 
 describe('GET /admin/quota/over', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { RepositoryOrder } from '../../lib/repositories/lists.ts'
+import { run } from '../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -26,8 +26,8 @@ const anOrganization = async (owner: Person, name: string, more = {}) => {
 
 /** The folder of the latest repository. */
 const bare = (id: number) => join(folder, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
-const git = (id: number, ...args: string[]) =>
-  execFileSync('git', ['--git-dir', bare(id), ...args], { encoding: 'utf8' })
+const git = async (id: number, ...args: string[]) =>
+  (await run('git', ['--git-dir', bare(id), ...args])).stdout
 
 describe('POST /org/{org}/repos', () => {
   it('creates a repository in the organization and returns it completely', async () => {
@@ -128,7 +128,7 @@ describe('POST /org/{org}/repos', () => {
       const { status, body } = await allot.as(owner, 'POST', '/user/repos', made)
       assert.equal(status, 201)
       assert.equal(body.default_branch, branch)
-      assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), `refs/heads/${branch}`)
+      assert.equal((await git(body.id, 'symbolic-ref', 'HEAD')).trim(), `refs/heads/${branch}`)
     })
 
   const BAD: [what: string, body: unknown, status: number, message?: RegExp][] = [
@@ -206,20 +206,23 @@ describe('auto_init', () => {
     assert.equal(status, 201)
     assert.equal(body.empty, false)
     assert.ok(body.size >= 1)
-    assert.equal(git(body.id, 'rev-list', '--all', '--count').trim(), '1')
-    assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), 'refs/heads/main')
-    assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), '.gitignore\nLICENSE\nREADME.md')
-    assert.equal(git(body.id, 'show', 'main:README.md'), '# real\n\nReally <made>')
-    assert.match(git(body.id, 'show', 'main:.gitignore'), /node_modules[\s\S]*\*\.test/)
+    assert.equal((await git(body.id, 'rev-list', '--all', '--count')).trim(), '1')
+    assert.equal((await git(body.id, 'symbolic-ref', 'HEAD')).trim(), 'refs/heads/main')
+    assert.equal(
+      (await git(body.id, 'ls-tree', '--name-only', 'main')).trim(),
+      '.gitignore\nLICENSE\nREADME.md',
+    )
+    assert.equal(await git(body.id, 'show', 'main:README.md'), '# real\n\nReally <made>')
+    assert.match(await git(body.id, 'show', 'main:.gitignore'), /node_modules[\s\S]*\*\.test/)
     assert.match(
-      git(body.id, 'show', 'main:LICENSE'),
+      await git(body.id, 'show', 'main:LICENSE'),
       new RegExp(`MIT License\\s+Copyright \\(c\\) ${new Date().getUTCFullYear()} initial`),
     )
     assert.equal(
-      git(body.id, 'log', '-1', '--format=%an <%ae>').trim(),
+      (await git(body.id, 'log', '-1', '--format=%an <%ae>')).trim(),
       'initial <initial@noreply.127.0.0.1>',
     )
-    git(body.id, 'fsck', '--strict')
+    await git(body.id, 'fsck', '--strict')
   })
 
   it('counts the size of the repository on disk toward its owner at once', async () => {
@@ -248,9 +251,9 @@ describe('auto_init', () => {
       auto_init: true,
     })
     assert.equal(status, 201)
-    assert.equal(git(body.id, 'show', 'main:README.md'), `# odd\n\n${description}`)
-    assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), 'README.md')
-    git(body.id, 'fsck', '--strict')
+    assert.equal(await git(body.id, 'show', 'main:README.md'), `# odd\n\n${description}`)
+    assert.equal((await git(body.id, 'ls-tree', '--name-only', 'main')).trim(), 'README.md')
+    await git(body.id, 'fsck', '--strict')
   })
 
   it('set to false leaves the repository empty, which can be cloned', async () => {
@@ -261,8 +264,8 @@ describe('auto_init', () => {
       license: 'mit',
     })
     assert.equal(body.empty, true)
-    assert.equal(git(body.id, 'rev-list', '--all', '--count').trim(), '0')
-    assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), 'refs/heads/trunk')
+    assert.equal((await git(body.id, 'rev-list', '--all', '--count')).trim(), '0')
+    assert.equal((await git(body.id, 'symbolic-ref', 'HEAD')).trim(), 'refs/heads/trunk')
   })
 })
 

@@ -60,7 +60,6 @@ const withTotal = (only: string, defaultTotal?: number): ReplayOptions => ({
   only: [only],
   options: { ...base, quota: defaultTotal === undefined ? {} : { defaultTotal } },
   prepare: prepareLater,
-  passwords: false,
 })
 
 const groupOf = (name: string, limit: number, subject: string) => ({
@@ -74,7 +73,6 @@ replay(
     only: ['eval.*'],
     options: { ...base, quota: { defaultTotal: GIB } },
     prepare,
-    passwords: false,
     beforeEach: assigning(),
     leaveOut: {
       'eval.limit.9223372036854775807*': 'a limit beyond 2^53-1 is 422',
@@ -84,7 +82,6 @@ replay(
   },
   {
     only: ['ini.defgroups*'],
-    passwords: false,
     options: { ...base, quota: { defaultGroups: ['default-a', 'default-b'], defaultTotal: GIB } },
     async prepare(world) {
       await prepareLater(world)
@@ -110,7 +107,6 @@ replay(
   {
     only: ['ini.cors*'],
     options: { ...base, cors: { origins: ['*'] } },
-    passwords: false,
     leaveOut: { 'ini.cors.get': 'the family quota-user has the list' },
   },
   {

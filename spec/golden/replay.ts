@@ -6,7 +6,7 @@ import { matches } from './pattern.ts'
 import { type RecordedRequest, type Recording, recordingsOf } from './recordings.ts'
 import { startWorld, type World, type WorldOptions } from './world.ts'
 
-export interface ReplayOptions extends WorldOptions {
+export interface ReplayOptions extends Omit<WorldOptions, 'signsIn'> {
   /** The recordings of this part, by id or pattern, where a family is replayed against several servers. */
   only?: string[]
   /** Creates the state before the first recording. */
@@ -68,7 +68,7 @@ const replayPart = async (left: Set<Recording>, part: ReplayOptions): Promise<Fo
   const isOf = (patterns: string[], { id }: Recording) => patterns.some((pattern) => matches(pattern, id))
   const own = [...left].filter((recording) => isOf(part.only ?? ['*'], recording))
   for (const recording of own) left.delete(recording)
-  const world = await startWorld(part)
+  const world = await startWorld({ ...part, signsIn: signsInBy(own) })
   try {
     await part.prepare?.(world)
     const found: Found[] = []
@@ -86,6 +86,13 @@ const replayPart = async (left: Set<Recording>, part: ReplayOptions): Promise<Fo
   } finally {
     await world.running.stop()
   }
+}
+
+/** Which users sign in with a password: all where a recording has a literal header. */
+const signsInBy = (recordings: Recording[]) => {
+  const isLiteral = recordings.some(({ request }) => request.auth?.startsWith('Basic '))
+  const names = new Set(recordings.filter(({ request }) => request.auth === 'basic').map(({ as }) => as))
+  return (name: string) => isLiteral || names.has(name)
 }
 
 const answered = async (world: World, recording: Recording, amended: Amended = {}): Promise<string[]> => {

@@ -4,7 +4,6 @@ import { CAROL, makeRepositories, WITHOUT_GIT } from './state.ts'
 
 replay('repository-lists', {
   options: WITHOUT_GIT,
-  passwords: false,
   async prepare(world) {
     await makeRepositories(world, ALL_REPOSITORIES)
     for (const { name } of CAROL) await world.make('frank', 'PUT', `/user/starred/carol/${name}`)

@@ -7,12 +7,11 @@ replay(
   {
     only: ['search.*', 'usersearch.root1[q=*'],
     options: WITHOUT_GIT,
-    passwords: false,
     leaveOut: {
       'search.sort#7': 'what was made in the last second comes first, which differs from run to run',
     },
     prepare: (world) => makeRepositories(world, ALL_REPOSITORIES),
   },
   // The rest uses the dialect that sends the list as Forgejo does, so that its items are compared.
-  { options: { ...WITHOUT_GIT, dialect: 'forgejo' }, passwords: false },
+  { options: { ...WITHOUT_GIT, dialect: 'forgejo' } },
 )

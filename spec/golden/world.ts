@@ -43,15 +43,15 @@ export interface WorldOptions {
   options?: Partial<AllotOptions>
   /** Number of users that exist; the organizations exist only with all users. */
   users?: number
-  /** False when no recording signs in with a password, because hashing is slow. */
-  passwords?: boolean
+  /** Whether a user signs in with a password. The others have none, because hashing is slow. */
+  signsIn?: (name: string) => boolean
 }
 
 /** Starts an Allot with the users and organizations of the recorded server, and no repository. */
 export const startWorld = async ({
   options,
   users = USERS.length,
-  passwords = true,
+  signsIn = () => false,
 }: WorldOptions = {}): Promise<World> => {
   const running = await start(options, { root: 'root1' })
   const { accounts, tokens: made } = running.allot.hosting
@@ -59,7 +59,7 @@ export const startWorld = async ({
   const ids = new Map<string, number>()
   for (const user of USERS.slice(0, users)) {
     const { name } = user
-    const password = passwords ? { password: passwordOf(name) } : {}
+    const password = signsIn(name) ? { password: passwordOf(name) } : {}
     const given = { ...user, ...password, email: `${name}@example.com` }
     const known = name === running.root.name ? await accounts.edit(running.root.id, given) : undefined
     const { id } = known ?? (await accounts.createUser({ ...given, ...(name === 'bob' ? BOB : {}) }))

@@ -1,4 +1,5 @@
 import type { AllotOptions } from '../../lib/index.ts'
+import { exchange } from '../support/request.ts'
 import { type StartOptions, start, type TestServer } from '../support/test-server.ts'
 
 /** A response; redirects are not followed. */
@@ -48,13 +49,12 @@ export const startPages = async (
 export const createPageClient = (base: string): PageClient => {
   const jar = new Map<string, string>()
   let form = ''
-  const send = async (path: string, init: RequestInit): Promise<PageResponse> => {
-    const headers = { ...(jar.size === 0 ? {} : { cookie: cookies() }), ...(init.headers as object) }
-    const response = await fetch(base + path, { ...init, headers, redirect: 'manual' })
+  const headersOf = (own: Record<string, string>) =>
+    new Headers({ ...(jar.size === 0 ? {} : { cookie: cookies() }), ...own })
+  const keepOf = (response: PageResponse): PageResponse => {
     for (const cookie of response.headers.getSetCookie()) keep(cookie)
-    const text = await response.text()
-    form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? form
-    return { status: response.status, text, headers: response.headers }
+    form = /name="form" value="([^"]*)"/.exec(response.text)?.[1] ?? form
+    return response
   }
   const cookies = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
   const keep = (cookie: string) => {
@@ -65,13 +65,18 @@ export const createPageClient = (base: string): PageClient => {
     get cookie() {
       return cookies()
     },
-    get: (path, headers = {}) => send(path, { headers }),
-    post: (path, fields, headers = {}) =>
-      send(path, { method: 'POST', headers, body: bodyOf({ form, ...fields }) }),
-    upload(path, fields, headers = {}) {
+    get: async (path, headers = {}) => keepOf(await exchange(base + path, { headers: headersOf(headers) })),
+    async post(path, fields, own = {}) {
+      const headers = headersOf({ 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8', ...own })
+      const body = String(bodyOf({ form, ...fields }))
+      return keepOf(await exchange(base + path, { method: 'POST', headers, body }))
+    },
+    async upload(path, fields, headers = {}) {
       const body = new FormData()
       for (const [name, value] of Object.entries({ form, ...fields })) body.append(name, value)
-      return send(path, { method: 'POST', headers, body })
+      const init = { method: 'POST', headers: headersOf(headers), body, redirect: 'manual' } as const
+      const response = await fetch(base + path, init)
+      return keepOf({ status: response.status, text: await response.text(), headers: response.headers })
     },
     async signIn(name, secret) {
       await browser.get('/-/sign-in')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Push } from '../../../lib/index.ts'
 import { attempt, git } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
+import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { PATIENT, type Person } from '../../support/test-server.ts'
@@ -24,7 +24,6 @@ before(async () => {
   ann = await allot.person('ann')
   ben = await allot.person('ben')
 })
-after(() => allot.stop())
 
 let repositories = 0
 /** @returns the path of a new repository of ann's, which has a README */
@@ -265,13 +264,13 @@ describe('Files', () => {
   it('leave the other files of their folders as they are, whose names may not be UTF-8', async () => {
     const at = await aRepository()
     const folder = await allot.folderOf(at.slice('/repos/'.length))
-    const write = (args: string[], input: string) =>
-      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
-    const blob = write(['hash-object', '-w', '--stdin'], 'x')
+    const write = async (args: string[], input: string) =>
+      (await run('git', args, { cwd: folder, input })).stdout.trim()
+    const blob = await write(['hash-object', '-w', '--stdin'], 'x')
     const names = ['caf\\351', 'caf\\350', '\\377']
     const entries = names.map((name) => `100644 blob ${blob}\t"${name}"\n`).join('')
-    const below = write(['mktree'], entries)
-    const top = write(['mktree'], `040000 tree ${below}\t"d\\366"\n${entries}`)
+    const below = await write(['mktree'], entries)
+    const top = await write(['mktree'], `040000 tree ${below}\t"d\\366"\n${entries}`)
     await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', top, '-m', 'x'))
     await done('PATCH', at, { default_branch: 'main' })
     await done('POST', `${at}/contents/new/é`, { content: base64('x') })
@@ -284,8 +283,8 @@ describe('Files', () => {
   it('are not changed by a request that leads through very many folders, or very large ones', async () => {
     const at = await aRepository()
     const folder = await allot.folderOf(at.slice('/repos/'.length))
-    const write = (args: string[], input: string) =>
-      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
+    const write = async (args: string[], input: string) =>
+      (await run('git', args, { cwd: folder, input })).stdout.trim()
     const create = (paths: string[]) =>
       ask('POST', `${at}/contents`, {
         files: paths.map((path) => ({ operation: 'create', path, content: '' })),
@@ -293,10 +292,10 @@ describe('Files', () => {
     const numbers = Array.from({ length: 100 }, (_, index) => index)
     const deep = await create(numbers.map((number) => `${number}/${'d/'.repeat(500)}f`))
     assertError(deep, 422, /more than 10000 folders: make several commits/)
-    const blob = write(['hash-object', '-w', '--stdin'], '')
+    const blob = await write(['hash-object', '-w', '--stdin'], '')
     const names = Array.from({ length: 5000 }, (_, index) => `file-${index}`.padStart(12, '0'))
-    const large = write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
-    const top = write(['mktree'], numbers.map((number) => `040000 tree ${large}\t${number}\n`).join(''))
+    const large = await write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
+    const top = await write(['mktree'], numbers.map((number) => `040000 tree ${large}\t${number}\n`).join(''))
     await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', top, '-m', 'x'))
     await done('PATCH', at, { default_branch: 'main' })
     const tooLarge = await create(numbers.map((number) => `${number}/new`))
@@ -306,12 +305,12 @@ describe('Files', () => {
   it('are refused in one folder that is too large with advice that helps', async () => {
     const at = await aRepository()
     const folder = await allot.folderOf(at.slice('/repos/'.length))
-    const write = (args: string[], input: string) =>
-      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
-    const blob = write(['hash-object', '-w', '--stdin'], '')
+    const write = async (args: string[], input: string) =>
+      (await run('git', args, { cwd: folder, input })).stdout.trim()
+    const blob = await write(['hash-object', '-w', '--stdin'], '')
     const names = Array.from({ length: 75_000 }, (_, index) => `${index}`.padStart(200, '0'))
-    const large = write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
-    const top = write(['mktree'], `040000 tree ${large}\tlarge\n`)
+    const large = await write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
+    const top = await write(['mktree'], `040000 tree ${large}\tlarge\n`)
     for (const [tree, path, message] of [
       [top, 'large/new', /^the folder large alone has more than 16777216 bytes: push the change with git$/],
       [large, 'new', /^the root folder alone has more than 16777216 bytes: push the change with git$/],

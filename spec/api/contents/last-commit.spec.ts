@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../../drivers/memory/index.ts'
 import { Maintenance } from '../../../lib/git/maintenance.ts'
@@ -12,6 +11,7 @@ import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
+import { run } from '../../support/child.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { createSender, type Person } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
@@ -64,11 +64,10 @@ before(async () => {
   allot = await startGit()
   ann = await allot.person('ann')
 })
-after(() => allot.stop())
 
-const addLargeFile = (source: string, bytes: number): void => {
+const addLargeFile = async (source: string, bytes: number): Promise<void> => {
   const head = `commit refs/heads/main\ncommitter Ann <ann@example.test> 1700000000 +0000\ndata 0\nM 100644 inline large\ndata ${bytes}\n`
-  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet', '--force'], {
+  await run('git', ['--git-dir', source, 'fast-import', '--quiet', '--force'], {
     input: Buffer.concat([Buffer.from(head), randomBytes(bytes), Buffer.from('\n')]),
   })
 }
@@ -79,7 +78,7 @@ const addLargeFile = (source: string, bytes: number): void => {
  */
 const push = async (source: string, name: string, bytes: number, to = { allot, ann }): Promise<string> => {
   const path = await to.allot.repository(to.ann, name)
-  addLargeFile(source, bytes)
+  await addLargeFile(source, bytes)
   await git(source, 'push', '--quiet', urlFor(to.allot, path, to.ann), 'refs/heads/*:refs/heads/*')
   return to.allot.folderOf(path)
 }
@@ -93,7 +92,7 @@ describe('The last commit of a file', () => {
         const source = temporaryDirectory()
         await git(source, 'init', '--quiet', '--bare')
         const input = histories.map((commits, index) => importOf(`h${index}`, commits, 1 + 100 * index))
-        execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input: input.join('') })
+        await run('git', ['--git-dir', source, 'fast-import', '--quiet'], { input: input.join('') })
         await push(source, 'plain', 10)
         const folder = await push(source, 'graphed', 4_300_000)
         await eventually(() => existsSync(chainOf(folder)))
@@ -127,14 +126,14 @@ const aSource = async (): Promise<string> => {
   const source = temporaryDirectory()
   await git(source, 'init', '--quiet', '--bare')
   const input = importOf('h', [{ parents: [1], seconds: 1, changes: [['a', '1\n']] }], 1)
-  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input })
+  await run('git', ['--git-dir', source, 'fast-import', '--quiet'], { input })
   return source
 }
 
-const assertHasChangedPaths = (folder: string): void => {
+const assertHasChangedPaths = async (folder: string): Promise<void> => {
   const trace = { ...process.env, GIT_TRACE2_PERF: `${temporaryDirectory()}/trace` }
   const args = ['--git-dir', folder, 'rev-list', '-1', 'h', '--', ':(literal)first']
-  execFileSync('git', args, { env: trace })
+  await run('git', args, { env: trace })
   assert.match(readFileSync(trace.GIT_TRACE2_PERF, 'utf8'), /"definitely_not":[12]/)
 }
 
@@ -145,7 +144,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
       (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.size === Math.floor(bytesIn(folder) / 1024)
     await eventually(() => existsSync(chainOf(folder)))
     await eventually(isCounted)
-    assertHasChangedPaths(folder)
+    await assertHasChangedPaths(folder)
     await allot.assertCounted(path.split('/')[0]!)
   }
 
@@ -166,7 +165,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
     const { id } = created.body as { id: number }
     const folder = join(data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
     const source = await aSource()
-    addLargeFile(source, 4_300_000)
+    await addLargeFile(source, 4_300_000)
     const url = `http://ann:${token}@${new URL(first.api).host}/ann/grown.git`
     await git(source, 'push', '--quiet', url, 'refs/heads/*:refs/heads/*')
     await eventually(() => existsSync(chainOf(folder)))
@@ -180,7 +179,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
     assert.equal(status, 200)
     await eventually(() => existsSync(chainOf(folder)))
     await second.stop()
-    assertHasChangedPaths(folder)
+    await assertHasChangedPaths(folder)
     assert.equal((await program(['verify', '--data', data])).code, 0)
   })
 })
@@ -193,7 +192,7 @@ const searchAfterStart = async (
   driver: StorageDriver,
   options: Partial<AllotOptions>,
   script = '',
-  prepare: (folder: string) => void = () => undefined,
+  prepare: (folder: string) => unknown = () => undefined,
 ) => {
   const directory = temporaryDirectory()
   const first = await startGit({ driver, repositories: { directory } })
@@ -202,7 +201,7 @@ const searchAfterStart = async (
   await eventually(() => existsSync(chainOf(folder)))
   await first.stop()
   rmSync(dirname(chainOf(folder)), { recursive: true })
-  prepare(folder)
+  await prepare(folder)
   const logged: string[] = []
   const log = { error: ({ err }: { err?: Error }) => void logged.push(String(err)), info: () => undefined }
   const repositories = { directory, git: wrappedGit(script) }
@@ -214,44 +213,32 @@ const searchAfterStart = async (
 describe('A search of a last commit', () => {
   it('has the changed paths written on a shared store too, and logs no error', async () => {
     const { second, folder, status, logged } = await searchAfterStart({ ...memory(), shared: true }, {})
-    try {
-      assert.equal(status, 200)
-      await eventually(() => existsSync(chainOf(folder)) || logged.length > 0)
-    } finally {
-      await second.stop()
-    }
+    assert.equal(status, 200)
+    await eventually(() => existsSync(chainOf(folder)) || logged.length > 0)
+    await second.stop()
     assert.deepEqual([existsSync(chainOf(folder)), logged], [true, []])
   })
 
   it('has them written also when it takes so long that it is stopped', async () => {
     const slow = 'case "$*" in *rev-list*--max-count=1*) exec sleep 600;; esac'
-    const { second, folder, status } = await searchAfterStart(memory(), { contents: { timeout: 1000 } }, slow)
-    try {
-      assert.notEqual(status, 200)
-      await eventually(() => existsSync(chainOf(folder)))
-    } finally {
-      await second.stop()
-    }
+    const { folder, status } = await searchAfterStart(memory(), { contents: { timeout: 1000 } }, slow)
+    assert.notEqual(status, 200)
+    await eventually(() => existsSync(chainOf(folder)))
   })
 
   it('has only them written where a push would have the repository packed again', async () => {
     const started = join(temporaryDirectory(), 'started')
-    const addPacks = (folder: string) => {
+    const addPacks = async (folder: string) => {
       for (let index = 0; index < 60; index++)
-        execFileSync(
-          'git',
-          ['-c', 'fastimport.unpackLimit=0', '--git-dir', folder, 'fast-import', '--quiet'],
-          { input: `blob\ndata <<END\n${index}\nEND\n` },
-        )
+        await run('git', ['-c', 'fastimport.unpackLimit=0', '--git-dir', folder, 'fast-import', '--quiet'], {
+          input: `blob\ndata <<END\n${index}\nEND\n`,
+        })
     }
     const script = `echo "$*" >> ${started}`
     const { second, folder, status } = await searchAfterStart(memory(), {}, script, addPacks)
-    try {
-      assert.equal(status, 200)
-      await eventually(() => existsSync(chainOf(folder)))
-    } finally {
-      await second.stop()
-    }
+    assert.equal(status, 200)
+    await eventually(() => existsSync(chainOf(folder)))
+    await second.stop()
     const commands = readFileSync(started, 'utf8')
     assert.match(commands, / commit-graph write /)
     assert.doesNotMatch(commands, / gc --quiet/)
@@ -265,8 +252,8 @@ describe('A search of a last commit', () => {
     const isCounted = async () =>
       (await allot.as(ann, 'GET', '/repos/ann/written')).body.size === Math.floor(bytesIn(folder) / 1024)
     await eventually(isCounted)
-    const run = t.mock.method(Maintenance.prototype, 'run')
+    const maintenance = t.mock.method(Maintenance.prototype, 'run')
     const { status } = await allot.as(ann, 'GET', '/repos/ann/written/contents/first?ref=h')
-    assert.deepEqual([status, run.mock.callCount()], [200, 0])
+    assert.deepEqual([status, maintenance.mock.callCount()], [200, 0])
   })
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { attempt, git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
+import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
@@ -97,7 +97,7 @@ describe('The commits of a repository', () => {
       const person = `Ada <ada@example.test> ${1_600_000_000 + index} +0000`
       return `commit refs/heads/main\nauthor ${person}\ncommitter ${person}\ndata 1\nx\n`
     })
-    execFileSync('git', [`--git-dir=${folder}`, 'fast-import', '--quiet'], { input: commits.join('') })
+    await run('git', [`--git-dir=${folder}`, 'fast-import', '--quiet'], { input: commits.join('') })
     // Counts what git has written beside the server, and lets it see the branch.
     assert.equal((await allot.as(ann, 'PATCH', `/repos/${path}`, { default_branch: 'main' })).status, 200)
     const list = () => allot.as(ann, 'GET', `/repos/${path}/commits?limit=5&stat=false&files=false`)
@@ -358,19 +358,19 @@ describe('The contents of a commit', () => {
 describe('The git that reads objects', () => {
   it('stays open for the next read, and is started again when it was killed', async () => {
     const folder = await allot.folderOf('ann/app')
-    const pids = () =>
-      execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+    const pids = async () =>
+      (await run('ps', ['-eo', 'pid=,args='])).stdout
         .split('\n')
         .filter((line) => line.includes(`--git-dir=${folder} cat-file --batch`))
         .map((line) => Number.parseInt(line, 10))
     await body('/git/trees/main')
-    const running = pids()
+    const running = await pids()
     assert.ok(running.length > 0)
     await body('/git/trees/feature%2Fx')
-    assert.deepEqual(pids(), running)
+    assert.deepEqual(await pids(), running)
     for (const pid of running) process.kill(pid, 'SIGKILL')
     await body(`/git/trees/${ids.first}`)
-    assert.ok(pids().every((pid) => !running.includes(pid)))
+    assert.ok((await pids()).every((pid) => !running.includes(pid)))
   })
 })
 
@@ -403,10 +403,10 @@ describe('An entry of a folder', () => {
 
   it('is found by its whole name, whatever other names contain', async () => {
     const folder = await allot.folderOf(at.slice('/repos/'.length))
-    const run = (args: string[], input = '') =>
-      execFileSync('git', ['--git-dir', folder, ...args], { input, encoding: 'utf8' }).trim()
-    const blob = (content: string) => run(['hash-object', '-w', '--stdin'], content)
-    const zero = blob(contentWithZero())
+    const write = async (args: string[], input = '') =>
+      (await run('git', ['--git-dir', folder, ...args], { input })).stdout.trim()
+    const blob = (content: string) => write(['hash-object', '-w', '--stdin'], content)
+    const zero = await blob(contentWithZero())
     const names = [
       'a',
       '100644 b',
@@ -417,10 +417,10 @@ describe('An entry of a folder', () => {
       '40000 w',
       'w',
     ]
-    const tree = run(['mktree'], names.map((name) => `100644 blob ${zero}\t${name}\n`).join(''))
-    const root = run(['mktree'], `040000 tree ${tree}\todd\n`)
+    const tree = await write(['mktree'], names.map((name) => `100644 blob ${zero}\t${name}\n`).join(''))
+    const root = await write(['mktree'], `040000 tree ${tree}\todd\n`)
     const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org']
-    const commit = run([...identity, 'commit-tree', '-m', 'odd', root])
+    const commit = await write([...identity, 'commit-tree', '-m', 'odd', root])
     const ask = (name: string) => get(`/contents/odd/${encodeURIComponent(name)}?ref=${commit}`)
     for (const name of names) {
       const found = await ask(name)
@@ -434,21 +434,21 @@ describe('An entry of a folder', () => {
 describe('A folder of more than 10,000 entries', () => {
   it('is refused with 422, and its files are read one by one', async () => {
     const folder = await allot.folderOf(at.slice('/repos/'.length))
-    const run = (args: string[], input = '') =>
-      execFileSync('git', ['--git-dir', folder, ...args], { input, encoding: 'utf8' }).trim()
-    const blob = run(['hash-object', '-w', '--stdin'], 'one\n')
+    const write = async (args: string[], input = '') =>
+      (await run('git', ['--git-dir', folder, ...args], { input })).stdout.trim()
+    const blob = await write(['hash-object', '-w', '--stdin'], 'one\n')
     const entries = Array.from({ length: 10_001 }, (_, index) => `100644 blob ${blob}\tf${index}\n`)
-    const below = run(['mktree'], `100644 blob ${blob}\tg\n`)
+    const below = await write(['mktree'], `100644 blob ${blob}\tg\n`)
     const others = [
       `120000 blob ${blob}\t*\n`,
       `100755 blob ${blob}\t:(glob)f?\n`,
       `040000 tree ${below}\tä b\n`,
     ]
-    const many = run(['mktree'], [...entries, ...others].join(''))
-    const root = run(['mktree'], `040000 tree ${many}\tmany\n`)
+    const many = await write(['mktree'], [...entries, ...others].join(''))
+    const root = await write(['mktree'], `040000 tree ${many}\tmany\n`)
     const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org']
-    const commit = run([...identity, 'commit-tree', '-m', 'many', root])
-    run(['update-ref', 'refs/heads/many', commit])
+    const commit = await write([...identity, 'commit-tree', '-m', 'many', root])
+    await write(['update-ref', 'refs/heads/many', commit])
     assertError(await get('/contents/many?ref=many'), 422, /10,?000/)
     const { status, body } = await get('/contents/many/f7?ref=many')
     assert.deepEqual([status, body.last_commit_sha], [200, commit])
@@ -463,7 +463,7 @@ describe('A folder of more than 10,000 entries', () => {
       assert.deepEqual([found.body.path, found.body.type], [`many/${name}`, type])
     }
     assert.equal((await get(`/contents/many/${encodeURIComponent('ä b')}?ref=many`)).body[0].name, 'g')
-    run(['update-ref', '-d', 'refs/heads/many'])
+    await write(['update-ref', '-d', 'refs/heads/many'])
   })
 })
 

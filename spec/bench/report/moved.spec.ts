@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { readDocument } from '../../readme/documents.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Measurement } from './measure.ts'
 import { movedSince } from './moved.ts'
@@ -40,34 +38,5 @@ describe('The table of what has moved', () => {
   it('begins anew when the file is not JSON', () => {
     writeFileSync(file, 'x')
     assert.match(movedSince(file, [read(25)]), /^These are the first figures/)
-  })
-})
-
-describe('npm run bench', () => {
-  const bench = (...words: string[]) =>
-    spawnSync(process.execPath, ['--import', 'tsx', 'spec/bench/index.ts', ...words], { encoding: 'utf8' })
-
-  it('prints every option of docs/performance.md with --help', () => {
-    const { status, stdout, stderr } = bench('--help')
-    assert.deepEqual([status, stderr.includes(' at ')], [0, false], stderr)
-    // Options of the bench have no equals sign: those of Node do.
-    const documented = readDocument('docs/performance.md').match(/(?<=`(?:-- )?)--[\w-]+(?![\w=-])/g)!
-    for (const option of new Set(documented)) assert.ok(stdout.includes(option), option)
-  })
-
-  it('has a place for the table of every benchmark in docs/performance.md', () => {
-    const page = readDocument('docs/performance.md')
-    for (const storage of ['level', 'postgres']) {
-      const { stderr } = bench('--storage', storage, '--only', 'none')
-      const names = /expected (.+)\n/.exec(stderr)![1]!.split(', ')
-      assert.ok(names.length > 1)
-      for (const name of names)
-        assert.match(page, new RegExp(`<!-- bench of ${name} -->[^]*<!-- end of bench of ${name} -->`))
-    }
-  })
-
-  it('names an unknown option in one line', () => {
-    const { status, stderr } = bench('--round', '5')
-    assert.deepEqual([status, stderr], [2, "bench: Unknown option '--round': see npm run bench -- --help\n"])
   })
 })
