@@ -3,9 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertList } from '../support/expectations.ts'
+import { times } from '../support/long.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-const ISSUES = 300
+const ISSUES = times(100, 300)
 const WORDS = Array.from({ length: 16 }, (_, word) => `word${word}`)
 const PATH = '/repos/ann/demo/issues?state=all&limit=1&q='
 
