@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertList } from '../support/expectations.ts'
@@ -22,7 +22,6 @@ before(async () => {
   for (let number = 1; number <= ISSUES; number++)
     await issues.create(viewer, { owner: 'ann', name: 'demo' }, { title: WORDS.join(' ') })
 })
-after(() => allot.stop())
 
 const find = (words: readonly string[]) => allot.as(undefined, 'GET', PATH + words.join('+'))
 

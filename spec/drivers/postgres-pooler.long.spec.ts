@@ -27,13 +27,23 @@ auth_type = any
 
 const through = (database: string) => `postgres://allot@127.0.0.1:${port}/${database}`
 
+const startPooler = async (attempts = 3): Promise<void> => {
+  port = await freePort()
+  const file = join(cluster.folder, 'pgbouncer.ini')
+  writeFileSync(file, configuration())
+  try {
+    await printed(spawnChild(programOf('PgBouncer')!, [file], unprivileged()), /listening on/)
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    if (attempts === 1) throw error
+    await startPooler(attempts - 1)
+  }
+}
+
 describe('Through PgBouncer with its default settings', { skip: lacks('PostgreSQL', 'PgBouncer') }, () => {
   before(async () => {
     cluster = await startCluster()
-    port = await freePort()
-    const file = join(cluster.folder, 'pgbouncer.ini')
-    writeFileSync(file, configuration())
-    await printed(spawnChild(programOf('PgBouncer')!, [file], unprivileged()), /listening on/)
+    await startPooler()
   })
 
   for (const plain of [false, true])
