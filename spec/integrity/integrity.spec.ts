@@ -198,7 +198,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
         assert.equal(found.messages.length, Math.min(100, found.faults))
       },
-      times(30, 120),
+      times(15, 120),
     )
   })
 
@@ -216,7 +216,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
         assert.deepEqual(rest(await exactly(driver)), rest(whole))
       },
-      times(20, 80),
+      times(12, 80),
     )
   })
 
