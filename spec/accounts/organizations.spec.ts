@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { accounts, memberships } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
@@ -24,7 +24,6 @@ describe('An organization', () => {
     allot = await start({ repositories: false })
     id = (await allot.allot.organizations.create(undefined, { name: 'acme' })).id
   })
-  after(() => allot.stop())
 
   const GIVEN: [what: string, give: () => Promise<unknown>, message: RegExp][] = [
     [
@@ -92,7 +91,6 @@ describe('A membership', () => {
   before(async () => {
     allot = await start({ repositories: false })
   })
-  after(() => allot.stop())
 
   it('is of a user in an organization, and nothing else is saved', async () => {
     const { organizations } = allot.allot

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { postgres } from '../../drivers/postgres/index.ts'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { emptyStore } from '../postgres/empty-store.ts'
 import { createSpecStore } from '../support/store.ts'
 
 type Open = (options?: Partial<AllotOptions>) => Promise<Allot>
@@ -69,24 +67,6 @@ describe('setUp', () => {
       assert.equal((await loginOf(allot, tokens[0]!)).login, 'root')
       assert.equal(await allot.accounts.count('user'), 1)
     }))
-
-  it('returns one token to all servers that share a database', async () => {
-    const { url, drop } = await emptyStore()
-    const servers = await Promise.all(
-      Array.from({ length: 4 }, () =>
-        createAllot({ driver: postgres(url, { readers: 1, writers: 1 }), repositories: false }),
-      ),
-    )
-    try {
-      const results = await Promise.all(servers.map((allot) => allot.setUp({ admin: 'root' })))
-      const tokens = results.map(({ token }) => token).filter((token) => token !== undefined)
-      assert.equal(tokens.length, 1)
-      for (const allot of servers) assert.equal((await loginOf(allot, tokens[0]!)).login, 'root')
-    } finally {
-      await Promise.all(servers.map((allot) => allot.close()))
-      await drop()
-    }
-  })
 
   it('gives the token to an only administrator who has neither password nor token', () =>
     onNewStore(async (open) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -8,7 +8,6 @@ before(async () => {
   allot = await start()
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 /** Members of records that no edit declares, as in the body of a request that a host passes on. */
 const others = {

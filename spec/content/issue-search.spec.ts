@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertList } from '../support/expectations.ts'
+import { times } from '../support/long.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-const ISSUES = 300
+const ISSUES = times(100, 300)
 const WORDS = Array.from({ length: 16 }, (_, word) => `word${word}`)
 const PATH = '/repos/ann/demo/issues?state=all&limit=1&q='
 
@@ -21,7 +22,6 @@ before(async () => {
   for (let number = 1; number <= ISSUES; number++)
     await issues.create(viewer, { owner: 'ann', name: 'demo' }, { title: WORDS.join(' ') })
 })
-after(() => allot.stop())
 
 const find = (words: readonly string[]) => allot.as(undefined, 'GET', PATH + words.join('+'))
 

@@ -61,11 +61,15 @@ export class Client {
 
   /**
    * Writes until the server is killed or fails.
+   * @param onSent called when a write was sent and is not answered yet
    * @throws Error for an unexpected answer, or a server that ends by itself
    */
-  async write(server: Server): Promise<void> {
-    while (!server.killed && this.unanswered === undefined)
-      await this.#write(server, nextOperation(this.model, this.#random, this.state))
+  async write(server: Server, onSent: () => void = () => undefined): Promise<void> {
+    while (!server.killed && this.unanswered === undefined) {
+      const writing = this.#write(server, nextOperation(this.model, this.#random, this.state))
+      onSent()
+      await writing
+    }
   }
 
   async #write(server: Server, operation: Operation): Promise<void> {

@@ -10,6 +10,7 @@ import { createAllot, type StorageDriver } from '../../lib/index.ts'
 import { repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { type Call, withFaults } from '../driver-spec/fault-injection.ts'
+import { isLong, times } from '../support/long.ts'
 import { start } from '../support/test-server.ts'
 import { Client } from './client.ts'
 import { compare } from './compare.ts'
@@ -74,7 +75,9 @@ const runWithFaults = async (seed: number, met: Map<string, number>): Promise<vo
       troubles.round = round
       await Promise.all(clients.map((client) => client.write(server)))
       troubles.round = undefined
-      const how = { ...directoriesIn(folder).repositories, recounts: true, isStarted: false }
+      // Damage does not go away, so the last recount finds it.
+      const recounts = isLong || round === ROUNDS.at(-1)
+      const how = { ...directoriesIn(folder).repositories, recounts, isStarted: false }
       assert.deepEqual(await compare(clients, server, how), { lost: [], inconsistent: [] }, `seed ${seed}`)
     }
     for (const [call, times] of troubles.counts) met.set(call, (met.get(call) ?? 0) + times)
@@ -111,9 +114,12 @@ describe('When calls of a transaction fail or are delayed', () => {
     const met = new Map<string, number>()
     await fc.assert(
       fc.asyncProperty(fc.nat(), (seed) => runWithFaults(seed, met)),
-      { numRuns: 2, endOnFailure: true, includeErrorInReport: true },
+      { numRuns: times(1, 2), endOnFailure: true, includeErrorInReport: true },
     )
-    for (const call of ['begin', 'get', 'commit', 'answer'])
-      assert.ok((met.get(call) ?? 0) > 0, `${call} failed`)
+    for (const { calls } of ROUNDS)
+      assert.ok(
+        calls.some((call) => met.has(call)),
+        `${calls} failed`,
+      )
   })
 })

@@ -32,9 +32,9 @@ const pendingFoldersOf = (driver: StorageDriver): Promise<unknown[]> =>
     return found
   })
 
-const createNamed = async ({ hosting }: OpenAllot, name: string) => {
+const createNamed = async ({ hosting }: OpenAllot, name: string, autoInit = true) => {
   const owner = (await hosting.accounts.byName('alice'))!
-  return hosting.repositories.create(owner, owner, { name, autoInit: true })
+  return hosting.repositories.create(owner, owner, { name, autoInit })
 }
 
 const operations: { what: string; does: (allot: OpenAllot) => Promise<unknown> }[] = [
@@ -75,7 +75,7 @@ const startOn = (driver: StorageDriver, { directory }: Place): Promise<OpenAllot
 const prepare = async (place: Place) => {
   const allot = await startOn(place.driver, place)
   await allot.hosting.accounts.createUser({ name: 'alice' })
-  for (const name of ['one', 'two']) await createNamed(allot, name)
+  for (const name of ['one', 'two']) await createNamed(allot, name, false)
   await allot.close()
 }
 

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { after, it } from 'node:test'
+import { level } from '../../drivers/level/index.ts'
+import { verify } from '../../lib/verify.ts'
 import { allot, type Served, served } from '../bin/program.ts'
+import { run } from '../support/child.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
+import { lacks } from '../support/requirements.mjs'
 
 /** Simulates a full disk by a limit on the size of files, since LevelDB's log grows with every write. */
 const limitFiles = (server: Served, bytes: number | 'unlimited') =>
-  execFileSync('prlimit', [`--pid=${server.child.pid}`, `--fsize=${bytes}:`])
-
-const hasPrlimit = ((): boolean => {
-  try {
-    return execFileSync('prlimit', ['--version']).length > 0
-  } catch {
-    return false
-  }
-})()
+  run('prlimit', [`--pid=${server.child.pid}`, `--fsize=${bytes}:`])
 
 const servers: Served[] = []
 const startServer = async (data: string): Promise<Served> => {
@@ -41,14 +37,14 @@ const batch = (round: number): string =>
   ).join('\n')
 
 it('A server with a full disk answers 507 to writes, still answers reads, stops cleanly and loses no acknowledged write', {
-  skip: hasPrlimit ? false : 'needs prlimit of util-linux',
+  skip: lacks('prlimit'),
 }, async () => {
   const data = temporaryDirectory()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await startServer(data)
   const ask = createSender(server.api)
   await ask('POST', '/user/repos', { token, body: { name: 'demo' } })
-  limitFiles(server, 600_000)
+  await limitFiles(server, 600_000)
 
   const headers = { 'content-type': 'application/x-ndjson' }
   const write = (round: number) => ask('POST', '/admin/ledger', { token, headers, body: batch(round) })
@@ -62,7 +58,7 @@ it('A server with a full disk answers 507 to writes, still answers reads, stops 
     /the disk is full: free some space and restart the server; until then the store refuses writes/,
   )
   // The failed write may be on disk in part, so the store refuses writes until it is opened again.
-  limitFiles(server, 'unlimited')
+  await limitFiles(server, 'unlimited')
   assertError(await ask('PUT', '/user/starred/ops/demo', { token }), 507, /restart the server/)
   assertError(await ask('POST', '/user/repos', { token, body: { name: 'more', auto_init: true } }), 507)
 
@@ -73,8 +69,9 @@ it('A server with a full disk answers 507 to writes, still answers reads, stops 
   assert.match(server.printed(), /"level":50.*File too large/)
   assert.equal(await server.stop(), 0)
 
-  const verified = await allot(['verify', '--data', data])
-  assert.equal(verified.code, 0, verified.out + verified.err)
+  const driver = level(join(data, 'store'))
+  await driver.open()
+  assert.deepEqual((await verify(driver).finally(() => driver.close())).messages, [])
   const again = await startServer(data)
   const found = await used(createSender(again.api))
   // The failed batch is there wholly or not at all.

@@ -35,7 +35,7 @@ const { crash } = await import('./rounds.ts')
 const { faults, data, ...totals } = await crash({
   rounds,
   seed,
-  maxLifetimeMs: 1500,
+  maxWrites: 400,
   recountEvery: 5,
   progress,
 })

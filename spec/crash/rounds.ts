@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { allot, begin, type Served, served } from '../bin/program.ts'
+import { signal } from '../driver-spec/fixture.ts'
 import { createSender } from '../support/request.ts'
 import { Client, type Server } from './client.ts'
 import { compare } from './compare.ts'
@@ -24,8 +25,8 @@ export interface Totals {
 export interface Options {
   rounds: number
   seed: number
-  /** The longest time from the start of the load to the kill. */
-  maxLifetimeMs: number
+  /** The most writes that are acknowledged between a start and the kill. */
+  maxWrites: number
   /** Rounds between two full recounts; damage does not go away, so a later recount finds it. */
   recountEvery: number
   /** How the server is ended under load; after SIGTERM it must exit with 0. */
@@ -57,7 +58,7 @@ export const crash = async (options: Options): Promise<Outcome> => {
   try {
     await run.prepare()
     while (totals.rounds < rounds && run.faults.length === 0) {
-      await run.round(totals.rounds % recountEvery === 0)
+      await run.round((totals.rounds + 1) % recountEvery === 0)
       totals.rounds++
       progress?.(totals)
     }
@@ -79,18 +80,18 @@ class Run {
   readonly #totals: Totals
   readonly #clients: Client[]
   readonly #signal: 'SIGKILL' | 'SIGTERM'
-  readonly #longestLife: number
+  readonly #maxWrites: number
   #token = ''
   #process: Served | undefined
 
-  constructor(data: string, { seed, maxLifetimeMs, signal = 'SIGKILL' }: Options, totals: Totals) {
+  constructor(data: string, { seed, maxWrites, signal = 'SIGKILL' }: Options, totals: Totals) {
     this.#data = data
     this.#config = `${data}.toml`
     writeFileSync(this.#config, '[server]\nmax_connections_per_address = 1000\n')
     this.#totals = totals
     this.#random = createRandom(seed)
     this.#signal = signal
-    this.#longestLife = maxLifetimeMs
+    this.#maxWrites = maxWrites
     this.#clients = Array.from(
       { length: CLIENTS },
       (_, index) => new Client(`f${index}`, this.#random.fork()),
@@ -118,14 +119,32 @@ class Run {
     const { server, process } = await this.#start()
     await this.#compare(server, recounts)
     if (this.faults.length > 0) return void (await process.stop())
-    const writing = this.#clients.map((client) => client.write(server).catch((error) => this.#fault(error)))
-    await new Promise((resolve) => setTimeout(resolve, this.#random.below(this.#longestLife)))
+    const { isDue, ended } = this.#load(server)
+    await isDue
     await this.#kill(process, server)
-    await Promise.all(writing)
-    const sum = (of: (client: Client) => number) =>
-      this.#clients.reduce((total, client) => total + of(client), 0)
-    this.#totals.acknowledged = sum((client) => client.acknowledged)
-    this.#totals.inFlight += sum((client) => (client.unanswered === undefined ? 0 : 1))
+    await ended
+    this.#totals.acknowledged = this.#sum((client) => client.acknowledged)
+    this.#totals.inFlight += this.#sum((client) => (client.unanswered === undefined ? 0 : 1))
+  }
+
+  #sum(of: (client: Client) => number): number {
+    return this.#clients.reduce((total, client) => total + of(client), 0)
+  }
+
+  /**
+   * Lets all clients write until the kill.
+   * @returns `isDue`, when it is time for the kill: one client has sent a write after the last of a random number of
+   * acknowledged ones, or all have stopped after a fault; and `ended`
+   */
+  #load(server: Server): { isDue: Promise<unknown>; ended: Promise<unknown> } {
+    const acknowledged = () => this.#sum((client) => client.acknowledged)
+    const last = acknowledged() + 1 + this.#random.below(this.#maxWrites)
+    const due = signal()
+    const onSent = () => acknowledged() >= last && due.happen()
+    const ended = Promise.all(
+      this.#clients.map((client) => client.write(server, onSent).catch((error) => this.#fault(error))),
+    )
+    return { isDue: Promise.race([due.happened, ended]), ended }
   }
 
   /** Checks the data after the last kill. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
@@ -53,12 +54,12 @@ const isSlow = (index: number): boolean => index % 16 <= 1
 
 const servers: Served[] = []
 const sockets: Socket[] = []
-const openIdle = (api: string, text = ''): Socket => {
+const openIdle = async (api: string, text = ''): Promise<void> => {
   const socket = connect(Number(new URL(api).port), '127.0.0.1')
+  sockets.push(socket)
+  await once(socket, 'connect')
   socket.on('error', () => undefined)
   socket.write(text)
-  sockets.push(socket)
-  return socket
 }
 after(async () => {
   for (const socket of sockets) socket.destroy()
@@ -71,9 +72,11 @@ describe('A server that gets SIGTERM', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 64 })
     const warmUp = Array.from({ length: 20 }, () => send(agent, ['GET', '/version'], { api, token }).answer)
     await Promise.all(warmUp)
-    for (let count = 0; count < 20; count++) openIdle(api)
-    for (let count = 0; count < 5; count++) openIdle(api, 'PUT /api/v1/user/following/ops HTTP/1.1\r\nHost:')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (let count = 0; count < 20; count++) await openIdle(api)
+    for (let count = 0; count < 5; count++)
+      await openIdle(api, 'PUT /api/v1/user/following/ops HTTP/1.1\r\nHost:')
+    // The server accepts connections in their order: it has accepted all of them now.
+    assert.equal((await createSender(api)('GET', '/version')).status, 200)
 
     const inFlight = writes.map((write) => send(agent, write, { api, token }))
     await Promise.all(inFlight.map(({ sent }) => sent))

@@ -126,9 +126,11 @@ const racing = async (t: TestContext, candidate: Candidate): Promise<void> => {
       acknowledged = number
       if (number % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    isOver = true
   }
-  await Promise.all([write(), ...Array.from({ length: READERS }, (_, at) => read(driver, at))])
+  const writing = write().finally(() => {
+    isOver = true
+  })
+  await Promise.all([writing, ...Array.from({ length: READERS }, (_, at) => read(driver, at))])
 
   async function read(from: StorageDriver, reader: number) {
     let last = 0

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -12,6 +13,8 @@ const WRITER = fileURLToPath(
   new URL(isTypeScript ? './writer.ts' : './driver-spec/writer.js', import.meta.url),
 )
 const MIN_WRITES = 200
+/** A writer that hangs is killed after this time. */
+const WRITER_MS = 60_000
 
 export const durability: Part = (candidate) => {
   if (!candidate.durable) return
@@ -36,7 +39,7 @@ const reopened = async (t: TestContext, candidate: Candidate): Promise<void> => 
 const killed = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const { driver, recipe } = await fixture(t, candidate)
   assert.ok(recipe, 'the fixture of a durable driver needs `recipe`')
-  const acknowledged = await writeAndKill(recipe)
+  const acknowledged = await writeAndKill(t, recipe)
   assert.ok(acknowledged.length >= MIN_WRITES, `only ${acknowledged.length} writes were acknowledged`)
   await driver.open()
   await holdsWhole(driver, acknowledged)
@@ -59,20 +62,30 @@ const holdsWhole = async (driver: StorageDriver, acknowledged: readonly string[]
 }
 
 /** Kills the writer while it writes. Returns the numbers that it had acknowledged. */
-const writeAndKill = async (recipe: Recipe): Promise<string[]> => {
+const writeAndKill = async (t: TestContext, recipe: Recipe): Promise<string[]> => {
   const loader = isTypeScript ? ['--import', import.meta.resolve('tsx')] : []
   const writer = spawn(process.execPath, [...loader, WRITER, JSON.stringify(recipe)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kill = () => void writer.kill('SIGKILL')
+  const timer = setTimeout(kill, WRITER_MS)
+  t.after(() => {
+    clearTimeout(timer)
+    kill()
+  })
+  let errors = ''
+  writer.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
   })
   const acknowledged = await linesUntilKilled(writer)
-  assert.equal(writer.signalCode, 'SIGKILL', 'the writer ran until it was killed')
+  assert.equal(writer.signalCode, 'SIGKILL', `the writer ended before it was killed: ${errors}`)
   return acknowledged
 }
 
-const linesUntilKilled = async (writer: ChildProcess): Promise<string[]> => {
+const linesUntilKilled = async (writer: ChildProcessByStdio<null, Readable, Readable>): Promise<string[]> => {
   const exited = once(writer, 'exit')
   const lines: string[] = []
-  for await (const line of createInterface({ input: writer.stdout! })) {
+  for await (const line of createInterface({ input: writer.stdout })) {
     lines.push(line)
     if (lines.length === MIN_WRITES) writer.kill('SIGKILL')
   }

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { removeShutdownManifest, writeShutdownManifest } from '../../drivers/level/shutdown-manifest.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
+import { killGroup, printed, run, spawnChild } from '../support/child.ts'
+import { commandFor } from './opening.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const storageError =
@@ -24,26 +23,15 @@ const inFolder = async (t: TestContext): Promise<string> => {
   return join(folder, 'store')
 }
 
-const tsx = ['--import', import.meta.resolve('tsx')]
-const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-
-const HOLD = `
-  const { level } = await import(process.argv[1])
-  await level(process.argv[2]).open()
-  console.log('open')
-  process.stdin.resume()`
-
 test('a store that another process has open is refused, with what to do', async (t) => {
   const location = await inFolder(t)
-  const module = import.meta.resolve('../../drivers/level/index.ts')
-  const target = spawn(process.execPath, [...tsx, '--input-type=module', '-e', HOLD, module, location], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  await once(target.stdout, 'data')
+  const [command, ...args] = commandFor({ mode: 'hold', locations: [location] })
+  const target = spawnChild(command, args)
+  await printed(target, /open\n/)
   const driver = level(location)
   await assert.rejects(driver.open(), storageError('locked', /stop that process first$/))
   const exited = once(target, 'exit')
-  target.kill('SIGKILL')
+  killGroup(target)
   await exited
   await driver.open()
   await save(driver, { key: 'value' })
@@ -264,11 +252,8 @@ test('a driver whose opening failed can be opened later', async (t) => {
 
 test('on a full disk writes are refused as full, reads work, and no acknowledged write is lost', async (t) => {
   const location = await inFolder(t)
-  const fill = `ulimit -f 200; exec "$0" "$@"`
-  const { stdout } = await promisify(execFile)('bash', [
-    ...['-c', fill, process.execPath],
-    ...[...tsx, script('./fill-disk.ts'), location],
-  ])
+  const limited = ['-c', `ulimit -f 200; exec "$0" "$@"`]
+  const { stdout } = await run('bash', [...limited, ...commandFor({ mode: 'fill', locations: [location] })])
   const { acknowledged, reasons, readable } = JSON.parse(stdout)
   assert.ok(acknowledged > 10)
   assert.deepEqual(reasons, ['full', 'full', 'full'])

@@ -19,6 +19,7 @@ import { repair, sentence, verify } from '../../lib/verify.ts'
 import { nameOwner, populate } from '../exports/instance.ts'
 import { aGround, fill } from '../files/ground.ts'
 import { comparable, exactly, openWith, type Raw } from '../records/raw.ts'
+import { times } from '../support/long.ts'
 
 /** The entries of a store that has records of every kind. */
 let whole: Raw
@@ -188,29 +189,35 @@ const everyDamage = (
 
 describe('A store in which one thing was deleted, changed, exchanged or added', () => {
   it('is reported with each fault, of which at most 100 have messages', async () => {
-    await everyDamage(async (raw, keys) => {
-      const driver = await copyOf(raw)
-      if (keys.every((key) => isHarmless(key, raw))) return
-      if (keys.some((key) => kindOf(key) === 'metadata')) return
-      const found = await verify(driver)
-      assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
-      assert.equal(found.messages.length, Math.min(100, found.faults))
-    }, 120)
+    await everyDamage(
+      async (raw, keys) => {
+        const driver = await copyOf(raw)
+        if (keys.every((key) => isHarmless(key, raw))) return
+        if (keys.some((key) => kindOf(key) === 'metadata')) return
+        const found = await verify(driver)
+        assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
+        assert.equal(found.messages.length, Math.min(100, found.faults))
+      },
+      times(15, 120),
+    )
   })
 
   it('is as before after a repair, if the damaged keys follow from records', async () => {
-    await everyDamage(async (raw, keys, how) => {
-      const derived: Kind[] = ['index', 'counter', 'sequence', 'usage']
-      if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
-      const driver = await copyOf(raw)
-      const { repaired, after } = await repair(driver)
-      assert.deepEqual(after.messages, [])
-      assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
-      const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
-      const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
-      const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
-      assert.deepEqual(rest(await exactly(driver)), rest(whole))
-    }, 80)
+    await everyDamage(
+      async (raw, keys, how) => {
+        const derived: Kind[] = ['index', 'counter', 'sequence', 'usage']
+        if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
+        const driver = await copyOf(raw)
+        const { repaired, after } = await repair(driver)
+        assert.deepEqual(after.messages, [])
+        assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
+        const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
+        const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
+        const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
+        assert.deepEqual(rest(await exactly(driver)), rest(whole))
+      },
+      times(12, 80),
+    )
   })
 
   it('keeps every record through a repair, except for members and pictures that follow from other records', async () => {
@@ -239,14 +246,17 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
             return [key, value]
           }
         })
-    await everyDamage(async (raw, keys) => {
-      if (keys.some((key) => kindOf(key) === 'metadata')) return
-      const driver = await copyOf(raw)
-      const before = await exactly(driver)
-      await repair(driver)
-      assert.deepEqual(kept(await exactly(driver)), kept(before))
-      assert.equal((await repair(driver)).repaired, 0, 'a second repair finds nothing')
-    }, 50)
+    await everyDamage(
+      async (raw, keys) => {
+        if (keys.some((key) => kindOf(key) === 'metadata')) return
+        const driver = await copyOf(raw)
+        const before = await exactly(driver)
+        await repair(driver)
+        assert.deepEqual(kept(await exactly(driver)), kept(before))
+        assert.equal((await repair(driver)).repaired, 0, 'a second repair finds nothing')
+      },
+      times(10, 50),
+    )
   })
 })
 

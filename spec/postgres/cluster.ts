@@ -90,6 +90,7 @@ export const startStandby = async (primary: Cluster): Promise<Cluster> => {
 const startServer = async (
   { folder, data, run }: Awaited<ReturnType<typeof createFolder>>,
   settings: readonly string[],
+  attempts = 3,
 ): Promise<Cluster> => {
   const port = await freePort()
   const options = [
@@ -111,7 +112,13 @@ const startServer = async (
     await stop('immediate').catch(() => undefined)
     await rm(folder, { recursive: true, force: true })
   })
-  await start()
+  try {
+    await start()
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    if (attempts === 1) throw error
+    return startServer({ folder, data, run }, settings, attempts - 1)
+  }
   atEnd(dispose)
   return {
     url: `postgres://allot@127.0.0.1:${port}/postgres?host=${encodeURIComponent(folder)}`,

@@ -5,7 +5,8 @@ import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
  * `npm run faults`: runs each fault and prints the outcomes as a table; `--docs` writes the table into
  * docs/operations.md.
  */
-const CALM_MS = 2000
+/** Writes of each client before and after a fault. */
+const CALM_WRITES = 100
 
 const rowOf = (
   { name }: Fault,
@@ -21,7 +22,7 @@ const rows: string[] = []
 let isCorrect = true
 for (const fault of faults) {
   process.stderr.write(`… ${fault.name}\n`)
-  const outcome = await runFault(fault, CALM_MS)
+  const outcome = await runFault(fault, CALM_WRITES)
   rows.push(rowOf(fault, outcome))
   isCorrect &&= outcome.lost + outcome.miscounted + outcome.wrong.length === 0
 }

@@ -1,6 +1,8 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
+import { seededRandom } from '../support/seed.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Cluster, startCluster, startStandby } from './cluster.ts'
 import { type Cut, startProxy } from './proxy.ts'
 
@@ -21,7 +23,8 @@ export interface FaultOutcome {
 
 export interface Fault {
   name: string
-  strike(servers: Servers): Promise<void>
+  /** @param isRefused whether a client has got 503 */
+  strike(servers: Servers, isRefused: () => boolean): Promise<void>
   /** Options of the driver, when they differ from the defaults. */
   options?: (servers: Servers) => { url: string; readers?: number; writers?: number; connectTimeout?: number }
 }
@@ -54,9 +57,10 @@ export const faults: Fault[] = [
     name: 'every connection of the database ended by its administrator',
     async strike({ primary }) {
       for (let times = 0; times < 5; times++) {
-        await askOf(
-          primary,
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'allot'`,
+        await withClient(primary, (client) =>
+          client.query(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'allot'`,
+          ),
         )
         await pause(50)
       }
@@ -72,10 +76,13 @@ export const faults: Fault[] = [
   },
   {
     name: 'every connection in use for longer than requests wait',
-    options: ({ primary }) => ({ url: primary.tcp, readers: 1, writers: 1, connectTimeout: 300 }),
-    async strike({ primary }) {
-      const table = 'LOCK TABLE allot_entry IN ACCESS EXCLUSIVE MODE'
-      await askOf(primary, `BEGIN; ${table}; SELECT pg_sleep(1.5); COMMIT`)
+    options: ({ primary }) => ({ url: primary.tcp, readers: 1, writers: 1, connectTimeout: 2000 }),
+    async strike({ primary }, isRefused) {
+      await withClient(primary, async (client) => {
+        await client.query('BEGIN; LOCK TABLE allot_entry IN ACCESS EXCLUSIVE MODE')
+        await waitFor(isRefused)
+        await client.query('COMMIT')
+      })
     },
   },
   {
@@ -93,18 +100,18 @@ export const faults: Fault[] = [
 
 export const needsStandby = ({ name }: Fault): boolean => name.includes('standby')
 
-const askOf = async (cluster: Cluster, text: string): Promise<void> => {
+const withClient = async (cluster: Cluster, body: (client: pg.Client) => Promise<unknown>): Promise<void> => {
   const client = new pg.Client({ connectionString: cluster.url })
   await client.connect()
   try {
-    await client.query(text)
+    await body(client)
   } finally {
     await client.end()
   }
 }
 
-/** @param calmMs duration of writing before the fault and after it */
-export const runFault = async (fault: Fault, calmMs: number): Promise<FaultOutcome> => {
+/** @param calmWrites how many writes of each client are acknowledged before the fault and after it */
+export const runFault = async (fault: Fault, calmWrites: number): Promise<FaultOutcome> => {
   const primary = await startCluster()
   const standby = needsStandby(fault) ? await startStandby(primary) : undefined
   const proxy = await startProxy(primary.port)
@@ -112,8 +119,8 @@ export const runFault = async (fault: Fault, calmMs: number): Promise<FaultOutco
   try {
     const { url, ...options } = fault.options?.(servers) ?? { url: primary.tcp }
     const allot = await start({ driver: postgres(url, options), repositories: false })
-    const struck = await duringWrites(allot, () => fault.strike(servers), calmMs).finally(allot.stop)
-    return struck
+    const strike = (isRefused: () => boolean) => fault.strike(servers, isRefused)
+    return await duringWrites(allot, strike, calmWrites).finally(allot.stop)
   } finally {
     await proxy.close()
     await standby?.dispose()
@@ -123,19 +130,21 @@ export const runFault = async (fault: Fault, calmMs: number): Promise<FaultOutco
 
 const duringWrites = async (
   allot: TestServer,
-  strike: () => Promise<void>,
-  calmMs: number,
+  strike: (isRefused: () => boolean) => Promise<void>,
+  calmWrites: number,
 ): Promise<FaultOutcome> => {
   const owner = await allot.person('owner', { admin: true })
   await allot.as(owner, 'POST', '/user/repos', { name: 'demo' })
   const keys = new Set<string>()
   const struck: FaultOutcome = { acknowledged: 0, lost: 0, miscounted: 0, wrong: [], refused: 0, away: 0 }
-  let [isOver, struckAt, overAt] = [false, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  let phase: 'before' | 'during' | 'after' | 'end' = 'before'
+  let struckAt = Number.POSITIVE_INFINITY
   let longest = 0
   let lastAcknowledged = performance.now()
 
-  const write = async (key: string) => {
-    const begun = performance.now()
+  /** @returns whether the write was acknowledged */
+  const write = async (key: string): Promise<boolean> => {
+    const begunIn = phase
     const body = { repository: 'owner/demo', name: key, size: SIZE, run: 1 }
     const { status, headers, text } = await allot.as(owner, 'PUT', `/admin/ledger/artifacts/${key}`, body)
     const now = performance.now()
@@ -143,37 +152,45 @@ const duringWrites = async (
       keys.add(key)
       if (now > struckAt) longest = Math.max(longest, now - Math.max(lastAcknowledged, struckAt))
       lastAcknowledged = now
-      return
+      return true
     }
-    const isAway = now >= struckAt && begun <= overAt
+    const isAway = phase !== 'before' && begunIn !== 'after'
     if (status === 503 && headers.get('retry-after') !== null && isAway) struck.refused++
     else struck.wrong.push(`${status} ${text}`)
     await pause(50)
+    return false
   }
+  /** How many writes of each client were acknowledged since the last call of `eachHas`. */
+  const counts = Array.from({ length: CLIENTS }, () => 0)
+  const eachHas = (writes: number) => {
+    counts.fill(0)
+    return waitFor(() => counts.every((count) => count >= writes))
+  }
+  const random = seededRandom()
   const client = async (name: number) => {
-    for (let at = 0; !isOver; at++) {
-      await write(`${name}-${at}`)
+    for (let at = 0; phase !== 'end'; at++) {
+      if (await write(`${name}-${at}`)) counts[name]!++
       // With random pauses, or all clients would share one statement and one connection.
-      await pause(Math.random() * 10)
+      await pause(random() * 10)
     }
   }
-  const clients = Array.from({ length: CLIENTS }, (_, name) => client(name))
-  await pause(calmMs)
+  const clients = Promise.all(
+    Array.from({ length: CLIENTS }, (_, name) =>
+      client(name).catch((error) => void struck.wrong.push(String(error))),
+    ),
+  )
+  await eachHas(calmWrites)
   struckAt = performance.now()
-  await strike()
-  const sinceStrike = keys.size
-  // The fault ends with the first write that is acknowledged afterwards.
-  for (let attempts = 0; keys.size === sinceStrike && attempts < 600; attempts++) await pause(50)
-  await pause(GRACE_MS)
-  overAt = performance.now()
-  await pause(calmMs)
-  isOver = true
-  await Promise.all(clients)
+  phase = 'during'
+  await strike(() => struck.refused > 0)
+  // The fault is over when each client has a write acknowledged that it began afterwards: the second one at the latest.
+  await eachHas(2)
+  phase = 'after'
+  await eachHas(calmWrites)
+  phase = 'end'
+  await clients
   return { ...struck, ...(await compared(allot, owner, keys)), away: longest / 1000 }
 }
-
-/** Time until all clients have noticed that the fault is over. */
-const GRACE_MS = 500
 
 const compared = async (
   { allot, as }: TestServer,

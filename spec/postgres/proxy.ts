@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
+import { atEnd, once } from '../support/cleanup.ts'
 
 /**
  * When to break the connection at a message: before the message reaches the database, after it was sent
@@ -11,6 +12,8 @@ export interface Proxy {
   port: number
   /** Breaks the connection at the next message that contains the text. Resolves once that has happened. */
   cutNext(text: string, cut: Cut): Promise<void>
+  /** Resolves once the database has closed the connections that were cut, late messages included. */
+  settled(): Promise<void>
   /** Sends new connections to another port, and cuts those before. */
   redirect(port: number): void
   /** Drops everything that arrives from either side, as a network does whose packets are lost. */
@@ -25,6 +28,7 @@ export const startProxy = async (port: number): Promise<Proxy> => {
   const sockets = new Set<Socket>()
   let target = port
   let isSilent = false
+  const cutOff = new Set<Promise<unknown>>()
   let next: { text: string; cut: Cut; happened: () => void } | undefined
 
   const pass = (client: Socket) => {
@@ -42,6 +46,7 @@ export const startProxy = async (port: number): Promise<Proxy> => {
       if (next === undefined || !chunk.includes(next.text)) return void server.write(chunk)
       const { cut, happened } = next
       next = undefined
+      cutOff.add(new Promise((resolve) => server.once('close', resolve)))
       if (cut === 'late') setTimeout(() => server.end(chunk), LATE_MS)
       if (cut === 'after') server.end(chunk)
       if (cut === 'before') server.destroy()
@@ -53,12 +58,22 @@ export const startProxy = async (port: number): Promise<Proxy> => {
   }
   const listening = createServer(pass)
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  const close = once(async () => {
+    const closed = new Promise((resolve) => listening.close(resolve))
+    for (const socket of sockets) socket.destroy()
+    await closed
+  })
+  atEnd(close)
   return {
     port: (listening.address() as AddressInfo).port,
     cutNext: (text, cut) =>
       new Promise((resolve) => {
         next = { text, cut, happened: resolve }
       }),
+    async settled() {
+      await Promise.all(cutOff)
+      cutOff.clear()
+    },
     redirect(to) {
       target = to
       for (const socket of sockets) socket.destroy()
@@ -66,9 +81,6 @@ export const startProxy = async (port: number): Promise<Proxy> => {
     silence() {
       isSilent = true
     },
-    async close() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => listening.close(resolve))
-    },
+    close,
   }
 }

@@ -7,6 +7,7 @@ import { dailyUsages } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const DAY = 86_400_000
 
@@ -246,7 +247,7 @@ describe('What an owner used', () => {
     }
     await allot.allot.hosting.accounts.remove(owner.id)
     await allot.allot.hosting.idle()
-    while ((await count()) !== before) await new Promise((resolve) => setImmediate(resolve))
+    await waitFor(async () => (await count()) === before)
     assert.deepEqual((await allot.allot.verify()).messages, [])
   })
 

@@ -10,6 +10,7 @@ import { exported, inChunks } from '../exports/instance.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { times } from '../support/long.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { startPages } from '../web/browser.ts'
@@ -178,7 +179,7 @@ describe('Usage beyond 2^53-1', () => {
         assert.deepEqual((await again.verify()).messages, [])
         await Promise.all([allot.close(), again.close()])
       }),
-      { numRuns: 30 },
+      { numRuns: times(8, 30) },
     ))
 
   it('is compared with limits exactly', () => {

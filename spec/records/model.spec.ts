@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/index.ts'
+import { times } from '../support/long.ts'
 
 /**
  * Random operations on accounts, repositories, relations and the ledger, against plain objects: whatever
@@ -196,7 +197,7 @@ describe('Any sequence of operations', () => {
           await allot.close()
         }
       }),
-      { numRuns: 200 },
+      { numRuns: times(40, 200) },
     )
   })
 })

@@ -17,6 +17,7 @@ import { type UpgradePlan, type UpgradeStep, upgradeLayout } from '../../lib/rec
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { serve } from '../exports/instance.ts'
+import { times } from '../support/long.ts'
 import { basic } from '../support/test-server.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
@@ -77,6 +78,9 @@ const undisturbed = async (plan: Partial<UpgradePlan> = {}): Promise<Raw> => {
   await run(driver, plan)
   return rawOf(driver)
 }
+
+/** Between two writes at which an upgrade is killed. */
+const KILL_EACH = times(5, 1)
 
 const isKilled = (error: unknown): true => {
   assert.match(String(error), /killed/)
@@ -140,7 +144,8 @@ describe('An upgrade of the layout', () => {
       let kills = 0
       for (let killed = true; killed; ) {
         const driver = await filled()
-        killed = await run(killedAt(driver, ++kills), { steps }).then(() => false, isKilled)
+        kills += KILL_EACH
+        killed = await run(killedAt(driver, kills), { steps }).then(() => false, isKilled)
         await run(driver, { steps })
         assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
       }
@@ -150,7 +155,7 @@ describe('An upgrade of the layout', () => {
   it('that was killed is completed by a newer version with more steps', async () => {
     const steps = [rename, close]
     const expected = await undisturbed({ steps })
-    for (let n = 1; n < 60; n += 3) {
+    for (let n = 1; n < 60; n += 3 * KILL_EACH) {
       const driver = await filled()
       await run(killedAt(driver, n)).catch(isKilled)
       await run(driver, { steps })

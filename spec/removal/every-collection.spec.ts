@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { after, describe, it, mock } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { createQuota } from '../../lib/index.ts'
@@ -24,7 +22,6 @@ const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 
 const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease', 'removedGroup']
 
 const folder = temporaryDirectory()
-after(() => rmSync(folder, { recursive: true, force: true }))
 
 const contentOf = (text: string) => Readable.from([Buffer.from(text)], { objectMode: false })
 
@@ -80,7 +77,7 @@ describe('The removal of all accounts', () => {
 
     for (const account of before.get('account')!)
       await allot.hosting.accounts.remove((account as { id: number }).id, { purge: true })
-    while ((await recordsIn(driver)).get('job')!.length > 0) await setTimeout(10)
+    await waitFor(async () => (await recordsIn(driver)).get('job')!.length === 0)
     await allot.hosting.idle()
     const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))
     assert.deepEqual(left, [], 'add what removes them to lib/content/removal.ts')
@@ -89,7 +86,7 @@ describe('The removal of all accounts', () => {
 })
 
 describe('The removal of an owner that a host named', () => {
-  it('leaves no record that belonged to it, in any collection', async () => {
+  it('leaves no record that belonged to it, in any collection', async (t) => {
     const driver = memory()
     const quota = await createQuota({ driver })
     try {
@@ -99,7 +96,7 @@ describe('The removal of an owner that a host named', () => {
       const put = (key: string) =>
         quota.ledger.put({ kind: 'artifacts', key, owner: 'tenant', name: 'a.pdf', size: 1 })
       await put('today')
-      mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
+      t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
       await put('tomorrow')
       const filledNames = namesOf(await recordsIn(driver))
       const own = filledNames.filter((name) => !['rule', 'group'].includes(name))
@@ -113,7 +110,6 @@ describe('The removal of an owner that a host named', () => {
         'add what removes them to QuotaEngine.removeOwner (lib/quota/index.ts)',
       )
     } finally {
-      mock.timers.reset()
       await quota.close()
     }
   })

@@ -27,6 +27,22 @@ export interface RemovalFixture {
   close(): Promise<void>
 }
 
+/** More than any spec has. */
+const MAX_ROUNDS = 10_000
+
+/** Runs all pending jobs, and `each` after each round but the last. @returns how many rounds left some */
+export const finishJobs = async (
+  { jobRunner }: Pick<RemovalFixture, 'jobRunner'>,
+  each: () => Promise<unknown> = async () => undefined,
+): Promise<number> => {
+  let rounds = 0
+  while ((await jobRunner.round()).pending > 0) {
+    assert.ok(++rounds < MAX_ROUNDS, 'the jobs never end')
+    await each()
+  }
+  return rounds
+}
+
 export const openFixture = async (
   driver: StorageDriver,
   bounds: JobLimits,

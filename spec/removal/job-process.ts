@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
+import { seededRandom } from '../support/seed.ts'
 import { openFixture } from './fixture.ts'
 
 /**
@@ -10,11 +11,12 @@ import { openFixture } from './fixture.ts'
 const [folder, told] = process.argv.slice(2)
 const { bounds, deleted, moved, to, purged, writes } = JSON.parse(told!)
 const driver = level(folder!)
+const random = seededRandom()
 let left = Number.POSITIVE_INFINITY
 const killing: typeof driver = {
   ...driver,
   write: (work) => {
-    if (left-- === 0) setTimeout(() => process.kill(process.pid, 'SIGKILL'), Math.random() * 3)
+    if (left-- === 0) setTimeout(() => process.kill(process.pid, 'SIGKILL'), random() * 3)
     return driver.write(work)
   },
 }

@@ -1,27 +1,24 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { load, save } from '../driver-spec/fixture.ts'
-import { type Cluster, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
-
-const noOpenssl =
-  spawnSync('openssl', ['version']).status === 0
-    ? false
-    : 'openssl is not installed, which makes the certificates'
+import { type Cluster, startCluster, unprivileged } from '../postgres/cluster.ts'
+import { run } from '../support/child.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 
 let folder: string
 let cluster: Cluster
 
 /** A self-signed certificate for 127.0.0.1. */
-const certificate = (name: string): { cert: string; key: string } => {
+const certificate = async (name: string): Promise<{ cert: string; key: string }> => {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
   const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
   const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject]
-  execFileSync('openssl', [...words, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  await run('openssl', [...words, '-keyout', key, '-out', cert])
   const { uid, gid } = unprivileged()
   for (const file of [folder, cert, key]) if (uid !== undefined) chownSync(file, uid, gid!)
   return { cert, key }
@@ -37,19 +34,15 @@ const works = async (t: TestContext, given: string, options?: PostgresOptions): 
   assert.equal(await load(driver, 'key'), 'value')
 }
 
-describe('PostgreSQL over TLS', { skip: missing || noOpenssl }, () => {
+describe('PostgreSQL over TLS', { skip: lacks('PostgreSQL', 'openssl') }, () => {
   let own: string
   let foreign: string
   before(async () => {
-    folder = mkdtempSync('/tmp/allot-tls-')
-    const { cert, key } = certificate('own')
+    folder = temporaryDirectory()
+    const { cert, key } = await certificate('own')
     own = cert
-    foreign = certificate('foreign').cert
+    foreign = (await certificate('foreign')).cert
     cluster = await startCluster({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] })
-  })
-  after(async () => {
-    await cluster.dispose()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   test('connects with the certificate that the URL names', (t) =>

@@ -35,7 +35,7 @@ const write = async (store: Store, at: number, known: Map<number, Repository>): 
 describe('Search over names that several processes change while two compact the index', {
   skip: missing,
 }, () => {
-  it('finds every name, and none that was removed', { timeout: 600_000 }, async () => {
+  it('finds every name, and none that was removed', async () => {
     const { url, drop } = await emptyStore()
     const stores = [await opened(url), await opened(url)]
     try {

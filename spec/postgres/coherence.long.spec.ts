@@ -1,42 +1,28 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { before, describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { atEnd } from '../support/cleanup.ts'
+import type { Answer } from '../support/request.ts'
+import { seededRandom } from '../support/seed.ts'
 import { onPostgres } from '../support/store.ts'
-import { type Answer, createSender } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
+import { type ServerProcess, startServerProcess } from './server-processes.ts'
 
 /** Processes, and concurrent reads and writes. `npm run spec:postgres` runs all of them. */
 const PROCESSES = onPostgres ? 4 : 2
 const REQUESTS = onPostgres ? 10_000 : 400
 
-/** One of the servers. Each request goes to a random one. */
-interface Process {
-  child: ChildProcess
-  ask: ReturnType<typeof createSender>
-}
-
-const begin = async (url: string): Promise<Process> => {
-  const file = fileURLToPath(new URL('./server-process.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', file, url], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [port] = await once(child.stdout!, 'data')
-  return { child, ask: createSender(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
-}
-
-let processes: Process[] = []
+/** The servers. Each request goes to a random one. */
+let processes: ServerProcess[] = []
+const random = seededRandom()
 let allot: OpenAllot
 let root: string
-let store: { url: string; drop: () => Promise<void> }
 
-const any = (): Process => processes[Math.floor(Math.random() * processes.length)]!
+const any = (): ServerProcess => processes[Math.floor(random() * processes.length)]!
 const ask = (method: string, path: string, token: string, body?: unknown): Promise<Answer> =>
-  any().ask(method, path, { token, ...(body === undefined ? {} : { body }) })
+  any().send(method, path, { token, ...(body === undefined ? {} : { body }) })
 
 const ok = async (answer: Promise<Answer>, status: number): Promise<Answer> => {
   const got = await answer
@@ -130,17 +116,13 @@ let strangers: string
 
 describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => {
   before(async () => {
-    store = await emptyStore()
-    allot = await openAllot({ driver: postgres(store.url), repositories: false })
+    const { url } = await emptyStore()
+    allot = await openAllot({ driver: postgres(url), repositories: false })
+    atEnd(() => allot.close())
     const admin = await allot.hosting.accounts.createUser({ name: 'root', admin: true })
     root = (await allot.hosting.tokens.create(admin.id, 'spec', ['all'])).secret
     strangers = await person('stranger')
-    processes = await Promise.all(Array.from({ length: PROCESSES }, () => begin(store.url)))
-  })
-  after(async () => {
-    for (const { child } of processes) child.kill()
-    await allot.close()
-    await store.drop()
+    processes = await Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess(url)))
   })
 
   const clients = Object.keys(threads).length * 2

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { load, save } from '../driver-spec/fixture.ts'
-import { type Cluster, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
+import { type Cluster, startCluster, unprivileged } from '../postgres/cluster.ts'
+import { printed, spawnChild } from '../support/child.ts'
 import { freePort } from '../support/free-port.ts'
-
-const noPooler =
-  spawnSync('pgbouncer', ['--version']).status === 0
-    ? false
-    : 'PgBouncer is not installed: apt-get install pgbouncer'
+import { lacks, programOf } from '../support/requirements.mjs'
 
 let cluster: Cluster
-let pooler: ChildProcess
 let port: number
 
 /** All settings but these are PgBouncer's defaults. */
@@ -33,19 +27,23 @@ auth_type = any
 
 const through = (database: string) => `postgres://allot@127.0.0.1:${port}/${database}`
 
-describe('Through PgBouncer with its default settings', { skip: missing || noPooler }, () => {
+const startPooler = async (attempts = 3): Promise<void> => {
+  port = await freePort()
+  const file = join(cluster.folder, 'pgbouncer.ini')
+  writeFileSync(file, configuration())
+  try {
+    await printed(spawnChild(programOf('PgBouncer')!, [file], unprivileged()), /listening on/)
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    if (attempts === 1) throw error
+    await startPooler(attempts - 1)
+  }
+}
+
+describe('Through PgBouncer with its default settings', { skip: lacks('PostgreSQL', 'PgBouncer') }, () => {
   before(async () => {
     cluster = await startCluster()
-    port = await freePort()
-    const file = join(cluster.folder, 'pgbouncer.ini')
-    writeFileSync(file, configuration())
-    pooler = spawn('pgbouncer', [file], { ...unprivileged(), stdio: ['ignore', 'ignore', 'pipe'] })
-    for await (const chunk of pooler.stderr!) if (String(chunk).includes('listening on')) break
-  })
-  after(async () => {
-    pooler.kill()
-    if (pooler.exitCode === null) await once(pooler, 'exit')
-    await cluster.dispose()
+    await startPooler()
   })
 
   for (const plain of [false, true])

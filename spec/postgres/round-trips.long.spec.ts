@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { routes } from '../../lib/api/index.ts'
+import { atEnd } from '../support/cleanup.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { countQueries, type QueryCounter } from './count-queries.ts'
@@ -19,7 +20,6 @@ const set = (path: string, body?: object): [method: string, path: string, body?:
 let allot: TestServer
 let alice: Person
 let queries: QueryCounter
-let drop: () => Promise<void>
 
 /** Values of path parameters. */
 const NAMES: Record<string, string> = {
@@ -50,7 +50,8 @@ const pathOf = (path: string): string => {
 }
 
 /**
- * Each sequence runs several times, because background jobs may send statements in between. The fewest count.
+ * Each sequence runs several times, because background jobs may send statements in between. The fewest count, as for
+ * reads.
  */
 const WRITES: [what: string, requests: [method: string, path: string, body?: (time: number) => unknown][]][] =
   [
@@ -150,9 +151,9 @@ const listed = (sent: readonly string[]) => `${sent.length}: ${sent.join(', ')}`
 describe('A request to a server on PostgreSQL', { skip: missing }, () => {
   before(async () => {
     queries = countQueries()
-    const store = await emptyStore()
-    drop = store.drop
-    allot = await start({ driver: postgres(store.url), repositories: false })
+    atEnd(queries.restore)
+    const { url } = await emptyStore()
+    allot = await start({ driver: postgres(url), repositories: false })
     alice = await allot.person('alice', { admin: true })
     await allot.person('bob')
     const as = async (method: string, path: string, body?: unknown) => {
@@ -172,18 +173,17 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     const item = { repository: 'alice/demo', name: 'k', size: 5, run: 1 }
     await as('PUT', '/admin/ledger/artifacts/k', item)
   })
-  after(async () => {
-    await allot.stop()
-    queries.restore()
-    await drop()
-  })
 
   for (const { path } of routes.filter(({ method, path }) => method === 'GET' && path !== '/admin/export'))
     it(`GET ${path} takes at most ${READ} round trips`, async () => {
       const ask = () => allot.as(alice, 'GET', pathOf(path))
       await ask()
-      const sent = await queries.during(ask)
-      assert.ok(sent.length <= READ, listed(sent))
+      let fewest = await queries.during(ask)
+      for (let time = 1; time < TIMES && fewest.length > READ; time++) {
+        const sent = await queries.during(ask)
+        if (sent.length < fewest.length) fewest = sent
+      }
+      assert.ok(fewest.length <= READ, listed(fewest))
     })
 
   for (const [what, requests] of WRITES)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
@@ -59,7 +59,6 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   before(async () => {
     cluster = await startCluster()
   })
-  after(() => cluster.dispose())
 
   const SECRET = 'not the password'
   const asReader = () => address().replace(/allot:[^@]*/, `reader:${encodeURIComponent(SECRET)}`)
@@ -124,19 +123,11 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
         const before = await lastStatements()
         assert.equal(before.length, 1)
         t.mock.timers.tick(20_000)
-        while ((await lastStatements()).join() === before.join());
+        await waitFor(async () => (await lastStatements()).join() !== before.join())
       }
       await save(driver, { key: 'after' })
       assert.equal(text(await tx.get(bytes('key'))), 'before')
     })
-  })
-
-  test('an invalid URL is refused, and the error does not repeat it, because it may hold a password', () => {
-    for (const url of ['', 'nonsense secret', 'http://a:secret@b/c'])
-      assert.throws(
-        () => postgres(url),
-        (error: Error) => /postgres:\/\//.test(error.message) && !/secret/.test(error.message),
-      )
   })
 
   for (const plain of [false, true])
@@ -149,14 +140,13 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       for (const { cut, title } of cuts)
         test(`the connection breaks ${title}: the write happens exactly once`, async (t) => {
           const proxy = await startProxy(cluster.port)
-          t.after(() => proxy.close())
           const driver = await openAt(t, address({ port: proxy.port }), { plain })
           for (let round = 1; round <= 5; round++) {
             await increment(driver)
             const happened = proxy.cutNext(plain ? 'COMMIT' : 'allot_commit', cut)
             await increment(driver)
             await happened
-            if (cut === 'late') await new Promise((resolve) => setTimeout(resolve, 400))
+            await proxy.settled()
             assert.equal(await load(driver, 'count'), `${round * 2}`)
           }
         })
@@ -210,13 +200,11 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
               )
         }
         const clients = Array.from({ length: 16 }, (_, name) => client(name))
-        await pause(500)
-        await waitFor(() => acknowledged.length > 0)
+        await waitFor(() => acknowledged.length > 100)
         await cluster.stop('immediate')
         const before = acknowledged.length
         await cluster.start()
-        await pause(500)
-        await waitFor(() => acknowledged.length > before)
+        await waitFor(() => acknowledged.length > before + 100)
         isOver = true
         await Promise.all(clients)
         assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
@@ -343,7 +331,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a write fails as busy at once when 5,000 others wait', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { writeTimeout: 10_000 })
+    const driver = await openAt(t, url, { writeTimeout: 120_000 })
     await save(driver, { key: 'value' })
     const unlock = await lockEntries(t, url)
     const writes = Array.from({ length: 5000 }, (_, index) => save(driver, { key: `${index}` }))

@@ -109,25 +109,6 @@ describe('An exclusive driver', { skip: missing }, () => {
   })
 })
 
-describe('The arguments of a driver', () => {
-  for (const name of ['connectTimeout', 'statementTimeout', 'writeTimeout'])
-    test(`are refused when ${name} is longer than a timer of Node`, () => {
-      postgres('postgres://h/d', { [name]: 2 ** 31 - 1 })
-      assert.throws(() => postgres('postgres://h/d', { [name]: 2 ** 31 }), {
-        code: 'invalid',
-        message: `${name}: expected at most 2147483647, received the number 2147483648`,
-      })
-    })
-
-  test('are refused when the name of the database has a percent sign that escapes nothing', () => {
-    assert.throws(() => postgres('postgres://h/%zz'), {
-      name: 'StorageError',
-      reason: 'failed',
-      message: /^expected a URL such as postgres:/,
-    })
-  })
-})
-
 describe('A driver', { skip: missing }, () => {
   const cleanups: (() => Promise<unknown>)[] = []
   after(() => Promise.all(cleanups.map((cleanup) => cleanup())))
