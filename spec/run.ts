@@ -45,6 +45,8 @@ Object.assign(process.env, {
     ALLOT_SPEC_SEED: `${seed}`,
     [COVERAGE_FOLDER]: answered,
     [RUN_FOLDER]: folder,
+    // For caches of compilers.
+    ALLOT_SPEC_HOME: process.env.HOME,
   },
   // The same on each machine: texts of programs, times, settings of git, npm and gpg.
   ...{ LC_ALL: 'C', TZ: 'UTC', HOME: home, GNUPGHOME: join(home, 'gnupg'), TMPDIR: folder },

@@ -16,6 +16,8 @@ export interface Limits {
   maxPages: number
   /** Sends a request to a server in this process; absent: over the network. */
   fetch?: (url: string, request: RequestInit) => Promise<Response>
+  /** Waits before a request is sent again; absent: in real time. */
+  pause?: (ms: number) => Promise<unknown>
 }
 
 export const LIMITS: Limits = { timeoutMs: 120_000, maxBytes: 32 * 1024 * 1024, maxPages: 20_000 }

@@ -151,6 +151,7 @@ export class Source {
   }
 
   async #send(path: string, headers: Record<string, string>, body?: string): Promise<SourceResponse> {
+    const { pause = sleep } = this.#limits
     const all: Record<string, string> = { authorization: `token ${this.token}`, ...headers }
     if (all.authorization === '') delete all.authorization
     for (let attempt = 1; ; attempt++) {
@@ -161,7 +162,7 @@ export class Source {
       const isBusy = response === undefined || response.status === 429 || response.status === 503
       if (response !== undefined && (!isBusy || attempt === MAX_ATTEMPTS)) return response
       const seconds = Number(response?.headers.get('retry-after'))
-      await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
+      await pause(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
     }
   }
 }

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { packageEnvironment } from '../support/built-package.ts'
+import { output, printed, run, runSync, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { isLong } from '../support/long.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const exec = promisify(execFile)
 
 /** The folder in which an example runs. */
 const cwdOf = new Map<string, string>()
@@ -27,6 +26,8 @@ const command = (file: string): [string, string[], object] => {
 }
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
+/** All of them in the long suite; `npm run check` compiles the others. */
+const started = isLong ? files : ['custom-driver.ts', 'node-http.ts', 'refuse-upload.ts']
 const sourceOf = (file: string) => readFileSync(join(examples, file), 'utf8')
 /** An example that used the folder of another program could not be run beside it, nor after it. */
 const assertOwnFolder = (file: string) => {
@@ -87,39 +88,23 @@ describe('The examples', () => {
         (name) => `examples/tus-uploads/${name}`,
       ),
     )
-    const ignored = execFileSync('git', ['check-ignore', ...paths], {
-      cwd: join(examples, '..'),
-      encoding: 'utf8',
-    })
+    const ignored = runSync('git', ['check-ignore', ...paths], { cwd: join(examples, '..') })
     assert.deepEqual(ignored.trim().split('\n'), paths)
   })
 
-  for (const [index, file] of files.filter(serves).entries())
+  for (const [index, file] of started.filter(serves).entries())
     it(`${file} starts a server, prints a curl command and the address of its pages, which work, and ends on a signal`, async () => {
       const [tsx, args, options] = command(file)
-      const child = spawn(tsx, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
-      try {
-        const [, curl, page] = await new Promise<string[]>((resolve, reject) => {
-          let text = ''
-          child.stdout.on('data', (chunk: Buffer) => {
-            text += chunk.toString()
-            const lines = hasPages(file) ? PAGES_TOO : CURL
-            const match = lines.exec(text)
-            if (match !== null) resolve(match)
-          })
-          child.on('close', (code) => reject(new Error(`${file} ended with ${code}: ${text}`)))
-        })
-        const { stdout } = await exec('bash', ['-c', `${curl} -sf`])
-        assert.match(stdout, /"Version"|"login":"alice"|^stored 6 bytes/)
-        await MORE[file]?.(curl!)
-        if (page !== undefined) assert.match(await (await fetch(page)).text(), /<h1>Sign in<\/h1>/)
-        const ended = new Promise((resolve) => child.on('close', resolve))
-        child.kill(index % 2 === 0 ? 'SIGINT' : 'SIGTERM')
-        assert.equal(await ended, 0)
-        assertOwnFolder(file)
-      } finally {
-        child.kill('SIGKILL')
-      }
+      const child = spawnChild(tsx, args, options)
+      const ended = output(child)
+      const [, curl, page] = await printed(child, hasPages(file) ? PAGES_TOO : CURL)
+      const { stdout } = await run('bash', ['-c', `${curl} -sf`])
+      assert.match(stdout, /"Version"|"login":"alice"|^stored 6 bytes/)
+      await MORE[file]?.(curl!)
+      if (page !== undefined) assert.match(await (await fetch(page)).text(), /<h1>Sign in<\/h1>/)
+      child.kill(index % 2 === 0 ? 'SIGINT' : 'SIGTERM')
+      assert.equal((await ended).code, 0)
+      assertOwnFolder(file)
     })
 
   const PRINTED: Record<string, RegExp> = {
@@ -132,10 +117,10 @@ describe('The examples', () => {
     'next-route.ts': /\n200 \{"Version".*\n303 \/code\/storage\/-\/sign-in\n$/,
     'custom-driver.ts': /alice is stored in a sorted array/,
   }
-  for (const file of files.filter((name) => !serves(name)))
+  for (const file of started.filter((name) => !serves(name)))
     it(`${file} prints its result and ends`, async () => {
       const [tsx, args, options] = command(file)
-      const { stdout } = await exec(tsx, args, options)
+      const { stdout } = await run(tsx, args, options)
       assert.match(stdout, PRINTED[file] ?? assert.fail(`PRINTED has no entry for what ${file} prints`))
       assertOwnFolder(file)
     })

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readConfig } from '../../bin/config/config.ts'
-import { allot, begin, whenServing } from '../bin/program.ts'
+import { begin, whenServing } from '../bin/program.ts'
+import { command } from '../migrate/command.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
+import { outcomeSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { isLong } from '../support/long.ts'
+import { lacks } from '../support/requirements.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'examples/postgres')
@@ -40,7 +43,7 @@ const assertRuns = async (words: readonly string[], own: Record<string, string>)
   }
 }
 
-describe('examples/postgres', { skip: missing }, () => {
+const inPostgres = () => {
   it('starts Allot with the command of compose.yaml, and its health check asks for readiness', async (t) => {
     const { url, drop } = await emptyStore()
     t.after(drop)
@@ -62,11 +65,12 @@ describe('examples/postgres', { skip: missing }, () => {
     writeFileSync(config, own.replace(`port = ${server.port}`, 'port = 0'))
     await assertRuns(start(execStart!), { '--config': config })
   })
-})
+}
+if (isLong) describe('examples/postgres', { skip: missing }, inPostgres)
 
 describe('The files in examples/postgres', () => {
   it('have only options of allot serve', async () => {
-    const { out } = await allot(['serve', '--help'])
+    const { out } = await command(['serve', '--help'])
     for (const word of [...composeCommand, ...start(execStart!)].filter((argument) =>
       argument.startsWith('--'),
     ))
@@ -104,13 +108,10 @@ describe('The files in examples/postgres', () => {
     for (const limit of limits) assert.ok(Number(limit?.[1]) > 15)
   })
 
-  const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
-  it('have a unit that passes systemd-analyze verify', { skip: !analyze && 'needs systemd-analyze' }, () => {
+  it('have a unit that passes systemd-analyze verify', { skip: lacks('systemd-analyze') }, () => {
     const copy = join(temporaryDirectory(), 'allot.service')
     writeFileSync(copy, unit.replace('User=allot', 'User=root'))
-    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', copy], {
-      encoding: 'utf8',
-    })
+    const { status, stderr } = outcomeSync('systemd-analyze', ['verify', '--man=no', copy])
     const messages = stderr.split('\n').filter((line) => line.includes('allot.service'))
     assert.deepEqual([messages, status], [[], 0])
   })

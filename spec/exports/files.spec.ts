@@ -7,9 +7,10 @@ import { FileStorage } from '../../lib/files/index.ts'
 import { GitStorage } from '../../lib/git/index.ts'
 import { importAllot } from '../../lib/index.ts'
 import { aGround, EMPTY, fill, type Ground, LARGE, SMALL } from '../files/ground.ts'
+import { once } from '../support/cleanup.ts'
 import { exported, inChunks } from './instance.ts'
 
-const filled = async () => {
+const filled = once(async () => {
   const from = aGround()
   const allot = await from.open()
   const repository = await fill(allot)
@@ -17,7 +18,7 @@ const filled = async () => {
   await allot.close()
   from.clear()
   return { bytes, repository }
-}
+})
 
 const into = ({ driver, files, repositories }: Ground, bytes: Uint8Array) =>
   importAllot({ driver, files, repositories }, inChunks(bytes))

@@ -1,20 +1,21 @@
-import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { hookPlaces } from '../../lib/webhooks/hooks.ts'
+import { runSync } from '../support/child.ts'
+import { atEnd, once } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { png } from '../support/images.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { listen } from '../support/listen.ts'
 import { createSender, PATIENT, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 /** The same for all servers, so that links in responses are equal. */
 export const BASE = 'http://allot.example.test'
@@ -26,20 +27,17 @@ export interface Served {
   stop(): Promise<void>
 }
 
-/** Starts a server on a store. */
+/** Starts a server on a store, until the end of the file at the latest. */
 export const serve = async (options: AllotOptions): Promise<Served> => {
   const allot = await openAllot({ ...PATIENT, baseUrl: BASE, ...options })
   const server = await listen(allot.handler)
   const api = `${server.origin}/api/v1`
-  return {
-    allot,
-    api,
-    ask: createSender(api),
-    async stop() {
-      await server.stop()
-      await allot.close()
-    },
-  }
+  const stop = once(async () => {
+    await server.stop()
+    await allot.close()
+  })
+  atEnd(stop)
+  return { allot, api, ask: createSender(api), stop }
 }
 
 /** The bytes of an export. */
@@ -54,9 +52,7 @@ export async function* inChunks(file: Uint8Array, size = 10_000): AsyncGenerator
 }
 
 export const git = (...args: string[]): string =>
-  execFileSync('git', args, {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
+  runSync('git', args, {
     env: {
       PATH: process.env.PATH,
       GIT_CONFIG_GLOBAL: '/dev/null',
@@ -150,12 +146,12 @@ const hook = async (
   ann: { id: number; username: string; admin: boolean },
 ) => {
   const place = hookPlaces.repository(ann, 'ann', 'hall')
+  // A name that is resolved only for a delivery, which then finds that the address is not public.
   const given = { url: 'http://localhost:9/', secret: 'between us', authorization: 'Bearer t', active: true }
   const { id } = (await hooks.create(ann, place, { ...given, type: 'gitea', baseUrl: BASE, events: ['*'] }))!
   await hooks.test(ann, place, id)
   const [first] = (await hooks.deliveries(place, id, { offset: 0, limit: 1 }))!.items
-  for (let attempts = 0; attempts === 0; await setTimeout(5))
-    attempts = (await hooks.delivery(place, id, first!.number))!.attempts
+  await waitFor(async () => (await hooks.delivery(place, id, first!.number))!.attempts > 0)
   await hooks.edit(ann, place, id, { active: false })
 }
 

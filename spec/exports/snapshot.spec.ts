@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
@@ -12,10 +11,10 @@ import { rawOf } from '../records/raw.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { git, inChunks, pushInto } from './instance.ts'
 
 const folder = temporaryDirectory()
-after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Entries that change in every round; others only fill the export. */
 const KEYS = 40
@@ -55,13 +54,17 @@ describe('An export while others write', () => {
       })()
       const chunks: Uint8Array[] = []
       const seen = new Set<number>()
-      await allot.export(async (bytes) => {
-        chunks.push(bytes)
-        // Waits for at least one round between two chunks.
-        for (const now = rounds; rounds === now; ) await setImmediate()
-        seen.add(rounds)
-      })
-      writing = false
+      await allot
+        .export(async (bytes) => {
+          chunks.push(bytes)
+          // Waits for at least one round between two chunks.
+          const now = rounds
+          await waitFor(() => rounds > now)
+          seen.add(rounds)
+        })
+        .finally(() => {
+          writing = false
+        })
       await writer
       await allot.close()
       assert.ok(seen.size > 5, `only ${seen.size} rounds went by`)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { paletted, png } from '../support/images.ts'
 import type { Model, ModelAvatar, ModelUser } from './model.ts'
-import { type ModelSource, modelSource } from './model-source.ts'
+import { modelSource } from './model-source.ts'
 import { everythingIn, startTarget, type Target } from './two.ts'
 
 const digest = (name: string, content: string | Buffer) => createHash(name).update(content).digest('hex')
@@ -56,14 +56,10 @@ const aModel = (more: Partial<Model>): Model => ({
   ...more,
 })
 
-let source: ModelSource
+const source = modelSource(aModel({}))
 let target: Target
-before(async () => {
-  source = await modelSource(aModel({}))
-})
-after(() => source.stop())
 
-const asked = () => ({ base: source.base, root: { ...target.root, token: 'secret' } })
+const asked = () => ({ ...source, root: { ...target.root, token: 'secret' } })
 const run = async (keep = false) => {
   const report = await target.from(asked(), [], { keep })
   assert.ok(report.isComplete(), report.text)
@@ -88,9 +84,8 @@ const imagesHere = async (): Promise<Record<string, Buffer>> => {
 
 describe('The avatars of a Gitea or Forgejo', () => {
   before(async () => {
-    target = await startTarget()
+    target = await startTarget({ git: false })
   })
-  after(() => target.stop())
 
   const [picture, drawing, logo] = [png(3, 3), paletted(5), png(4, 4)]
   it('are copied when they were uploaded, and what cannot be copied is named', async () => {
@@ -142,7 +137,7 @@ describe('A later migration', () => {
   const [first, second, own] = [png(3, 3), png(3, 3, 0xff), png(5, 5)]
   const logins = ['changed', 'removed', 'set-here', 'gone-here', 'both-changed', 'both-gone', 'set-before']
   before(async () => {
-    target = await startTarget()
+    target = await startTarget({ git: false })
     const users = logins.map((login, index) => user(index + 2, login, uploaded(index + 2, first)))
     source.model = aModel({ users: [user(1, 'root1'), ...users] })
     delete source.model.users.find(({ login }) => login === 'set-before')!.avatar
@@ -164,7 +159,6 @@ describe('A later migration', () => {
       if (['removed', 'both-gone'].includes(one.login)) one.avatar = generated(`${one.login}@example.org`)
     }
   })
-  after(() => target.stop())
 
   it('leaves avatars as they are with --keep, and names those that differ', async () => {
     const before = await imagesHere()
@@ -202,9 +196,8 @@ describe('A later migration', () => {
 
 describe('An avatar that is set here while that of the source is downloaded', () => {
   before(async () => {
-    target = await startTarget()
+    target = await startTarget({ git: false })
   })
-  after(() => target.stop())
 
   it('stays, and is named', async (t) => {
     const own = png(5, 5)

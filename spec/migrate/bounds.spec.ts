@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import * as v from 'valibot'
 
 import { connectSource } from '../../bin/migrate/connect.ts'
+import { Source } from '../../bin/migrate/source.ts'
 import { LIMITS, readPages } from '../../bin/migrate/source-requests.ts'
-import { allot } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start, type TestServer } from '../support/test-server.ts'
+import { command } from './command.ts'
 import { type Replay, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
 
@@ -19,11 +20,7 @@ let target: Target
 before(async () => {
   source = await start({ dialect: 'forgejo' })
   await source.person('ann')
-  target = await startTarget()
-})
-after(async () => {
-  await source.stop()
-  await target.stop()
+  target = await startTarget({ git: false })
 })
 
 const AnyItem = v.unknown()
@@ -137,11 +134,11 @@ describe('A response of the source', () => {
 
   it('that is too slow fails the migration, even while bytes keep arriving', async () => {
     const slow = await withAnswer(USERS, (_, res) => {
-      const timer = setInterval(() => res.write(' '), 50)
+      const timer = setInterval(() => res.write(' '), 10)
       res.once('close', () => clearInterval(timer))
     })
-    const at = await connectSource(slow.base, source.root.token, { ...LIMITS, timeoutMs: 3000 })
-    await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 3 s$/)
+    const at = new Source(slow.base, source.root.token, { ...LIMITS, timeoutMs: 200 })
+    await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 0\.2 s$/)
     slow.stop()
   })
 
@@ -181,7 +178,7 @@ describe('Text from the source', () => {
     for (const [path, answer] of Object.entries(answers)) {
       const odd = await withAnswer(path, answer)
       const words = ['migrate', '--from', odd.base, '--data', temporaryDirectory()]
-      const { out, err } = await allot(words, undefined, { env: { ALLOT_FROM_TOKEN: source.root.token } })
+      const { out, err } = await command(words, { env: { ALLOT_FROM_TOKEN: source.root.token } })
       printed.push(out, err)
       odd.stop()
     }

@@ -9,10 +9,12 @@ import {
   type ModelUser,
   rightsAt,
 } from './model.ts'
-import { type Replay, replay } from './replay.ts'
 
-/** The address of a model, which may be another one for each run. */
-export interface ModelSource extends Replay {
+/** A source in this process, to which requests are sent without a socket. */
+export interface ModelSource {
+  base: string
+  /** For `Limits`. */
+  fetch(url: string, request: RequestInit): Promise<Response>
   model: Model
   /** Statuses of errors, by the path below the API. */
   answers: Readonly<Record<string, number>>
@@ -21,42 +23,50 @@ export interface ModelSource extends Replay {
 /** Items on a page, so that every list has several. */
 const PAGE = 3
 
-/**
- * A server that speaks the wire format of a Gitea over a socket, and answers what an administrator of the
- * model sees.
- */
-export const modelSource = async (model: Model): Promise<ModelSource> => {
-  const source = { model, answers: {} } as unknown as ModelSource
-  const served = await replay({}, (req, res) => {
-    const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
-    const path = decodeURIComponent(pathname.replace('/api/v1', ''))
-    const send = (status: number, body: unknown, headers = {}) =>
-      res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-    const { sudo, authorization } = req.headers
-    if (authorization === undefined && !source.model.open)
-      return send(403, { message: 'Only signed in user is allowed to call APIs.' })
-    const acting = source.model.users.find(({ login }) => login === sudo)
-    if (sudo !== undefined && (acting === undefined || !acting.active || acting.prohibited))
-      return send(403, { message: 'forbidden' })
-    const image = [...source.model.users, ...source.model.organizations].find(
-      ({ avatar }) => avatar?.path === path,
-    )?.avatar?.content
-    if (image !== undefined) return res.writeHead(200).end(image)
-    const error = source.answers[path]
-    if (error !== undefined) return send(error, { message: 'not shown' })
-    if (path === '/repos/search') {
-      const found = visibleTo(source.model, authorization === undefined ? undefined : (sudo ?? 'root1'))
-      const page = Number(searchParams.get('page') ?? 1)
-      const data = found.slice((page - 1) * PAGE, page * PAGE)
-      return send(200, { ok: true, data }, { 'x-total-count': found.length })
-    }
-    const found = answerAt(source.model, path)
-    if (found === undefined) return send(404, { message: 'The target could not be found.' })
-    if (!Array.isArray(found)) return send(200, found)
-    const page = Number(searchParams.get('page') ?? 1)
-    send(200, found.slice((page - 1) * PAGE, page * PAGE), { 'x-total-count': found.length })
+/** A source that speaks the wire format of a Gitea, and answers what an administrator of the model sees. */
+export const modelSource = (model: Model): ModelSource => {
+  const source: ModelSource = {
+    base: 'http://source.example.test',
+    model,
+    answers: {},
+    fetch: async (url, { headers }) => answerTo(source, new URL(url), new Headers(headers)),
+  }
+  return source
+}
+
+const send = (status: number, body: unknown, headers = {}) =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
   })
-  return Object.assign(source, served)
+
+const answerTo = (
+  { model, answers }: ModelSource,
+  { pathname, searchParams }: URL,
+  headers: Headers,
+): Response => {
+  const path = decodeURIComponent(pathname.replace('/api/v1', ''))
+  const [sudo, isSignedIn] = [headers.get('sudo'), headers.has('authorization')]
+  if (!isSignedIn && !model.open)
+    return send(403, { message: 'Only signed in user is allowed to call APIs.' })
+  const acting = model.users.find(({ login }) => login === sudo)
+  if (sudo !== null && (acting === undefined || !acting.active || acting.prohibited))
+    return send(403, { message: 'forbidden' })
+  const image = [...model.users, ...model.organizations].find(({ avatar }) => avatar?.path === path)?.avatar
+    ?.content
+  if (image !== undefined) return new Response(new Uint8Array(image))
+  const error = answers[path]
+  if (error !== undefined) return send(error, { message: 'not shown' })
+  const page = Number(searchParams.get('page') ?? 1)
+  const onPage = (all: readonly unknown[]) => all.slice((page - 1) * PAGE, page * PAGE)
+  if (path === '/repos/search') {
+    const found = visibleTo(model, isSignedIn ? (sudo ?? 'root1') : undefined)
+    return send(200, { ok: true, data: onPage(found) }, { 'x-total-count': `${found.length}` })
+  }
+  const found = answerAt(model, path)
+  if (found === undefined) return send(404, { message: 'The target could not be found.' })
+  if (!Array.isArray(found)) return send(200, found)
+  return send(200, onPage(found), { 'x-total-count': `${found.length}` })
 }
 
 const userIn = (one: ModelUser) => ({
@@ -120,9 +130,9 @@ const answerAt = (model: Model, path: string): unknown => {
 }
 
 /** Repositories that a user can see, with what the user may do. */
-const visibleTo = (model: Model, login: string | string[] | undefined): unknown[] =>
+const visibleTo = (model: Model, login: string | undefined): unknown[] =>
   model.repositories.flatMap((one) => {
-    const { code, issues, releases } = rightsAt(model, login as string | undefined, one)
+    const { code, issues, releases } = rightsAt(model, login, one)
     const permissions = { admin: code === 3, push: code >= 2, pull: code >= 1 }
     return code + issues + releases === 0 ? [] : [{ ...repositoryIn(model)(one), permissions }]
   })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { afterEach, describe, it } from 'node:test'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { parseRenames } from '../../bin/migrate/names/renames.ts'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { HookEdit } from '../../lib/webhooks/hook-checks.ts'
 import type { Model, ModelUser } from './model.ts'
-import { type ModelSource, modelSource } from './model-source.ts'
+import { modelSource } from './model-source.ts'
 import { startTarget, type Target } from './two.ts'
 
 const user = (id: number, login: string, more: Partial<ModelUser> = {}): ModelUser => ({
@@ -67,26 +67,22 @@ const aModel = (): Model => ({
   ],
 })
 
-let source: ModelSource
+const source = modelSource(aModel())
 let target: Target
 let isStarted = false
 const run = async (options: Partial<MigrationOptions> = {}, owners: string[] = []) =>
-  (await target.from({ base: source.base, root: { ...target.root, token: 'secret' } }, owners, options)).text
+  (await target.from({ ...source, root: { ...target.root, token: 'secret' } }, owners, options)).text
 const renaming = (...pairs: string[]) => ({ renames: parseRenames(pairs) })
 
-before(async () => {
-  source = await modelSource(aModel())
-})
 const fresh = async () => {
   source.model = aModel()
-  target = await startTarget()
+  target = await startTarget({ git: false })
   isStarted = true
 }
 afterEach(async () => {
   if (isStarted) await target.stop()
   isStarted = false
 })
-after(() => source.stop())
 
 const at = {
   user: (login: string) => source.model.users.find((one) => one.login === login)!,

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { promisify } from 'node:util'
-import { allot, begin, PROGRAM, served } from '../bin/program.ts'
+import { before, describe, it } from 'node:test'
+import { PROGRAM, served } from '../bin/program.ts'
+import { killGroup, outcome, run, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 import { createSender, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
+import { command } from './command.ts'
 import { replay } from './replay.ts'
 import { pushed } from './two.ts'
 
-const exec = promisify(execFile)
-const REPOSITORIES = 12
-const SHARD = REPOSITORIES.toString(16).padStart(2, '0')
+const REPOSITORIES = 4
 
 let source: TestServer
 let env: Record<string, string>
@@ -28,13 +28,12 @@ before(async () => {
   await pushed(source, ann, `ann/r${REPOSITORIES - 1}`)
   env = { ALLOT_FROM_TOKEN: source.root.token }
 })
-after(() => source.stop())
 
 const migrate = (data: string, ...more: string[]) =>
-  allot(['migrate', '--from', source.base, '--data', join(folder, data), ...more], folder, { env })
+  command(['migrate', '--from', source.base, '--data', join(folder, data), ...more], { env })
 
 const verified = async (data: string) => {
-  const { code, err } = await allot(['verify', '--data', join(folder, data)])
+  const { code, err } = await command(['verify', '--data', join(folder, data)])
   assert.equal(code, 0, err)
 }
 
@@ -96,7 +95,7 @@ describe('allot migrate', () => {
       await server.stop()
     }
     const keyed = ['migrate', 'verify', '--from', source.base, '--data', join(folder, 'keyed')]
-    const compared = await allot(keyed, folder, { env })
+    const compared = await command(keyed, { env })
     assert.deepEqual([compared.code, compared.err], [0, ''], compared.out)
     const again = await migrate('keyed', '--tokens', file)
     assert.deepEqual([again.code, again.out], [1, ''])
@@ -112,32 +111,31 @@ describe('allot migrate', () => {
   })
 
   it('leaves a consistent store when it is killed while git fetches, and completes it when run again', async () => {
-    let held: (() => void) | undefined
-    const isHeld = new Promise<void>((resolve) => {
-      held = resolve
-    })
+    const gitOf = (id: number) =>
+      join(folder, `killed/repositories/${id.toString(16).padStart(2, '0')}/${id}.git`)
+    let isHeld = false
     const holding = await replay({}, (req, res) => {
-      if (req.method === 'POST' && req.url!.startsWith(`/ann/r${REPOSITORIES - 1}.git`)) held!()
+      if (req.method === 'POST' && req.url!.startsWith(`/ann/r${REPOSITORIES - 1}.git`)) isHeld = true
       else source.allot.handler(req, res)
     })
     const words = ['migrate', '--from', holding.base, '--data', join(folder, 'killed')]
-    const child = begin(words, folder, env)
-    await Promise.race([isHeld, once(child, 'close').then(() => assert.fail('it ended before git fetched'))])
+    const [node, ...program] = PROGRAM
+    const child = spawnChild(node, [...program, ...words], { env: { ...process.env, ...env } })
+    // The first repository has its branches and its tag, and git fetches the last one.
+    const refs = async () => (await outcome('git', ['-C', gitOf(1), 'for-each-ref'])).stdout.match(/\n/g)
+    await waitFor(async () => child.exitCode !== null || (isHeld && (await refs())?.length === 3))
+    assert.equal(child.exitCode, null, 'it ended before git fetched')
     child.kill('SIGKILL')
     await once(child, 'close')
+    killGroup(child)
     const { code, out, err } = await migrate('killed')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^users: 0 copied, 2 already there$/m)
     assert.match(out, new RegExp(`^repositories: 0 copied, ${REPOSITORIES} already there$`, 'm'))
     assert.match(out, /^git data: 1 copied, 1 already there$/m)
-    holding.stop()
+    await holding.stop()
     await verified('killed')
-    await exec('git', [
-      '-C',
-      join(folder, `killed/repositories/${SHARD}/${REPOSITORIES}.git`),
-      'fsck',
-      '--strict',
-    ])
+    await run('git', ['-C', gitOf(REPOSITORIES), 'fsck', '--strict'])
   })
 
   it('says why it stopped, in the report too, and not that a log has the reason', async () => {
@@ -154,25 +152,19 @@ describe('allot migrate', () => {
     await verified('stopped')
   })
 
-  it('shows its progress on a terminal', async (t) => {
-    const hasScript = await exec('script', ['--version']).then(
-      () => true,
-      () => false,
-    )
-    if (!hasScript) return t.skip('there is no `script` to make a terminal with: install bsdutils')
+  it('shows its progress on a terminal', { skip: lacks('script') }, async () => {
     const words = ['migrate', '--from', source.base, '--data', join(folder, 'whole')]
-    const command = [...PROGRAM, ...words].map((word) => `'${word}'`).join(' ')
-    const { stdout } = await exec('script', ['-qec', command, '/dev/null'], {
-      env: { ...process.env, ...env },
-    })
-    assert.match(stdout, /issues [█░]+ \d+ of 12, /)
+    const line = [...PROGRAM, ...words].map((word) => `'${word}'`).join(' ')
+    const terminal = { env: { ...process.env, ...env } }
+    const { stdout } = await outcome('script', ['-qec', line, '/dev/null'], terminal)
+    assert.match(stdout, new RegExp(`issues [█░]+ \\d+ of ${REPOSITORIES}, `))
   })
 })
 
 describe('allot migrate verify', () => {
   const data = join(folder, 'compared')
   const verify = (args: readonly string[], token = source.root.token) =>
-    allot(['migrate', 'verify', ...args], folder, { env: { ALLOT_FROM_TOKEN: token } })
+    command(['migrate', 'verify', ...args], { env: { ALLOT_FROM_TOKEN: token } })
   before(async () => {
     const { code, err } = await migrate('compared')
     assert.equal(code, 0, err)
@@ -181,7 +173,10 @@ describe('allot migrate verify', () => {
   it('exits with 0 when nothing differs, else with 1 and what differs, also as JSON', async () => {
     const same = await verify(['--from', source.base, '--data', data])
     assert.deepEqual([same.code, same.err], [0, ''], same.out)
-    assert.match(same.out, /^ {2}repositories with git data: 12$[\s\S]*^no differences$/m)
+    assert.match(
+      same.out,
+      new RegExp(`^ {2}repositories with git data: ${REPOSITORIES}$[^]*^no differences$`, 'm'),
+    )
     const carl = await source.person('carl')
     const file = join(folder, 'differences.json')
     const other = await verify(['--from', source.base, '--data', data, '--report', file])

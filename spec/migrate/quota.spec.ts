@@ -21,13 +21,13 @@ const PLAN: NamedPlan = {
 let source: TestServer
 let target: Target
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
+  source = await start({ dialect: 'forgejo', repositories: false })
   for (const name of ['ann', 'ben', 'carl']) await source.person(name)
 })
 after(() => source.stop())
 beforeEach(async () => {
   await source.allot.quota.apply({ ...PLAN, prune: true })
-  target = await startTarget()
+  target = await startTarget({ git: false })
   const report = await run()
   assert.match(report, /^quota rules: 3 copied, 0 already there\nquota groups: 2 copied, 0 already there$/m)
   assert.match(report, /^quota assignments: 3 copied/m)

@@ -10,11 +10,13 @@ const SECRETS = new WeakMap<TestServer['allot'], Map<number, string>>()
 /**
  * Rights of a user here, from the API and the domain. An account that may not sign in has the rights of
  * everyone.
+ * @param isPublic whether everyone sees the repository; it is asked for when absent
  */
 export const rightsHere = async (
   target: Target,
   login: string | undefined,
   { owner, name }: ModelRepository,
+  isPublic?: boolean,
 ): Promise<Rights> => {
   const { accounts } = target.allot.hosting
   const account = login === undefined ? undefined : await accounts.byName(login)
@@ -28,7 +30,7 @@ export const rightsHere = async (
   const isArchived = status === 200 && body.archived
   const seen = status !== 200 ? 0 : admin ? 3 : push && !isArchived ? 2 : 1
   const parts = await partsHere(target, account, { owner, name }, isArchived)
-  const isPublic = (await target.request('GET', `/repos/${owner}/${name}`)).status === 200
+  isPublic ??= (await target.request('GET', `/repos/${owner}/${name}`)).status === 200
   const right = (part: 'code' | 'issues' | 'releases') =>
     token === undefined ? seen : Math.max(isPublic || isOpen(seen, parts) ? 1 : 0, parts[part])
   const inside = token !== undefined && (await createsHere(target, account!, owner))
@@ -84,15 +86,18 @@ const secretOf = async ({ allot }: TestServer, id: number): Promise<string> => {
 /** @returns a line for each right that is more here than at the source */
 export const excessesOf = async (target: Target, model: Model): Promise<string[]> => {
   const lines: string[] = []
-  for (const repository of model.repositories)
+  for (const repository of model.repositories) {
+    const { status } = await target.request('GET', `/repos/${repository.owner}/${repository.name}`)
     for (const login of [undefined, ...model.users.map((one) => one.login)]) {
-      const [here, there] = [await rightsHere(target, login, repository), rightsAt(model, login, repository)]
+      const here = await rightsHere(target, login, repository, status === 200)
+      const there = rightsAt(model, login, repository)
       for (const right of Object.keys(here) as (keyof Rights)[])
         if (here[right] > there[right])
           lines.push(
             `${login} on ${repository.owner}/${repository.name}: ${right} is ${here[right]}, ${there[right]} at the source`,
           )
     }
+  }
   return lines
 }
 

@@ -5,7 +5,7 @@ import { migrate, select } from '../../bin/migrate/index.ts'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { Report } from '../../bin/migrate/report.ts'
 import { Source } from '../../bin/migrate/source.ts'
-import { LIMITS } from '../../bin/migrate/source-requests.ts'
+import { LIMITS, type Limits } from '../../bin/migrate/source-requests.ts'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { verifyMigration } from '../../bin/migrate/verify/index.ts'
 import { Store } from '../../lib/records/store.ts'
@@ -14,45 +14,56 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { createSpecStore } from '../support/store.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
+/** Where a migration reads from. */
+export type From = Pick<TestServer, 'base' | 'root'> & Pick<Limits, 'fetch'>
+
 /** A server with an empty store, and everything that is moved into it. */
 export interface Target extends TestServer {
   /** What the server's own store has, for rights that no request tells. */
   store: Store
   from(
-    source: Pick<TestServer, 'base' | 'root'>,
+    source: From,
     owners?: readonly string[],
     options?: Partial<MigrationOptions>,
   ): Promise<Report & { text: string }>
+  /** Milliseconds of the pauses before requests that were sent again. No time passes in them. */
+  pauses: number[]
   /** Compares what was moved with the source. */
-  compared(
-    source: Pick<TestServer, 'base' | 'root'>,
-    owners?: readonly string[],
-  ): Promise<Comparison & { text: string }>
+  compared(source: From, owners?: readonly string[]): Promise<Comparison & { text: string }>
   /** Where git data is. */
   directory: string
 }
 
-export const startTarget = async (): Promise<Target> => {
+/** @param git whether git data is copied */
+export const startTarget = async ({ git: hasGit = true } = {}): Promise<Target> => {
   const directory = temporaryDirectory()
   const made = await createSpecStore()
-  const target = await start({ repositories: { directory } }, { store: async () => made })
+  const repositories = hasGit && { directory }
+  const target = await start({ repositories }, { store: async () => made })
+  const git = hasGit ? { directory, git: 'git' } : undefined
+  const pauses: number[] = []
+  const connect = ({ base, root, fetch }: From) =>
+    connectSource(base, root.token, {
+      ...LIMITS,
+      ...(fetch && { fetch }),
+      pause: async (ms) => void pauses.push(ms),
+    })
   return {
     ...target,
     directory,
+    pauses,
     store: new Store(made.driver),
-    async from({ base, root }, owners = [], options = {}) {
+    async from(given, owners = [], options = {}) {
       const report = new Report()
-      const source = await connectSource(base, root.token)
-      const git = { directory, git: 'git' }
+      const source = await connect(given)
       const selected = await select(source, owners, options.renames)
       await migrate({ source, allot: target.allot, report, git, ...options }, selected)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
-    async compared({ base, root }, owners = []) {
+    async compared(given, owners = []) {
       const report = new Comparison()
-      const source = await connectSource(base, root.token)
+      const source = await connect(given)
       const here = hereOf(target)
-      const git = { directory, git: 'git' }
       const selected = await select(source, owners)
       await verifyMigration({ source, here, allot: target.allot, report, git }, selected)
       return Object.assign(report, { text: report.lines().join('\n') })

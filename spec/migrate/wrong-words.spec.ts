@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { allot, begin, type CommandLine, served, several } from '../bin/program.ts'
+import { before, describe, it } from 'node:test'
+import { type CommandLine, PROGRAM, served } from '../bin/program.ts'
+import { outcome } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
+import { command } from './command.ts'
 
 /*
  * What a tired person types. Each ends with one clear sentence and another status than 0, and changes
@@ -35,10 +37,6 @@ before(async () => {
   writeFileSync(at('report'), REPORT)
   writeFileSync(at('tokens'), TOKENS)
 })
-after(async () => {
-  await source.stop()
-  await closing.stop()
-})
 
 interface Wrong {
   readonly words: readonly string[]
@@ -60,16 +58,16 @@ const filled = (word: string) =>
     .replace('CLOSING', closing.origin)
 
 const lineOf = async (
-  command: readonly string[],
+  names: readonly string[],
   { words, token = () => source.root.token }: Omit<Wrong, 'why'>,
 ): Promise<CommandLine> => {
   const data = words.includes('--data') ? [] : ['--data', at('data')]
-  return { args: [...command, ...data, ...words.map(filled)], env: { ALLOT_FROM_TOKEN: await token() } }
+  return { args: [...names, ...data, ...words.map(filled)], env: { ALLOT_FROM_TOKEN: await token() } }
 }
 
-const run = async (command: readonly string[], words: readonly string[]) => {
-  const { args, env } = await lineOf(command, { words })
-  return allot(args, folder, { env })
+const run = async (names: readonly string[], words: readonly string[]) => {
+  const { args, env } = await lineOf(names, { words })
+  return command(args, { env })
 }
 
 /** Each of the options, with a slip of the keyboard. */
@@ -368,13 +366,11 @@ const OF_VERIFY: readonly Wrong[] = [
   ),
 ]
 
-const assertRefused = async (command: readonly string[], wrongs: readonly Wrong[]): Promise<void> => {
+const assertRefused = async (names: readonly string[], wrongs: readonly Wrong[]): Promise<void> => {
   const before = everything()
-  const lines = await Promise.all(wrongs.map((wrong) => lineOf(command, wrong)))
-  const outcomes = await several(lines, folder)
-  assert.equal(outcomes.length, wrongs.length)
-  for (const [index, wrong] of wrongs.entries()) {
-    const { code, out, err } = outcomes[index]!
+  for (const wrong of wrongs) {
+    const { args, env } = await lineOf(names, wrong)
+    const { code, out, err } = await command(args, { env })
     const what = `${wrong.words.join(' ')}: ${err}`
     assert.match(err, wrong.why, what)
     assert.deepEqual([code, out], [wrong.code ?? 2, ''], what)
@@ -415,14 +411,14 @@ describe('Both commands', () => {
   it('refuse a store that a server has open, write that in place of an earlier report, and no tokens', async () => {
     const data = ['--data', at('circle')]
     const server = await served(data)
-    const names = readdirSync(folder).sort()
+    const before = readdirSync(folder).sort()
     const why = /^allot: \S+ is in use by another process \(pid \d+\): stop that process first\n$/
     try {
-      for (const command of commands) {
-        const tokens = command.length === 1 ? ['--tokens', at('new-tokens')] : []
+      for (const names of commands) {
+        const tokens = names.length === 1 ? ['--tokens', at('new-tokens')] : []
         for (const report of ['report', 'new-report']) {
           const words = ['--from', 'BASE', ...data, '--report', at(report), ...tokens]
-          const { code, out, err } = await run(command, words)
+          const { code, out, err } = await run(names, words)
           assert.match(err, why)
           assert.deepEqual([code, out], [1, ''])
           const { failed } = JSON.parse(readFileSync(at(report), 'utf8'))
@@ -433,23 +429,23 @@ describe('Both commands', () => {
     } finally {
       await server.stop()
     }
-    assert.deepEqual(readdirSync(folder).sort(), names)
+    assert.deepEqual(readdirSync(folder).sort(), before)
   })
 
   it('replace the report of an earlier run', async () => {
-    for (const command of commands) {
+    for (const names of commands) {
       const words = ['--from', 'BASE', '--data', at('circle'), '--report', at('report')]
-      await run(command, words)
+      await run(names, words)
       assert.match(readFileSync(at('report'), 'utf8'), /^\{\n {2}"(?:counts|compared)": \{\n/)
     }
   })
 
   it('write a report that only its owner may read into a file that existed', async () => {
-    for (const command of commands)
+    for (const names of commands)
       for (const content of [REPORT, '']) {
         writeFileSync(at('readable'), content)
         chmodSync(at('readable'), 0o644)
-        await run(command, ['--from', 'BASE', '--data', at('circle'), '--report', at('readable')])
+        await run(names, ['--from', 'BASE', '--data', at('circle'), '--report', at('readable')])
         assert.equal(statSync(at('readable')).mode & 0o777, 0o600)
       }
   })
@@ -459,12 +455,8 @@ describe('A disk that is full', () => {
   it('ends a migration with one sentence, and the same command completes it later', async () => {
     const words = ['migrate', '--from', source.base, '--data', at('full')]
     const shell = `trap '' XFSZ; ulimit -f 1; exec "$@"`
-    const child = begin(words, folder, { ALLOT_FROM_TOKEN: source.root.token }, ['sh', '-c', shell, 'sh'])
-    let err = ''
-    child.stderr!.on('data', (chunk: Buffer) => {
-      err += chunk.toString()
-    })
-    const code = await new Promise((resolve) => child.on('close', resolve))
+    const env = { ...process.env, ALLOT_FROM_TOKEN: source.root.token }
+    const { code, stderr: err } = await outcome('sh', ['-c', shell, 'sh', ...PROGRAM, ...words], { env })
     assert.equal(code, 1)
     assert.match(err, /^allot: [^\n]*(?:too large|space|full)[^\n]*\n$/i)
     const again = await run(['migrate'], ['--from', 'BASE', '--data', at('full')])

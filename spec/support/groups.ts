@@ -51,7 +51,16 @@ export const groupsOf = (root: string, files: readonly string[], folder: string)
  */
 export const writeGroup = (root: string, files: readonly string[], path: string): string => {
   const url = (file: string) => JSON.stringify(pathToFileURL(join(root, file)).href)
-  const suites = files.map((file) => `specFile(${JSON.stringify(file)}, () => import(${url(file)}))\n`)
-  writeFileSync(path, `import { specFile } from ${url('support/file.ts')}\n\n${suites.join('')}`)
+  const suites = files.map((file) => `specFile(${JSON.stringify(file)}, () => load(${url(file)}))`)
+  const lines = [
+    `import { endTracking } from ${url('support/untracked.mjs')}`,
+    `const { specFile } = await import(${url('support/file.ts')})`,
+    'const loads = []',
+    'const load = (url) => loads[loads.push(import(url)) - 1]',
+    ...suites,
+    'await Promise.allSettled(loads)',
+    'setImmediate(endTracking)',
+  ]
+  writeFileSync(path, `${lines.join('\n')}\n`)
   return path
 }
