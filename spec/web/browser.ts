@@ -45,12 +45,16 @@ export const startPages = async (
   return { ...server, browser: () => createPageClient(server.base) }
 }
 
+/** A server that does not answer in this time has lost the request. */
+const REQUEST_MS = 60_000
+
 export const createPageClient = (base: string): PageClient => {
   const jar = new Map<string, string>()
   let form = ''
   const send = async (path: string, init: RequestInit): Promise<PageResponse> => {
     const headers = { ...(jar.size === 0 ? {} : { cookie: cookies() }), ...(init.headers as object) }
-    const response = await fetch(base + path, { ...init, headers, redirect: 'manual' })
+    const signal = AbortSignal.timeout(REQUEST_MS)
+    const response = await fetch(base + path, { ...init, headers, redirect: 'manual', signal })
     for (const cookie of response.headers.getSetCookie()) keep(cookie)
     const text = await response.text()
     form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? form
