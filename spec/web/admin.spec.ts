@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
-import { type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { hashSlowly, type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 describe('The table of owners', () => {
@@ -454,8 +455,10 @@ describe('The forms about accounts', () => {
   it('list and keep all rules and groups, however many there are', async () => {
     const { rules, groups } = allot.allot.quota
     const names = Array.from({ length: 1001 }, (_, index) => `many${index}`)
-    for (const name of names) await rules.create({ name, limit: 5, subjects: ['size:wiki'] })
-    for (const name of names) await groups.create({ name, rules: [names.at(-1)!] })
+    await allot.allot.hosting.plans.apply({
+      rules: names.map((name) => ({ name, limit: 5, subjects: ['size:wiki'] })),
+      groups: names.map((name) => ({ name, rules: [names.at(-1)!] })),
+    })
     const path = `/-/admin/group?name=${names.at(-1)}`
     const ticked = [...(await root.get(path)).text.matchAll(/<input[^>]*>/g)]
       .filter(([box]) => box.includes('name="rule"') && box.includes('checked'))
@@ -579,9 +582,13 @@ describe('The forms about accounts', () => {
 describe('Passwords that administrators set', () => {
   it('wait for no passwords of the host', async () => {
     const allot = await startPages()
+    hashSlowly()
     const { accounts } = allot.allot.hosting
     let isOver = false
     const hashing: Promise<void>[] = []
+    atEnd(() => {
+      isOver = true
+    })
     try {
       await accounts.edit(allot.root.id, { password: PASSWORD })
       const root = allot.browser()
