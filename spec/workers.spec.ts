@@ -13,7 +13,7 @@ import { atEnd } from './support/cleanup.ts'
 import { temporaryDirectory } from './support/folder.ts'
 import { waitFor } from './support/wait-for.ts'
 
-/** A folder of modules, and the module under test in it: a thread that compiles TypeScript starts for a second. */
+/** Holds the compiled module under test, since a thread that compiles TypeScript starts for a second. */
 const folder = temporaryDirectory()
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 const compiled = join(folder, 'workers.js')

@@ -230,8 +230,8 @@ export class SshConnection {
 
   #closed(): void {
     clearTimeout(this.#timer)
-    // The library does not close the sessions of a connection that breaks. Nothing else ends a wait for them in a
-    // process without work, which would end before its store is closed.
+    // The library does not close the sessions of a connection that breaks. Nothing else ends a wait for them
+    // in a process without work, which would end before its store is closed.
     this.#onSessionsClosed()
     for (const ending of this.#streams.values()) ending.abort()
   }

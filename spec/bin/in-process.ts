@@ -9,8 +9,8 @@ import { waitFor } from '../support/wait-for.ts'
 import type { AllotOptions, Outcome } from './program.ts'
 
 /*
- * The command line in the process of the specs: to start it takes a hundredth of the time. Signals, exit codes,
- * pipes, locks and terminals need a process of its own, which `program.ts` starts.
+ * The command line in the process of the specs, where it starts in a hundredth of the time. Specs about
+ * signals, exit codes, pipes, locks and terminals start a process of its own, with `program.ts`.
  */
 
 interface Streams {
@@ -45,7 +45,7 @@ Object.defineProperty(process, 'stdin', {
   get: () => streams.getStore()?.stdin ?? standardInput!.call(process),
 })
 
-/** The streams of the server of each log, which is also told of events that no request of the server has caused. */
+/** The streams of the server of each log, which gets lines from events outside of all requests, too. */
 const streamsOfLogs = new WeakMap<ServerLog, Streams>()
 
 // pino writes to the file descriptor. Without it the lines are the same.
@@ -104,7 +104,10 @@ const removeListeners = (added: ReadonlyMap<Signal, Listener[]>): void => {
   for (const [signal, listeners] of added) for (const one of listeners) process.off(signal, one)
 }
 
-/** As `bin/main.ts` does it. @returns the exit code of an error, or 0 */
+/**
+ * Runs a command line as `bin/main.ts` does.
+ * @returns the exit code of an error, or 0
+ */
 const run = async (args: readonly string[]): Promise<number> => {
   try {
     const program = args[0] === 'serve' ? createServeProgram() : createProgram()

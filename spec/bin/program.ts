@@ -66,7 +66,7 @@ export interface CommandLine {
   env: Record<string, string>
 }
 
-/** Runs command lines one after another in this process: a process starts for longer than most of them run. */
+/** Runs command lines one after another in this process, as `in-process.ts` does. */
 export const several = async (lines: readonly CommandLine[], cwd = root): Promise<Outcome[]> => {
   const { allot } = await import('./in-process.ts')
   const outcomes: Outcome[] = []

@@ -115,7 +115,7 @@ describe('allot serve with a certificate', () => {
           if (headers.connection === 'close') return
         } catch (error) {
           const { code } = error as { code?: string }
-          // The server closes a connection that is quiet for 300 ms, on which a slow client may send a request.
+          // The server closes a connection that is quiet for 300 ms, and a slow client may use it then.
           const isLate = code === 'ECONNRESET' && performance.now() - stoppedAt > 300
           const isStopping = performance.now() > stoppedAt
           assert.ok(

@@ -192,7 +192,7 @@ describe('allot serve --workers', { skip: lacks('PostgreSQL') }, () => {
           if (res.headers.connection === 'close') return
         } catch (error) {
           const { code } = error as { code?: string }
-          // A worker closes a connection that is quiet for 300 ms, on which a slow client may send a request.
+          // A worker closes a connection that is quiet for 300 ms, and a slow client may use it then.
           const isLate = code === 'ECONNRESET' && performance.now() - stoppedAt > 300
           const isStopping = performance.now() > stoppedAt
           assert.ok(
