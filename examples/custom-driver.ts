@@ -1,7 +1,7 @@
 // A custom storage driver: ordered bytes and two kinds of transactions, nothing optional. This one keeps a
 // sorted array in memory, and is as simple as a driver can be; `allot/storage` exports what drivers share.
 // The published suite `allot/driver-spec` tests a driver in three lines, as in
-// spec/examples/custom-driver.spec.ts. Run it with: npx tsx examples/custom-driver.ts
+// spec/examples/custom-driver.long.spec.ts. Run it with: npx tsx examples/custom-driver.ts
 import { createAllot } from 'allot'
 import {
   compareKeys,

@@ -17,7 +17,7 @@ const capture = (stream: NodeJS.WriteStream, hear: (text: string) => void): (() 
   }
 }
 
-/** Runs a command line in this process, one after another. No time passes between the requests of a migration. */
+/** Runs a command line in this process. A migration waits no time before it sends a request again. */
 export const command = async (
   args: readonly string[],
   { env = {} }: { env?: Record<string, string> } = {},
