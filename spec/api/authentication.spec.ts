@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { HostIdentity } from '../../lib/index.ts'
 import { assertError, assertList, assertSearchError } from '../support/expectations.ts'
+import { times } from '../support/long.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -78,6 +79,7 @@ describe('Credentials', () => {
         assert.equal(answer.status, 401, authorization)
         await answer.text()
       }),
+      { numRuns: times(40, 100) },
     )
   })
 
