@@ -10,7 +10,7 @@ import { recordsOf } from './trees.ts'
 /** Milliseconds that a page waits for the last commits of its entries. */
 const WAIT_MS = 100
 /** Milliseconds after which a search ends. */
-const SEARCH_MS = 3000
+export const SEARCH_MS = 3000
 /** Changed paths that a search reads. */
 const MAX_PATHS = 200_000
 

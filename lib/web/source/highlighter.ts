@@ -27,7 +27,8 @@ const WORKER = new URL(
 const MAX_HIGHLIGHTED = 512 * 1024
 /** Characters of a line that is highlighted or shown; a generated file may have one of megabytes. */
 const MAX_LINE = 4000
-const DEADLINE_MS = 1500
+/** Milliseconds for the colors of one text. */
+export const DEADLINE_MS = 1500
 /**
  * Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted
  * again.
