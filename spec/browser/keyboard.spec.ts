@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { png } from '../support/images.ts'
+import { isLong, sampleOf } from '../support/long.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
-import { signInAs } from '../web/walk.ts'
 
 /**
  * The input of a form: text for the field with a label, `on` for a box, `open` for what is folded, the
@@ -207,41 +207,40 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
   },
 }
 
+/** Together they have texts, boxes, and a page that asks before something is removed. */
+const WALKED = sampleOf(WALKS, ['a token, from its scopes to its end', 'the deletion of a repository'])
+
 /** Moves on to the next thing that takes the focus; the reach of Tab is the whole page. */
 const MAX_PRESSES = 120
 
+/** The browsers of the users of one server, who sign in with the first form. */
+const pages = new Map<string, Page>()
+let fixture: Promise<PageServer> | undefined
+const startOnce = (): Promise<PageServer> => {
+  fixture ??= startFixture()
+  return fixture
+}
+
+const pageOf = async (who: string): Promise<Page> => {
+  const known = pages.get(who)
+  if (known !== undefined) return known
+  const { base } = await startOnce()
+  const page = await (await (await launchChromium()).newContext()).newPage()
+  page.setDefaultTimeout(PATIENT_MS)
+  await page.goto(`${base}/-/sign-in`)
+  const enter = { 'User name': who, Password: PASSWORD }
+  await sendForm(page, { enter, press: 'Sign in', shows: new RegExp(`Storage of ${who}`) })
+  pages.set(who, page)
+  return page
+}
+
 describe('Every form', { skip: withoutChromium }, () => {
-  let allot: PageServer
-  let browser: Browser
-  before(async () => {
-    allot = await startFixture()
-    browser = await launchChromium()
-  })
-  after(async () => {
-    await browser.close()
-    await allot.stop()
-  })
-
-  const pages = new Map<string, Page>()
-
-  /** The browser of a user, who signs in with the first form. */
-  const pageOf = async (who: string): Promise<Page> => {
-    const known = pages.get(who)
-    if (known !== undefined) return known
-    const page = await (await browser.newContext()).newPage()
-    page.setDefaultTimeout(PATIENT_MS)
-    await page.goto(`${allot.base}/-/sign-in`)
-    const enter = { 'User name': who, Password: PASSWORD }
-    await sendForm(page, { enter, press: 'Sign in', shows: new RegExp(`Storage of ${who}`) })
-    pages.set(who, page)
-    return page
-  }
-
-  for (const [name, { who, steps }] of Object.entries(WALKS))
+  for (const [name, { who, steps }] of Object.entries(WALKED))
     it(`can be used by keyboard alone: ${name}`, async () => {
       const page = await pageOf(who)
+      const { base } = await startOnce()
       for (const step of steps) {
-        if (step.at !== undefined) await page.goto(allot.base + step.at)
+        if (step.at !== undefined) await page.goto(base + step.at)
         await sendForm(page, step)
       }
     })
@@ -249,26 +248,17 @@ describe('Every form', { skip: withoutChromium }, () => {
 
 describe('A list of what can be deleted', { skip: withoutChromium }, () => {
   it('can still be sent after Back, which ticks the same rows again', async () => {
-    const allot = await startFixture()
-    const browser = await launchChromium()
-    try {
-      const page = await browser.newPage()
-      page.setDefaultTimeout(PATIENT_MS)
-      await signInAs(page, allot.base, 'ann')
-      await page.goto(`${allot.base}/-/storage/ann/repositories`)
-      const button = page.getByRole('button', { name: 'Delete selected' })
-      assert.equal(await button.isDisabled(), true)
-      await page.getByLabel('Select scratch').check()
-      await button.click()
-      await page.getByLabel('Confirmation: type scratch').waitFor()
-      await page.goBack()
-      assert.equal(await page.getByLabel('Select scratch').isChecked(), true)
-      await button.click()
-      await page.getByLabel('Confirmation: type scratch').waitFor()
-    } finally {
-      await browser.close()
-      await allot.stop()
-    }
+    const page = await pageOf('ann')
+    await page.goto(`${(await startOnce()).base}/-/storage/ann/repositories`)
+    const button = page.getByRole('button', { name: 'Delete selected' })
+    assert.equal(await button.isDisabled(), true)
+    await page.getByLabel('Select dotfiles').check()
+    await button.click()
+    await page.getByLabel('Confirmation: type dotfiles').waitFor()
+    await page.goBack()
+    assert.equal(await page.getByLabel('Select dotfiles').isChecked(), true)
+    await button.click()
+    await page.getByLabel('Confirmation: type dotfiles').waitFor()
   })
 })
 
@@ -283,10 +273,6 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()
     page.setDefaultTimeout(PATIENT_MS)
-  })
-  after(async () => {
-    await browser.close()
-    await site.stop()
   })
 
   /** Follows a link, or opens a list. */
@@ -311,12 +297,13 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${site.base}/mia/atlas.git`)
   })
 
-  it('can be used by keyboard alone: the search of issues, and the choice of their state', async () => {
-    await page.goto(`${site.base}/mia/atlas/issues`)
-    await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
-    await enter('closed', 'link')
-    assert.match((await page.textContent('main'))!, /No issue matches/)
-  })
+  if (isLong)
+    it('can be used by keyboard alone: the search of issues, and the choice of their state', async () => {
+      await page.goto(`${site.base}/mia/atlas/issues`)
+      await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
+      await enter('closed', 'link')
+      assert.match((await page.textContent('main'))!, /No issue matches/)
+    })
 
   it('can be used by keyboard alone: signing in with a token, the menu of the user, and signing out', async () => {
     await page.goto(`${site.base}/-/sign-in`)
@@ -340,22 +327,24 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     await sendForm(page, { press: 'Sign out', shows: /Sign in/ })
   })
 
-  it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
-    await page.goto(`${site.base}/mia/atlas/issues`)
-    await enter('Sign in', 'link')
-    const fields = { 'User name': 'mia', Password: PASSWORD }
-    await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
-  })
+  if (isLong)
+    it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
+      await page.goto(`${site.base}/mia/atlas/issues`)
+      await enter('Sign in', 'link')
+      const fields = { 'User name': 'mia', Password: PASSWORD }
+      await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
+    })
 
-  it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
-    await page.goto(`${site.base}/-/settings`)
-    await enter('Change picture', 'link')
-    await tabTo(page, 'New picture', 'field')
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
-    await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
-    await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
-    await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
-  })
+  if (isLong)
+    it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
+      await page.goto(`${site.base}/-/settings`)
+      await enter('Change picture', 'link')
+      await tabTo(page, 'New picture', 'field')
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
+      await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
+      await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
+      await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
+    })
 
   it('show the comment of an address, also far down in a long issue', async () => {
     const { comments } = site.allot.hosting

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { routes } from '../../lib/api/index.ts'
@@ -28,10 +28,6 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
     })
     await page.goto(`${allot.base}/api/swagger`)
     await entry(page, 'get-/user').waitFor()
-  })
-  after(async () => {
-    await browser?.close()
-    await allot?.stop()
   })
 
   it('lists every operation by its path', async () => {

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { mock } from 'node:test'
 import type { AllotOptions } from '../../lib/index.ts'
+import { SEARCH_MS } from '../../lib/repositories/contents/last-commits.ts'
+import { DEADLINE_MS } from '../../lib/web/source/highlighter.ts'
 import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
@@ -20,11 +23,26 @@ export interface Site extends PageServer {
   readonly commits: { readonly first: string; readonly main: string }
 }
 
+/** Long enough for a machine that is busy with others. */
+const PATIENT_MS = 60_000
+
+/**
+ * Extends the deadlines of what a page does without: the colors of a file, and the last commits of its
+ * entries. Then it has the same content on every machine. Other timers run as always.
+ */
+const extendDeadlines = (): void => {
+  const { setTimeout } = globalThis
+  const extended = (run: () => void, delay?: number, ...args: []) =>
+    setTimeout(run, delay === DEADLINE_MS || delay === SEARCH_MS ? PATIENT_MS : delay, ...args)
+  mock.method(globalThis, 'setTimeout', extended as typeof setTimeout)
+}
+
 /**
  * Starts a server with people and repositories: of mia, whose name for people is written from right to left,
  * and of the organization guild, which has a private repository. noa can read what is public only.
  */
 export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Site> => {
+  extendDeadlines()
   let server: TestServer | undefined
   server = await start(
     { ssh: { port: 2222 }, ...options },

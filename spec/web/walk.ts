@@ -27,32 +27,28 @@ export const walkInBrowser = async (
   pages: Readonly<Record<string, { path: string; who?: string }>>,
 ): Promise<void> => {
   const browser = await launchChromium()
-  try {
-    for (const who of new Set(Object.values(pages).map((page) => page.who))) {
-      const context = await browser.newContext({ viewport: PHONE })
-      const page = await context.newPage()
-      const problems: string[] = []
-      page.on('console', (message) => {
-        // Chromium logs every 404.
-        if (message.type() === 'error' && !/status of 404/.test(message.text())) problems.push(message.text())
-      })
-      page.on('request', (request) => {
-        if (!request.url().startsWith(base)) problems.push(`requested ${request.url()}`)
-      })
-      page.on('dialog', (dialog) => void problems.push(`a dialog: ${dialog.message()}`))
-      if (who !== undefined) await signInAs(page, base, who)
-      for (const [name, { path }] of Object.entries(pages).filter(([, one]) => one.who === who)) {
-        await page.setViewportSize(PHONE)
-        await page.goto(base + path)
-        assert.deepEqual(await violationsOn(page), [], name)
-        assert.deepEqual([await misfitsOn(page), await looseDaysOn(page)], [[], []], name)
-        await page.setViewportSize(DESK)
-        assert.deepEqual(await misfitsOn(page), [], `${name} on a desk`)
-        assert.deepEqual(problems, [], name)
-      }
-      await context.close()
+  for (const who of new Set(Object.values(pages).map((page) => page.who))) {
+    const context = await browser.newContext({ viewport: PHONE })
+    const page = await context.newPage()
+    const problems: string[] = []
+    page.on('console', (message) => {
+      // Chromium logs every 404.
+      if (message.type() === 'error' && !/status of 404/.test(message.text())) problems.push(message.text())
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(base)) problems.push(`requested ${request.url()}`)
+    })
+    page.on('dialog', (dialog) => void problems.push(`a dialog: ${dialog.message()}`))
+    if (who !== undefined) await signInAs(page, base, who)
+    for (const [name, { path }] of Object.entries(pages).filter(([, one]) => one.who === who)) {
+      await page.setViewportSize(PHONE)
+      await page.goto(base + path)
+      assert.deepEqual(await violationsOn(page), [], name)
+      assert.deepEqual([await misfitsOn(page), await looseDaysOn(page)], [[], []], name)
+      await page.setViewportSize(DESK)
+      assert.deepEqual(await misfitsOn(page), [], `${name} on a desk`)
+      assert.deepEqual(problems, [], name)
     }
-  } finally {
-    await browser.close()
+    await context.close()
   }
 }
