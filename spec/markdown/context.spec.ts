@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { Markdown } from '../../lib/markdown/index.ts'
 
-const markdown = new Markdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 60_000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'

@@ -5,7 +5,7 @@ import { tests } from 'commonmark-spec'
 import { Markdown } from '../../lib/markdown/index.ts'
 import { normalized } from './normalized.ts'
 
-const markdown = new Markdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 60_000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'

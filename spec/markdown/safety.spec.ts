@@ -5,7 +5,7 @@ import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
 import { AllotError } from '../../lib/errors.ts'
 import { Markdown } from '../../lib/markdown/index.ts'
 
-const markdown = new Markdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 60_000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'
