@@ -36,6 +36,6 @@ export const once = <Result>(stop: () => Promise<Result>): (() => Promise<Result
   }
 }
 
-// For a file that `node --test` runs by itself. Otherwise spec/support/file.ts ends what each file has started,
-// and tools end what they start.
+// For a file that `node --test` runs by itself. Otherwise spec/support/file.ts ends what each file has
+// started, and tools end what they start.
 if (process.argv[1]?.endsWith('.spec.ts')) after(endAll)

@@ -7,7 +7,7 @@ import { isLong } from './long.ts'
  */
 export const seed = Number(process.env.ALLOT_SPEC_SEED ?? (isLong ? randomInt(2 ** 31) : 1))
 
-/** @returns a generator of numbers from 0 to below 1, the same for each run with the same seed (mulberry32) */
+/** @returns a generator of numbers from 0 to below 1, the same in runs with the same seed (mulberry32) */
 export const seededRandom = (state = seed): (() => number) => {
   return () => {
     state = (state + 0x6d2b79f5) | 0
