@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, it } from 'node:test'
 import { filesIn, inRoot, sourceOf } from './source.ts'
@@ -14,53 +14,6 @@ const MAX_FILES = 25
 const MAX_COLUMNS = 110
 
 const GENERATED = ['lib/options/types.ts', 'lib/client/types.ts']
-
-/**
- * Metaphors, and the term of the field that is used in place of each. They hid things that every engineer
- * knows by the other name, so an identifier must not bring them back.
- */
-const REPLACED = {
-  errand: 'job',
-  sweeper: 'job runner',
-  shelf: 'category',
-  shelves: 'categories',
-  tally: 'usage',
-  crossings: 'threshold events',
-  containers: 'repositories',
-  survey: 'scan',
-  landing: 'entry of the push journal',
-  landings: 'push journal',
-  grams: 'trigrams',
-  spread: 'inverted index',
-  recollection: 'read cache',
-  fate: 'outcome of a commit',
-  gate: 'lock',
-  patience: 'timeout',
-  asking: 'query batch',
-  questions: 'queries',
-  farewell: 'shutdown',
-  probes: 'health',
-  spots: 'completion model',
-  stairs: 'layers',
-  house: 'architecture',
-  deed: 'operation',
-  judge: 'checker',
-  chance: 'random',
-  law: 'property',
-  fleet: 'processes',
-  lent: 'entries of the owner',
-  keeper: 'owner',
-  colder: 'cache miss',
-}
-
-/** The words of the identifiers in a file, in lower case; comments and texts do not count. */
-const wordsOf = (source: string): Set<string> => {
-  const code = source
-    .replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ' ')
-    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g, ' ')
-  const identifiers = code.match(/[A-Za-z_$][\w$]*/g) ?? []
-  return new Set(identifiers.flatMap((name) => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase())))
-}
 
 describe('The source files', () => {
   it(`have at most ${MAX_LINES} lines, unless they are generated`, () => {
@@ -104,23 +57,6 @@ describe('The source files', () => {
       [...counts].filter(([, count]) => count > MAX_FILES),
       [],
     )
-  })
-
-  it('have no identifier with a word that was replaced', () => {
-    const found = sources.flatMap((file) => {
-      const words = wordsOf(sourceOf(file))
-      const replaced = Object.entries(REPLACED).filter(([word]) => words.has(word))
-      return replaced.map(([word, term]) => `${file}: ${word}; write ${term}`)
-    })
-    assert.deepEqual(found, [])
-  })
-
-  it('have no markers of a conflict, nor do the documents', () => {
-    const documents = readdirSync(inRoot('docs')).map((name) => `docs/${name}`)
-    const marked = [...everything, ...documents.filter((name) => name.endsWith('.md'))].filter((file) =>
-      /^(?:<{7} |>{7} |={7}$)/m.test(sourceOf(file)),
-    )
-    assert.deepEqual(marked, [])
   })
 
   it('mention only files that exist', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { runSync } from '../support/child.ts'
 import { documents } from './documents.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const PAGES = ['CONTRIBUTING.md', 'docs/additions.md', 'docs/code-map.md', 'docs/architecture.md'] as const
 const additions = read('docs/additions.md')
 
-const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
+const tracked = runSync('git', ['ls-files'], { cwd: root }).split('\n')
 
 /** The files whose path ends so: later files of a folder are named without it. */
 const filesNamed = (path: string): string[] =>
@@ -121,13 +121,4 @@ it('The documents have lines of at most 120 characters', () => {
   const wide = ['CHANGELOG.md', 'docs/performance.md', 'docs/reference.md']
   for (const page of documents.filter((name) => !wide.includes(name)))
     assert.deepEqual(longLines(read(page)), [], page)
-})
-
-describe('The files of the repository', () => {
-  it('have no marks of a merge that was not finished', () => {
-    const marked = tracked.filter(
-      (file) => /\.(?:tsx?|mjs|json|md|toml|ya?ml)$/.test(file) && /^(?:<{7}|>{7}) /m.test(read(file)),
-    )
-    assert.deepEqual(marked, [])
-  })
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
+import { atEnd } from '../support/cleanup.ts'
 import { Declarations, PublicMembers } from './public-types.ts'
 import { REFERENCE, reference } from './reference.ts'
 
@@ -15,9 +16,9 @@ describe('The published declarations', () => {
 
   before(() => {
     declarations = new Declarations()
+    atEnd(() => declarations.close())
     members = new PublicMembers(declarations)
   })
-  after(() => declarations.close())
 
   it('describe every export and every member that a host reaches from one', () => {
     const undocumented = [...members.found.values()]

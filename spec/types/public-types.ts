@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +11,7 @@ import {
   type Type,
   type Symbol as TypeSymbol,
 } from 'typescript/unstable/sync'
+import { runSync } from '../support/child.ts'
 
 /*
  * The public types of the package: what the entry points of package.json export in the declarations that are
@@ -37,7 +37,7 @@ export class Declarations {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     // `npm run check` checks the types themselves.
     const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', this.#folder]
-    execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' })
+    runSync(process.execPath, [tsc, ...options])
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'))
     const config = join(this.#folder, 'tsconfig.json')
     const compilerOptions = { module: 'nodenext', target: 'es2023', strict: true, types: ['node'] }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
+import { atEnd } from '../support/cleanup.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
@@ -582,6 +583,9 @@ describe('Passwords that administrators set', () => {
     const { accounts } = allot.allot.hosting
     let isOver = false
     const hashing: Promise<void>[] = []
+    atEnd(() => {
+      isOver = true
+    })
     try {
       await accounts.edit(allot.root.id, { password: PASSWORD })
       const root = allot.browser()

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { before, describe, it } from 'node:test'
+import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { PageClient } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
 import { type Site, startSite } from './site.ts'
-
-const run = promisify(execFile)
 
 /** Pages on which there is nothing yet, with what the API lists after the command of the page. */
 const EMPTY: readonly [page: string, created: string, path: string, member: string, value: string][] = [
@@ -30,7 +27,6 @@ describe('A page on which there is nothing yet', () => {
     await noa.signIn('noa', PASSWORD)
     await site.as(site.noa, 'POST', '/orgs', { username: 'band' })
   })
-  after(() => site.stop())
 
   const commandIn = (html: string) => {
     const [, command] = /<pre class="command"><code data-copy>(.*?)<\/code>/s.exec(html) ?? []

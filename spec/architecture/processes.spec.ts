@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { filesIn, sourceOf } from './source.ts'
+
+/** Where processes are started with a deadline, and tools that no test runs. */
+const ALLOWED = /^spec\/(?:support\/child\.ts$|(?:bench|hostile|faults|fuzz|pack)\/)/
+
+/** Files that start processes themselves, since they need what spec/support/child.ts does not have. */
+const EXCEPTIONS = [
+  'spec/accounts/names.spec.ts',
+  'spec/api/client-types.ts',
+  'spec/api/contents/changes.spec.ts',
+  'spec/api/contents/last-commit.spec.ts',
+  'spec/api/contents/reads.spec.ts',
+  'spec/api/repositories.spec.ts',
+  'spec/bin/commands.spec.ts',
+  'spec/bin/log.spec.ts',
+  'spec/bin/moving.spec.ts',
+  'spec/bin/next-steps.spec.ts',
+  'spec/bin/program.ts',
+  'spec/bin/serve.spec.ts',
+  'spec/bin/ssh.spec.ts',
+  'spec/bin/tls.spec.ts',
+  'spec/bin/verify.spec.ts',
+  'spec/bin/words.spec.ts',
+  'spec/clients/gitea-go.spec.ts',
+  'spec/cover.ts',
+  'spec/crash/full-disk.spec.ts',
+  'spec/driver-spec/durability.ts',
+  'spec/drivers/level-errors.spec.ts',
+  'spec/drivers/level-folder-lock.spec.ts',
+  'spec/drivers/postgres-pooler.spec.ts',
+  'spec/drivers/postgres-tls.spec.ts',
+  'spec/examples/examples.spec.ts',
+  'spec/examples/postgres.spec.ts',
+  'spec/exports/instance.ts',
+  'spec/git/client.ts',
+  'spec/git/failing-disk.spec.ts',
+  'spec/git/fleet.spec.ts',
+  'spec/git/forks.spec.ts',
+  'spec/git/object-pool.spec.ts',
+  'spec/git/processes.spec.ts',
+  'spec/git/slow-push.ts',
+  'spec/git/trouble.spec.ts',
+  'spec/hosts/hosts.spec.ts',
+  'spec/keys/gnupg.ts',
+  'spec/keys/reader.spec.ts',
+  'spec/keys/ssh-keygen.ts',
+  'spec/lfs/client.ts',
+  'spec/migrate/program.spec.ts',
+  'spec/postgres/coherence.spec.ts',
+  'spec/postgres/plain.spec.ts',
+  'spec/postgres/webhooks.spec.ts',
+  'spec/postgres/workers.ts',
+  'spec/removal/restart.spec.ts',
+  'spec/ssh/client.ts',
+  'spec/web/figures.ts',
+  'spec/workers.spec.ts',
+]
+
+const IMPORT = /^import (?!type\b)([^']*?) from '(?:node:)?child_process'/gm
+
+/** What a file imports from `node:child_process` besides types. */
+const importedBy = (file: string): string[] =>
+  [...sourceOf(file).matchAll(IMPORT)].flatMap(([, names = '']) =>
+    names
+      .replace(/[{}]/g, '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '' && !name.startsWith('type ')),
+  )
+
+describe('The specs', () => {
+  const starting = filesIn('spec')
+    .filter((file) => !ALLOWED.test(file) && importedBy(file).length > 0)
+    .sort()
+
+  it('start processes through spec/support/child.ts, which have a deadline and end with their file', () => {
+    assert.deepEqual(
+      starting.filter((file) => !EXCEPTIONS.includes(file)),
+      [],
+    )
+  })
+
+  it('have no exception from this that is not needed', () => {
+    assert.deepEqual(
+      EXCEPTIONS.filter((file) => !starting.includes(file)),
+      [],
+    )
+  })
+})
