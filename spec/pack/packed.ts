@@ -1,10 +1,10 @@
-import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { type CommandOptions, type Output, run as runCommand } from '../support/child.ts'
+import { endAll } from '../support/cleanup.ts'
 
 /** Shared by the specs of the published package. They get its dependencies from the registry. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -12,7 +12,17 @@ export const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Folder outside of the checkout, so that nothing is resolved from its packages. */
 export const folder = mkdtempSync(join(tmpdir(), 'allot-pack-'))
 
-export const exec = promisify(execFile)
+/** Milliseconds for a command, which may install packages or build. */
+const COMMAND_MS = 300_000
+
+after(endAll)
+
+/**
+ * Runs a command.
+ * @throws Error with its output when its exit code is not 0, or when it does not end in time
+ */
+export const exec = (command: string, args: string[], options: CommandOptions = {}): Promise<Output> =>
+  runCommand(command, args, { timeout: COMMAND_MS, ...options })
 
 /**
  * Runs a command without the variables that npm sets for its scripts, which concern the checkout.
@@ -22,12 +32,7 @@ export const run = async (command: string, args: string[], cwd: string): Promise
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_package')),
   )
-  try {
-    return (await exec(command, args, { cwd, env, maxBuffer: 64 * 1024 * 1024 })).stdout
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    return assert.fail(`${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
-  }
+  return (await exec(command, args, { cwd, env })).stdout
 }
 
 export interface Packed {

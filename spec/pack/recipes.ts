@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { output, printed, spawnChild } from '../support/child.ts'
 import { folder, json, pack, root, run } from './packed.ts'
 
 /** `npm run spec:pack`: the example with packages of its own, which come from the registry. */
@@ -47,19 +47,10 @@ describe('The example for tus', () => {
 
   const startServer = async () => {
     const env = { ...process.env, PORT: '0' }
-    const child = spawn(process.execPath, ['--import', 'tsx', 'server.ts'], { cwd: project, env })
-    let out = ''
-    const uploads = await new Promise<string>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => {
-          out += chunk.toString()
-          const [url] = /http:\S+/.exec(out) ?? []
-          if (url !== undefined) resolve(url)
-        })
-      child.on('close', (code) => reject(new Error(`the server ended with ${code}: ${out}`)))
-    })
+    const child = spawnChild(process.execPath, ['--import', 'tsx', 'server.ts'], { cwd: project, env })
+    const ended = output(child)
+    const [uploads] = await printed(child, /http:\S+/)
     const stop = () => {
-      const ended = new Promise((resolve) => child.on('close', resolve))
       child.kill('SIGTERM')
       return ended
     }

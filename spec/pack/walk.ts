@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { transformSync } from 'esbuild'
 import { snippetsOf } from '../readme/documents.ts'
+import { killGroup, output, printed, spawnChild } from '../support/child.ts'
 import { createSender } from '../support/test-server.ts'
 import { createPageClient } from '../web/browser.ts'
 import { folder, install, pack, root, run } from './packed.ts'
@@ -78,28 +78,18 @@ describe('A new user of the package', () => {
     it(`gets from the snippet of ${host} in ${language} to a rule that bites`, async () => {
       const cwd = join(project, name)
       const server = await startServer(cwd)
-      try {
-        await useEverything(server, cwd)
-      } finally {
-        await server.stop()
-      }
+      await useEverything(server, cwd)
+      await server.stop()
     })
 
   /** Starts the server of a folder, and waits until its last snippet has printed. */
   const startServer = async (cwd: string) => {
-    const child = spawn(process.execPath, ['--import', preload, 'server.mjs'], { cwd, stdio: 'pipe' })
-    const ended = new Promise((resolve) => child.on('close', resolve))
-    let out = ''
-    await new Promise<void>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => {
-          out += chunk.toString()
-          if (/few-artifacts .*\n/.test(out)) resolve()
-        })
-      child.on('close', (code) => reject(new Error(`the server ended with ${code}: ${out}`)))
-    })
+    const child = spawnChild(process.execPath, ['--import', preload, 'server.mjs'], { cwd })
+    const ended = output(child)
+    // All that it prints until then.
+    const [out] = await printed(child, /[\s\S]*few-artifacts .*\n/)
     const stop = () => {
-      child.kill('SIGKILL')
+      killGroup(child)
       return ended
     }
     return { out, stop }

@@ -455,8 +455,10 @@ describe('The forms about accounts', () => {
   it('list and keep all rules and groups, however many there are', async () => {
     const { rules, groups } = allot.allot.quota
     const names = Array.from({ length: 1001 }, (_, index) => `many${index}`)
-    for (const name of names) await rules.create({ name, limit: 5, subjects: ['size:wiki'] })
-    for (const name of names) await groups.create({ name, rules: [names.at(-1)!] })
+    await allot.allot.hosting.plans.apply({
+      rules: names.map((name) => ({ name, limit: 5, subjects: ['size:wiki'] })),
+      groups: names.map((name) => ({ name, rules: [names.at(-1)!] })),
+    })
     const path = `/-/admin/group?name=${names.at(-1)}`
     const ticked = [...(await root.get(path)).text.matchAll(/<input[^>]*>/g)]
       .filter(([box]) => box.includes('name="rule"') && box.includes('checked'))

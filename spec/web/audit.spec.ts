@@ -334,10 +334,11 @@ describe('The names on a page of the audit log', () => {
       const by = { id: allot.root.id, username: 'root' }
       const path = '/-/admin/audit?kind=assignment'
       await groups.create({ name: 'oldest' }, by)
-      for (let index = 0; index < 2000; index++) await groups.create({ name: `g${index}` })
+      const names = Array.from({ length: 2000 }, (_, index) => `g${index}`)
+      await allot.allot.hosting.plans.apply({ groups: names.map((name) => ({ name, rules: [] })) })
       for (let index = 0; index < 20; index++)
         await allot.allot.hosting.plans.apply(
-          { assignments: { root: Array.from({ length: 100 }, (_, one) => `g${index * 100 + one}`) } },
+          { assignments: { root: names.slice(index * 100, (index + 1) * 100) } },
           { by },
         )
       const reads = await counted.during(() => root.get(path))
