@@ -3,7 +3,7 @@ import { after, before, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { hashSlowly, type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 describe('The table of owners', () => {
@@ -582,6 +582,7 @@ describe('The forms about accounts', () => {
 describe('Passwords that administrators set', () => {
   it('wait for no passwords of the host', async () => {
     const allot = await startPages()
+    hashSlowly()
     const { accounts } = allot.allot.hosting
     let isOver = false
     const hashing: Promise<void>[] = []
