@@ -453,7 +453,9 @@ describe('The forms about accounts', () => {
   })
 
   it('list and keep all rules and groups, however many there are', async () => {
-    const { rules, groups } = allot.allot.quota
+    const allot = await startPages()
+    const root = allot.browser()
+    await root.signIn('', allot.root.token)
     const names = Array.from({ length: 1001 }, (_, index) => `many${index}`)
     await allot.allot.hosting.plans.apply({
       rules: names.map((name) => ({ name, limit: 5, subjects: ['size:wiki'] })),
@@ -466,8 +468,6 @@ describe('The forms about accounts', () => {
     assert.deepEqual(ticked, [names.at(-1)])
     for (const page of ['rules', 'groups', 'owners'])
       assert.ok((await root.get(`/-/admin/${page}`)).text.includes(names.at(-1)!), page)
-    for (const name of names) await groups.remove(name)
-    for (const name of names) await rules.remove(name)
   })
 
   it('say which groups use a rule, with links', async () => {
