@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Listener } from '../../lib/http/index.ts'
 import { fetchOf } from '../../lib/http/index.ts'
 import { isLong } from '../support/long.ts'
-import { start } from '../support/test-server.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
-const running = await start()
-after(() => running.stop())
-const { allot, root } = running
-const authorization = { authorization: `token ${root.token}` }
+let running: TestServer
+let allot: TestServer['allot']
+let authorization: { authorization: string }
+before(async () => {
+  running = await start()
+  allot = running.allot
+  authorization = { authorization: `token ${running.root.token}` }
+})
 
 const fetched = (path: string, init: RequestInit = {}) =>
   allot.fetch(new Request(`https://code.example.org${path}`, init))
@@ -85,7 +89,7 @@ describe('allot.fetch', () => {
       pages('/code/storage/-/sign-in', {
         method: 'POST',
         headers: { cookie: cookie!.split(';', 1)[0]!, origin },
-        body: new URLSearchParams({ form: token!, secret: root.token }),
+        body: new URLSearchParams({ form: token!, secret: running.root.token }),
       })
     assert.equal((await signIn('https://evil.test')).status, 403)
     const signedIn = await signIn('https://code.example.org')
