@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
-import { beginPush, eventually, pushBody } from './slow-push.ts'
+import { beginPush, pushBody } from './slow-push.ts'
 
 let allot: ServedGit
 let alice: Person
@@ -64,14 +65,14 @@ describe('The budget of git processes', () => {
     }
     const asked = (who: Person) =>
       fetch(`${url}/info/refs?service=git-upload-pack`, { headers: { authorization: `token ${who.token}` } })
-    await eventually(async () => (await asked(alice)).status === 503)
+    await waitFor(async () => (await asked(alice)).status === 503)
     await clone()
     await clone(bob)
     const refused = await asked(alice)
     assert.equal(refused.status, 503)
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     for (const push of pushes) push.vanish()
-    await eventually(async () => (await asked(alice)).status === 200)
+    await waitFor(async () => (await asked(alice)).status === 200)
   })
 })
 

@@ -19,9 +19,10 @@ import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
-import { beginPush, eventually, pktLine, pushBody } from './slow-push.ts'
+import { beginPush, pktLine, pushBody } from './slow-push.ts'
 
 const large = () => aCheckout({ big: randomBytes(400_000) })
 
@@ -65,7 +66,7 @@ describe('A deleted repository whose folder cannot be removed from the disk', ()
         [204, 204],
       )
       for (const path of paths) assert.equal((await allot.as(alice, 'GET', `/repos/${path}`)).status, 404)
-      await eventually(() => !existsSync(folders[1]!) && logged.length > 0)
+      await waitFor(() => !existsSync(folders[1]!) && logged.length > 0)
       assert.deepEqual(logged, [
         'what was deleted could not be removed from the disk; a later start tries again',
       ])
@@ -87,7 +88,7 @@ describe('During a push', () => {
     const path = await on.allot.repository(on.alice, name)
     const folder = await on.allot.folderOf(path)
     const push = await beginPush(on.url(path), on.alice.token, await pushBody(await large(), 'main'))
-    await eventually(() => quarantines(folder).length > 0)
+    await waitFor(() => quarantines(folder).length > 0)
     return { path, folder, push }
   }
 
@@ -106,7 +107,7 @@ describe('During a push', () => {
   it('a disconnected client leaves nothing', async () => {
     const { folder, push } = await begun('left')
     push.vanish()
-    await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
+    await waitFor(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
     await on.allot.assertCounted('alice')
     assert.equal(await git(folder, 'count-objects'), '0 objects, 0 kilobytes')
   })
@@ -119,12 +120,12 @@ describe('During a push', () => {
       .split('\n')
       .map(Number)
     const other = await beginPush(on.url(path), on.alice.token, await pushBody(await large(), 'other'))
-    await eventually(() => quarantines(folder).length === 2)
+    await waitFor(() => quarantines(folder).length === 2)
     process.kill(-pid!, 'SIGKILL')
     assert.doesNotMatch((await push.finish()).text, /ok refs/)
     assert.deepEqual([quarantines(folder).length, await notesIn(on.driver)], [2, 2])
     assert.match((await other.finish()).text, /ok refs\/heads\/other/)
-    await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
+    await waitFor(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
     await on.allot.assertCounted('alice')
   })
 
@@ -141,10 +142,10 @@ describe('During a push', () => {
       for (const file of [lock, old]) writeFileSync(file, '')
       utimesSync(old, 0, 0)
       const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
-      await eventually(() => quarantines(folder).length > 0)
+      await waitFor(() => quarantines(folder).length > 0)
       writeFileSync(`${folder}/objects/pack/tmp_pack_other`, Buffer.alloc(100_000))
       push.vanish()
-      await eventually(() => !existsSync(old))
+      await waitFor(() => !existsSync(old))
       await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
       assert.deepEqual([existsSync(lock), await notesIn(driver)], [true, 1])
       const counted = (await allot.as(alice, 'GET', '/user/quota')).body.used
@@ -186,7 +187,7 @@ describe('During a push', () => {
     assert.equal((await on.allot.as(on.alice, 'DELETE', `/repos/${path}`)).status, 204)
     const { text } = await push.finish()
     assert.doesNotMatch(text, /ok refs/)
-    await eventually(async () => (await notesIn(on.driver)) === 0)
+    await waitFor(async () => (await notesIn(on.driver)) === 0)
     assert.equal(existsSync(folder), false)
     await on.allot.assertCounted('alice')
   })
@@ -241,7 +242,7 @@ describe('The limits', () => {
       const path = await allot.repository(alice, 'one')
       const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
       const folder = await allot.folderOf(path)
-      await eventually(() => quarantines(folder).length > 0)
+      await waitFor(() => quarantines(folder).length > 0)
       const answer = await fetch(`${url(path)}/info/refs?service=git-upload-pack`)
       assert.equal(answer.status, 503)
       assert.equal(answer.headers.get('retry-after'), '1')
@@ -262,8 +263,8 @@ describe('The limits', () => {
         const path = await allot.repository(alice, 'slow')
         const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
         const folder = await allot.folderOf(path)
-        await eventually(async () => (await notesIn(driver)) > 0 || quarantines(folder).length > 0)
-        await eventually(async () => (await notesIn(driver)) === 0)
+        await waitFor(async () => (await notesIn(driver)) > 0 || quarantines(folder).length > 0)
+        await waitFor(async () => (await notesIn(driver)) === 0)
         assert.doesNotMatch((await push.finish()).text, /ok refs/)
         assert.deepEqual(quarantines(folder), [])
         await allot.assertCounted('alice')
@@ -350,7 +351,7 @@ describe('A failure of the store', () => {
       state.left = 0
       const { err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main'])
       assert.match(err, /HTTP 500/)
-      await eventually(() => !existsSync(left))
+      await waitFor(() => !existsSync(left))
       state.left = Number.POSITIVE_INFINITY
       assert.equal(await git(checkout, 'ls-remote', urlFor(allot, path, alice)), '')
     } finally {
