@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { pushBody } from '../git/slow-push.ts'
+import { stopTimers } from '../support/stopped-timers.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { gitWith, holdSsh, keyPair, type ServedSsh, ssh, startSsh } from './client.ts'
@@ -109,37 +110,35 @@ describe('Many connections of one client', () => {
 
 describe('A connection', () => {
   it('is closed when the client does not sign in, and when it runs no command', async (test) => {
+    const idle = await startSsh({}, { idleTimeout: 100 })
+    const key = await idle.key(await idle.person('ada'))
+    assert.equal((await holdSsh(idle.port, key, FETCH, '-N').ended).code, 255)
+
     const impatient = await startSsh({}, { loginTimeout: MINUTE_MS })
-    test.mock.timers.enable({ apis: ['setTimeout'] })
+    const tick = stopTimers(test, 'lib/ssh/')
     const silent = await raw('127.0.0.1', impatient.port)
     const strange = await identified(impatient.port)
     await waitFor(() => impatient.allot.sshServer!.connections === 2)
-    test.mock.timers.tick(MINUTE_MS - 1)
+    tick(MINUTE_MS - 1)
     assert.deepEqual([silent.closed, strange.closed], [false, false])
-    test.mock.timers.tick(1)
+    tick(1)
     await Promise.all([closed(silent), closed(strange)])
-    test.mock.timers.reset()
-
-    const idle = await startSsh({}, { idleTimeout: 100 })
-    const key = await idle.key(await idle.person('ada'))
-    const { ended } = holdSsh(idle.port, key, FETCH, '-N')
-    assert.equal((await ended).code, 255)
   })
 
   it('has the time to sign in from its beginning, also when the client says late that it speaks SSH', async (test) => {
     const impatient = await startSsh({}, { loginTimeout: MINUTE_MS })
     const server = impatient.allot.sshServer!
-    test.mock.timers.enable({ apis: ['setTimeout'] })
+    const tick = stopTimers(test, 'lib/ssh/')
     const late = await raw('127.0.0.1', impatient.port)
     await waitFor(() => server.connections === 1)
-    test.mock.timers.tick(MINUTE_MS / 2)
+    tick(MINUTE_MS / 2)
     const second = await raw('127.0.0.1', impatient.port)
     await waitFor(() => server.connections === 2)
     await identify(late)
-    test.mock.timers.tick(MINUTE_MS / 2)
+    tick(MINUTE_MS / 2)
     await closed(late)
     await waitFor(() => server.connections === 1)
-    test.mock.timers.tick(MINUTE_MS / 2)
+    tick(MINUTE_MS / 2)
     await closed(second)
   })
 
