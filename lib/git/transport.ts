@@ -104,7 +104,13 @@ export class Transport {
     if (listed !== undefined) return Readable.from([listed], { objectMode: false })
     const config = configuration(...(isPush ? RECEIVE : UPLOAD))
     const args = [...config, service, '--stateless-rpc', '--advertise-refs', folder]
-    const child = await this.#processes.start(id, service, args, client)
+    // Whichever service lists them, it changes nothing.
+    const child = await this.#processes.start(
+      id,
+      isPush ? 'receive-pack --advertise-refs' : service,
+      args,
+      client,
+    )
     child.stdin.end()
     return child.stdout
   }

@@ -9,8 +9,6 @@ import type { SshCommand } from './types.ts'
 
 /** Limits of one connection, in milliseconds: those of the option `ssh`, and of `git` for its commands. */
 export interface ConnectionLimits {
-  /** Within which the client must sign in. */
-  readonly loginTimeout: number
   /** After which a connection without a command is closed. */
   readonly idleTimeout: number
   readonly git: {
@@ -28,6 +26,8 @@ export interface ConnectionOptions {
     fingerprint: string,
   ) => Promise<{ readonly id: number; readonly key: string } | undefined>
   readonly limits: ConnectionLimits
+  /** Ends the connection unless the client signs in before; runs since the connection was accepted. */
+  readonly loginTimer: NodeJS.Timeout
   readonly baseUrl: string | undefined
   readonly onCommand: (command: SshCommand) => void
   readonly onError: (error: unknown) => void
@@ -80,7 +80,7 @@ export class SshConnection {
       ping: () => ping(client),
       closing: this.#closing.signal,
     }
-    this.#timer = setTimeout(() => socket.destroy(), options.limits.loginTimeout)
+    this.#timer = options.loginTimer
     // The library reports here what a client does wrong, and connections that break. It closes the connection
     // then.
     client.on('error', () => undefined)

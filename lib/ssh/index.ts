@@ -14,6 +14,8 @@ interface SshServerOptions extends CommandServices {
   /** Private keys of the server. */
   readonly hostKeys: readonly string[]
   readonly limits: ConnectionLimits & {
+    /** Milliseconds within which a client must sign in. */
+    readonly loginTimeout: number
     readonly maxConnections: number
     readonly maxConnectionsPerAddress?: number | undefined
   }
@@ -62,24 +64,22 @@ export class Ssh2Server implements SshServer {
         onError(error)
       }
     }
-    const acceptedAt = performance.now()
-    const handshake = setTimeout(() => socket.destroy(), limits.loginTimeout)
+    const loginTimer = setTimeout(() => socket.destroy(), limits.loginTimeout)
     this.#handshakes.add(socket)
-    const endHandshake = () => {
-      clearTimeout(handshake)
+    socket.once('close', () => {
+      clearTimeout(loginTimer)
       this.#handshakes.delete(socket)
-    }
-    socket.once('close', endHandshake)
+    })
     // A server for each connection: the library does not say which socket a client belongs to.
     const server = new ssh2.Server(
       { hostKeys: [...hostKeys], ident: IDENT, algorithms: ALGORITHMS, keepaliveInterval: PING_INTERVAL },
       (client) => {
-        endHandshake()
-        const loginTimeout = Math.max(0, limits.loginTimeout - (performance.now() - acceptedAt))
+        this.#handshakes.delete(socket)
         const connection = new SshConnection(socket, client, {
           ssh2,
           commands: this.#commands,
-          limits: { ...limits, loginTimeout },
+          limits,
+          loginTimer,
           baseUrl,
           onCommand: notify,
           onError,

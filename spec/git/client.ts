@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { outcome } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person, TestServer } from '../support/test-server.ts'
 
@@ -23,13 +23,15 @@ const environment = {
 }
 
 /** Runs the git of a client. Does not throw when the command fails. */
-export const attempt = (folder: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
-  new Promise((resolve) => {
-    const options = { cwd: folder, env: { ...environment, ...env }, maxBuffer: 64 * 1024 * 1024 }
-    execFile('git', ['-c', 'init.defaultBranch=main', ...args], options, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
-    )
-  })
+export const attempt = async (
+  folder: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Outcome> => {
+  const options = { cwd: folder, env: { ...environment, ...env } }
+  const { code, stdout, stderr } = await outcome('git', ['-c', 'init.defaultBranch=main', ...args], options)
+  return { code: code ?? -1, out: stdout, err: stderr }
+}
 
 /**
  * Runs git.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { folderOf } from '../../lib/git/folders.ts'
+import { runSync } from '../support/child.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Answer, Person } from '../support/test-server.ts'
@@ -24,7 +24,6 @@ const entriesOf = (folder: string) =>
     return [path, found.mode, found.isFile() ? readFileSync(join(folder, path), 'utf8') : undefined]
   })
 
-const UTF8 = { encoding: 'utf8' } as const
 const quiet = { error: () => undefined, info: () => undefined }
 const CHANGE = { content: Buffer.from('text').toString('base64'), message: 'change' }
 
@@ -45,7 +44,6 @@ describe('While git cannot write, since the disk is full', () => {
     rmSync(limited.full)
     await allot.repository(alice, 'demo', { auto_init: true })
   })
-  after(() => allot.stop())
 
   const REQUESTS: [what: string, send: () => Promise<Answer>][] = [
     ['a fork', () => allot.as(bob, 'POST', '/repos/alice/demo/forks', {})],
@@ -61,7 +59,7 @@ describe('While git cannot write, since the disk is full', () => {
     rmSync(limited.full)
     assert.equal(created.status, 201, created.text)
     const byGit = join(temporaryDirectory(), 'demo.git')
-    execFileSync('git', ['init', '--quiet', '--bare', '--template=', '--initial-branch=trunk', byGit])
+    runSync('git', ['init', '--quiet', '--bare', '--template=', '--initial-branch=trunk', byGit])
     return { made: folderOf(directory, (created.body as { id: number }).id), byGit }
   }
 
@@ -75,7 +73,7 @@ describe('While git cannot write, since the disk is full', () => {
     const templates = { gitignores: 'Node,Go', license: 'MIT', description: 'Grüße 👋' }
     const body = { name: 'filled', default_branch: 'a/trunk', auto_init: true, ...templates }
     const { made, byGit } = await create(body)
-    const [refs, run] = ['refs/heads/*:refs/heads/*', (...args: string[]) => execFileSync('git', args, UTF8)]
+    const [refs, run] = ['refs/heads/*:refs/heads/*', (...args: string[]) => runSync('git', args)]
     // Git stores few objects as single files.
     run(`--git-dir=${byGit}`, 'fetch', '--quiet', '--no-write-fetch-head', made, refs)
     run(`--git-dir=${byGit}`, 'symbolic-ref', 'HEAD', 'refs/heads/a/trunk')

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
+import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
-import { beginPush, eventually, pushBody } from './slow-push.ts'
+import { beginPush, pushBody } from './slow-push.ts'
 
 let allot: ServedGit
 let alice: Person
@@ -22,7 +24,6 @@ before(async () => {
   path = await allot.repository(alice, 'shared')
   await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
 })
-after(() => allot.stop())
 
 const clone = (who?: Person) => git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, who), '.')
 
@@ -64,51 +65,59 @@ describe('The budget of git processes', () => {
     }
     const asked = (who: Person) =>
       fetch(`${url}/info/refs?service=git-upload-pack`, { headers: { authorization: `token ${who.token}` } })
-    await eventually(async () => (await asked(alice)).status === 503)
+    await waitFor(async () => (await asked(alice)).status === 503)
     await clone()
     await clone(bob)
     const refused = await asked(alice)
     assert.equal(refused.status, 503)
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     for (const push of pushes) push.vanish()
-    await eventually(async () => (await asked(alice)).status === 200)
+    await waitFor(async () => (await asked(alice)).status === 200)
   })
 })
 
+/** A git that waits when its arguments match a pattern of `sh`, the first `count` times, until it is released. */
+const heldGit = (pattern: string, count: number) => {
+  const folder = temporaryDirectory()
+  const hold = join(folder, 'hold')
+  const release = () => rmSync(hold, { force: true })
+  writeFileSync(hold, '')
+  atEnd(release)
+  const turns = Array.from({ length: count }, (_, at) => `'${join(folder, `held-${at}`)}'`).join(' ')
+  const wait = `while [ -e '${hold}' ]; do sleep 0.05; done`
+  const lines = `case "$*" in ${pattern}) for turn in ${turns}; do
+    if mkdir "$turn" 2>/dev/null; then ${wait}; break; fi
+  done;; esac`
+  const held = () => readdirSync(folder).filter((name) => name.startsWith('held-')).length
+  return { git: wrappedGit(lines, folder), held, release }
+}
+
 describe('Many repositories that one user creates at once', () => {
   it('delay the creation by another user only by those in progress, and are all created', async () => {
+    // Three of four creations at once may be those of one user.
+    const { git, held, release } = heldGit('*--initial-branch=*', 3)
+    const slowly = await startGit({ repositories: { directory: temporaryDirectory(), git } })
+    const [ann, ben] = [await slowly.person('ann'), await slowly.person('ben')]
     let done = 0
-    const flood = Array.from({ length: 60 }, async (_, index) => {
-      const { status } = await allot.as(alice, 'POST', '/user/repos', {
-        name: `many-${index}`,
-        auto_init: true,
-      })
+    const flood = Array.from({ length: 20 }, async (_, index) => {
+      const body = { name: `many-${index}`, auto_init: true }
+      const { status } = await slowly.as(ann, 'POST', '/user/repos', body)
       done++
       return status
     })
-    const made = await allot.as(bob, 'POST', '/user/repos', { name: 'one', auto_init: true })
+    await waitFor(() => held() === 3)
+    const made = await slowly.as(ben, 'POST', '/user/repos', { name: 'one', auto_init: true })
     assert.equal(made.status, 201)
-    assert.ok(done < 30, `${done} of 60 were created first`)
+    assert.equal(done, 0)
+    release()
     assert.deepEqual(new Set(await Promise.all(flood)), new Set([201]))
   })
 })
 
-/** A git whose copies of repositories wait until a file is removed. */
-const slowGit = (): { git: string; release: () => void } => {
-  const folder = temporaryDirectory()
-  const hold = join(folder, 'hold')
-  const wait = `case "$*" in *--no-write-fetch-head*) while [ -e ${hold} ]; do sleep 0.1; done;; esac`
-  writeFileSync(hold, '')
-  return { git: wrappedGit(wait, folder), release: () => rmSync(hold, { force: true }) }
-}
-
 describe('Copies of large repositories by two users', () => {
-  it('delay neither the first push nor the creation of a repository by a third', async (t) => {
-    const slow = slowGit()
-    t.after(slow.release)
-    const directory = temporaryDirectory()
-    const slowly = await startGit({ repositories: { directory, git: slow.git } })
-    t.after(slowly.stop)
+  it('delay neither the first push nor the creation of a repository by a third', async () => {
+    const slow = heldGit('*--no-write-fetch-head*', 4)
+    const slowly = await startGit({ repositories: { directory: temporaryDirectory(), git: slow.git } })
     const [ann, ben, cleo] = [
       await slowly.person('ann'),
       await slowly.person('ben'),
@@ -122,16 +131,11 @@ describe('Copies of large repositories by two users', () => {
     const copies = [ann, ben].flatMap((who) =>
       sources.map((source) => slowly.as(who, 'POST', `/repos/${source}/forks`, {})),
     )
-    const pushed = git(await aCheckout(), 'push', '--quiet', urlFor(slowly, empty, cleo), 'main:other')
-    const made = slowly.as(cleo, 'POST', '/user/repos', { name: 'new', auto_init: true })
-    const first = await Promise.race([Promise.all([pushed, made]), Promise.all(copies), rejectAfter(20_000)])
-    assert.equal(first.length, 2)
+    await waitFor(() => slow.held() === 4)
+    await git(await aCheckout(), 'push', '--quiet', urlFor(slowly, empty, cleo), 'main:other')
+    const made = await slowly.as(cleo, 'POST', '/user/repos', { name: 'new', auto_init: true })
+    assert.equal(made.status, 201)
     slow.release()
     for (const { status } of await Promise.all(copies)) assert.equal(status, 202)
   })
 })
-
-const rejectAfter = (ms: number): Promise<never> =>
-  new Promise((_, reject) => {
-    setTimeout(() => reject(new Error('the push or the creation waits for the copies')), ms).unref()
-  })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
+import { spawnChild } from '../support/child.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { bytesIn, startGit } from './served.ts'
 
@@ -16,7 +16,6 @@ const begun = async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const driver = { ...memory(), shared: true }
   const served = await startGit({ driver })
-  t.after(served.stop)
   const alice = await served.person('alice')
   const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
   writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
@@ -32,7 +31,8 @@ const begun = async (t: TestContext) => {
       await pushJournal.save(tx, { id: number, repository: id, pid, since })
     })
   const counted = async () => (await served.allot.quota.info('alice')).used.size.repos.public
-  return { leave, counted, folder, there: bytesIn(folder) }
+  const settle = () => served.allot.hosting.settleAbandoned()
+  return { leave, counted, settle, folder, there: bytesIn(folder) }
 }
 
 it('counts a push that another process left uncounted once it is a day and an hour old, within an hour', async (t) => {
@@ -45,18 +45,18 @@ it('counts a push that another process left uncounted once it is a day and an ho
 })
 
 it('does not count a push that may still be in progress in another process', async (t) => {
-  const { leave, counted, there } = await begun(t)
+  const { leave, counted, settle, there } = await begun(t)
   await leave(DAY)
   const before = await counted()
   t.mock.timers.tick(HOUR * 1000)
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await settle()
   assert.equal(await counted(), before)
   assert.notEqual(before, there)
 })
 
 it('ends no process with the pid that a push had on another machine', async (t) => {
   const { leave, counted, folder, there } = await begun(t)
-  const other = spawn('sh', ['-c', 'read line', folder], { detached: true })
+  const other = spawnChild('sh', ['-c', 'read line', folder])
   await once(other, 'spawn')
   await leave(DAY + HOUR, other.pid)
   t.mock.timers.tick(HOUR * 1000)

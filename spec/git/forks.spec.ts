@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { files, lfsCopies } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { POINTER } from '../api/contents/repository.ts'
 import { signal } from '../driver-spec/fixture.ts'
+import { run } from '../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -21,18 +20,12 @@ const folder = temporaryDirectory()
 before(async () => {
   allot = await start()
 })
-after(async () => {
-  await allot.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
 
 const made = async (person: Person, path: string, body: object, status = 201) => {
   const answer = await allot.as(person, 'POST', path, body)
   assert.equal(answer.status, status, answer.text)
   return answer.body
 }
-
-const run = promisify(execFile)
 
 /** Not synchronous: the server answers in this process. */
 const git = async (...args: string[]): Promise<string> => {
@@ -355,6 +348,5 @@ describe('An Allot without forks', () => {
       assertNotFound(
         await without.as(without.root, method, '/repos/root/x/forks', method === 'POST' ? {} : undefined),
       )
-    await without.stop()
   })
 })

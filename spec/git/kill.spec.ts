@@ -5,13 +5,15 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { times } from '../support/long.ts'
+import { seededRandom } from '../support/seed.ts'
 import { createSender } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
-/** Number of rounds; set ALLOT_KILLS for more. */
-const ROUNDS = Number(process.env.ALLOT_KILLS ?? 3)
+/** Number of kills; set ALLOT_KILLS for more. */
+const KILLS = Number(process.env.ALLOT_KILLS ?? times(1, 4))
 const CLIENTS = 3
 
 interface Client {
@@ -21,6 +23,8 @@ interface Client {
   acknowledged: string | undefined
   /** A commit whose push was not acknowledged; the server may have it. */
   tried: string | undefined
+  /** How many pushes were acknowledged. */
+  pushes: number
 }
 
 /** Pushes one commit after another until the server is killed. */
@@ -28,7 +32,9 @@ const pushOn = async (client: Client, url: string, isOver: () => boolean): Promi
   while (!isOver()) {
     client.tried = await commit(client.checkout, { big: randomBytes(200_000) })
     const { code } = await attempt(client.checkout, ['push', '--quiet', url, `HEAD:${client.branch}`])
-    if (code === 0) client.acknowledged = client.tried
+    if (code !== 0) continue
+    client.acknowledged = client.tried
+    client.pushes++
   }
 }
 
@@ -66,23 +72,25 @@ it(`keeps acknowledged pushes and counts the files on disk, when the server is k
       branch: `branch-${at}`,
       acknowledged: undefined,
       tried: undefined,
+      pushes: 0,
     })),
   )
-  for (let round = 0; round <= ROUNDS; round++) {
+  const random = seededRandom()
+  const acknowledged = () => clients.reduce((sum, { pushes }) => sum + pushes, 0)
+  for (let round = 0; round < KILLS; round++) {
     const server = await serving()
     if (round === 0) await createSender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
     else await assertSound(server, data, token, clients)
     const url = `http://alice:${token}@${new URL(server.api).host}/alice/demo.git`
     let isOver = false
     const pushing = clients.map((client) => pushOn(client, url, () => isOver))
-    await waitFor(() => clients.some(({ acknowledged }) => acknowledged !== undefined))
-    await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1500))
+    const count = acknowledged() + 3 + Math.floor(random() * 12)
+    await waitFor(() => acknowledged() >= count)
     isOver = true
     await server.stop('SIGKILL')
     await Promise.all(pushing)
   }
   const server = await serving()
   await assertSound(server, data, token, clients)
-  assert.ok(clients.some(({ acknowledged }) => acknowledged !== undefined))
   await server.stop()
 })

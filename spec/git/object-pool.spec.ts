@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { folderOf } from '../../lib/git/folders.ts'
 import { ObjectPool } from '../../lib/git/objects/object-pool.ts'
+import { runSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 
@@ -24,7 +24,7 @@ describe('The processes that read objects', () => {
     const directory = temporaryDirectory()
     for (const id of REPOSITORIES) {
       mkdirSync(folderOf(directory, id), { recursive: true })
-      execFileSync('git', ['init', '--quiet', '--bare', folderOf(directory, id)])
+      runSync('git', ['init', '--quiet', '--bare', folderOf(directory, id)])
     }
     const started = join(directory, 'started')
     writeFileSync(started, '')

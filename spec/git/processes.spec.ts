@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,15 +8,30 @@ import { folderOf } from '../../lib/git/folders.ts'
 import { GitProcesses } from '../../lib/git/processes.ts'
 import { PushCheck } from '../../lib/git/push.ts'
 import { Transport } from '../../lib/git/transport.ts'
+import { outcomeSync, runSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { times } from '../support/long.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
+
+/** @returns the folder of the repositories, and that of an empty one with the id 1 */
+const emptyRepository = (): { directory: string; folder: string } => {
+  const directory = temporaryDirectory()
+  const folder = folderOf(directory, 1)
+  mkdirSync(dirname(folder), { recursive: true })
+  runSync('git', ['init', '--quiet', '--bare', folder])
+  return { directory, folder }
+}
+
+const transportOf = (directory: string, git = 'git') =>
+  new Transport({
+    ...{ git, directory, maxConcurrent: 1, idleTimeout: 60_000, timeout: 60_000 },
+    onError: (error) => assert.fail(error),
+  })
 
 describe('Processes of git', () => {
   it('leave nothing at the signal that would have stopped them', async () => {
-    const directory = temporaryDirectory()
-    const folder = folderOf(directory, 1)
-    mkdirSync(dirname(folder), { recursive: true })
-    execFileSync('git', ['init', '--quiet', '--bare', folder])
+    const { directory, folder } = emptyRepository()
     const limits = { git: 'git', directory, maxConcurrent: 1, idleTimeout: 60_000, timeout: 60_000 }
     const processes = new GitProcesses({ ...limits, onError: () => undefined }, {})
     const { signal } = new AbortController()
@@ -34,13 +48,10 @@ describe('Processes of git', () => {
 describe('A git that maintains a repository', () => {
   /** A repository of 5 MiB, which lacks a commit-graph. */
   const aLargeRepository = (): { directory: string; graphs: () => string[] } => {
-    const directory = temporaryDirectory()
-    const folder = folderOf(directory, 1)
-    mkdirSync(dirname(folder), { recursive: true })
-    execFileSync('git', ['init', '--quiet', '--bare', folder])
+    const { directory, folder } = emptyRepository()
     const commit = `commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n`
     const file = `M 644 inline file\ndata 3\none\n`
-    execFileSync('git', ['fast-import', '--quiet'], { cwd: folder, input: commit + file })
+    runSync('git', ['fast-import', '--quiet'], { cwd: folder, input: commit + file })
     return {
       directory,
       graphs: () =>
@@ -49,12 +60,6 @@ describe('A git that maintains a repository', () => {
   }
 
   const SIZE = 5 * 1024 * 1024
-
-  const transportOf = (directory: string) =>
-    new Transport({
-      ...{ git: 'git', directory, maxConcurrent: 1, idleTimeout: 60_000, timeout: 60_000 },
-      onError: (error) => assert.fail(error),
-    })
 
   const hasEnded = (pid: number): boolean => {
     try {
@@ -70,7 +75,7 @@ describe('A git that maintains a repository', () => {
     await transportOf(directory).maintain(1, SIZE, 'graph', {
       async started(pid) {
         // Long enough for a git that does not wait.
-        for (let turn = 0; turn < 20 && !hasEnded(pid); turn++) await sleep(50)
+        for (let turn = 0; turn < times(5, 20) && !hasEnded(pid); turn++) await sleep(50)
         seen.push(graphs(), hasEnded(pid))
       },
       finished: async () => void seen.push(graphs()),
@@ -102,14 +107,26 @@ describe('A git that maintains a repository', () => {
           process.kill(process.pid, 'SIGKILL')
         },
       })`
-    const { stdout, signal } = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', maintain],
-      { encoding: 'utf8' },
-    )
+    const args = ['--import', 'tsx', '--input-type=module', '-e', maintain]
+    const { stdout, signal } = outcomeSync(process.execPath, args)
     assert.equal(signal, 'SIGKILL')
     await waitFor(() => hasEnded(Number(stdout)))
     assert.deepEqual(graphs(), [])
+  })
+})
+
+describe('A git that lists the references of a push', () => {
+  it('removes no file that another writer may need when its client leaves', async () => {
+    const { directory, folder } = emptyRepository()
+    const lock = join(folder, 'refs/heads/new.lock')
+    writeFileSync(lock, '')
+    const transport = transportOf(directory, wrappedGit('exec sleep 60'))
+    const leaving = new AbortController()
+    const client = { protocol: 'version=1', client: 'someone', signal: leaving.signal }
+    await transport.advertise(1, 'receive-pack', client)
+    leaving.abort()
+    await transport.close()
+    assert.equal(existsSync(lock), true)
   })
 })
 

@@ -8,9 +8,9 @@ import type { Push } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
-import { eventually } from './slow-push.ts'
 
 const pushes: Push[] = []
 let allot: ServedGit
@@ -169,8 +169,8 @@ describe('git push', () => {
     scatter(folder)
     await commit(checkout, { c: 'more\n' })
     await git(checkout, 'push', '--quiet', 'origin', 'main')
-    await eventually(async () => /count: 0\n/.test(await git(folder, 'count-objects', '-v')))
-    await eventually(async () => (await resource(path)).size === Math.floor(bytesIn(folder) / 1024))
+    await waitFor(async () => /count: 0\n/.test(await git(folder, 'count-objects', '-v')))
+    await waitFor(async () => (await resource(path)).size === Math.floor(bytesIn(folder) / 1024))
     await allot.assertCounted('alice')
     await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path))
   })

@@ -25,6 +25,8 @@ export const startGit = async (
   const directory = (options.repositories || undefined)?.directory ?? temporaryDirectory()
   const allot = await start({ repositories: { directory }, ...options }, ...mounted)
   const recordOf = async (path: string) => (await allot.as(allot.root, 'GET', `/repos/${path}`)).body
+  /** What is in each folder that `git fsck` has found sound. */
+  const sound = new Map<string, string>()
   const folder = (id: number) => join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
   return {
@@ -40,11 +42,15 @@ export const startGit = async (
         const { body } = await allot.as(allot.root, 'GET', `/users/${owner}/repos?limit=50`)
         const used = { public: 0, private: 0 }
         for (const { id, size, private: isPrivate } of body) {
-          const bytes = bytesIn(folder(id))
+          const files = filesIn(folder(id))
+          const bytes = sizeOf(files)
           const { lfs } = (await allot.allot.hosting.repositories.byId(id))!
           assert.equal(size, Number((BigInt(bytes) + BigInt(lfs)) / 1024n))
           used[isPrivate ? 'private' : 'public'] += bytes
+          const content = JSON.stringify(files)
+          if (sound.get(folder(id)) === content) continue
           await git(folder(id), 'fsck', '--strict', '--no-dangling')
+          sound.set(folder(id), content)
         }
         assert.deepEqual((await allot.allot.quota.info(owner)).used.size.repos, used, owner)
       }
@@ -52,14 +58,25 @@ export const startGit = async (
   }
 }
 
-/** Counts again when git removes a file or a folder meanwhile. */
-export const bytesIn = (folder: string): number => {
-  for (;;)
-    try {
-      return readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(folder)) throw error
-    }
+type File = [path: string, size: number, changed: number]
+
+/** Looks again when git removes a file or a folder meanwhile. */
+const filesIn = (folder: string, attempts = 1000): File[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => {
+        const path = join(parentPath, name)
+        const { size, mtimeMs } = statSync(path)
+        return [path, size, mtimeMs]
+      })
+  } catch (error) {
+    const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT' && existsSync(folder)
+    if (!isGone || attempts === 1) throw error
+    return filesIn(folder, attempts - 1)
+  }
 }
+
+const sizeOf = (files: File[]): number => files.reduce((sum, [, size]) => sum + size, 0)
+
+export const bytesIn = (folder: string): number => sizeOf(filesIn(folder))

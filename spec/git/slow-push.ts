@@ -1,19 +1,15 @@
-import { spawn } from 'node:child_process'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
-import { waitFor } from '../support/wait-for.ts'
+import { spawnChild } from '../support/child.ts'
 import { git } from './client.ts'
 
 /** A pack of all objects that some commits reach, without those of names with `^`. */
-export const packOf = (checkout: string, names: string[], options: string[] = []): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const args = ['pack-objects', '--stdout', '--revs', '--quiet', ...options]
-    const child = spawn('git', args, { cwd: checkout })
-    const chunks: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-    child.once('error', reject)
-    child.once('close', () => resolve(Buffer.concat(chunks)))
-    child.stdin.end(`${names.join('\n')}\n`)
-  })
+export const packOf = async (checkout: string, names: string[], options: string[] = []): Promise<Buffer> => {
+  const args = ['pack-objects', '--stdout', '--revs', '--quiet', ...options]
+  const child = spawnChild('git', args, { cwd: checkout })
+  child.stdin.end(`${names.join('\n')}\n`)
+  child.stderr.resume()
+  return Buffer.concat(await child.stdout.toArray())
+}
 
 export const pktLine = (text: string): string =>
   (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text
@@ -64,11 +60,4 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
   }
 }
 
-/**
- * Waits until a condition holds, at most a minute.
- * @throws Error when it does not
- */
-export const eventually = async (holds: () => unknown): Promise<void> => {
-  await waitFor(holds)
-  if (!(await holds())) throw new Error(`it never came: ${holds}`)
-}
+export { waitFor as eventually } from '../support/wait-for.ts'

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runSync } from '../support/child.ts'
 
 /** A key or subkey as `gpg --with-colons` lists it. */
 export interface Listed {
@@ -23,12 +23,7 @@ export const gnupg = () => {
   const env = { ...process.env, GNUPGHOME: home, LC_ALL: 'C' }
   const fixed = ['--batch', '--yes', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
   const run = (words: string[], { at = MADE, input = '' }: { at?: string; input?: string | Buffer } = {}) =>
-    execFileSync('gpg', [...fixed, '--faked-system-time', `${at}!`, ...words], {
-      env,
-      input,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
+    runSync('gpg', [...fixed, '--faked-system-time', `${at}!`, ...words], { env, input })
   const listed = (of: string) => colons(run(['--with-colons', '--list-keys', of]))
   return {
     run,
@@ -46,7 +41,7 @@ export const gnupg = () => {
       run(['--import'], { input: kept.replace(':-----BEGIN', '-----BEGIN') })
     },
     end(): void {
-      execFileSync('gpgconf', ['--kill', 'gpg-agent'], { env })
+      runSync('gpgconf', ['--kill', 'gpg-agent'], { env })
       rmSync(home, { recursive: true, force: true })
     },
   }

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runSync } from '../support/child.ts'
 
 /** A key as `ssh-keygen -l` lists it. */
 export interface Listed {
@@ -13,7 +13,7 @@ export interface Listed {
 export const sshKeygen = () => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-ssh-'))
   let files = 0
-  const run = (...words: string[]) => execFileSync('ssh-keygen', words, { encoding: 'utf8', stdio: 'pipe' })
+  const run = (...words: string[]) => runSync('ssh-keygen', words)
   return {
     /** @returns the texts of the public and the private file */
     generate(type: string, bits?: number, comment = 'someone@example.org') {

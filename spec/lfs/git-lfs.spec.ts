@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 import type { Person } from '../support/test-server.ts'
-import { describeWithLfs } from './client.ts'
 import { type ServedLfs, startLfs } from './served.ts'
 
 let allot: ServedLfs
@@ -34,7 +34,7 @@ const cloned = async (path: string, who = alice) => {
   return folder
 }
 
-describeWithLfs('git lfs', () => {
+describe('git lfs', { skip: lacks('git-lfs') }, () => {
   it('pushes objects, which are counted, and downloads them again', async () => {
     const path = await allot.repository(alice, 'demo', { private: true })
     const folder = await tracked(path)

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
-import { eventually } from '../git/slow-push.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aContent, type Content } from './served.ts'
 
 const filesIn = (data: string, folder: string): string[] => {
@@ -40,13 +40,13 @@ describe('A server that is killed during uploads of LFS objects', () => {
   it('has lost no acknowledged object, and keeps and counts no other', async () => {
     const data = temporaryDirectory()
     const first = await served(['--data', data])
-    await eventually(() => /^ {2}[0-9a-f]{40}$/m.test(first.printed()))
+    await waitFor(() => /^ {2}[0-9a-f]{40}$/m.test(first.printed()))
     const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(first.printed()) as unknown as [string, string]
     const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
     await fetch(`${first.api}/user/repos`, { method: 'POST', headers, body: '{"name":"demo"}' })
 
     const half = await halfSent(first, token, aContent(200_000))
-    await eventually(() => filesIn(data, 'arriving').length === 1)
+    await waitFor(() => filesIn(data, 'arriving').length === 1)
     const contents = Array.from({ length: 30 }, () => aContent(20_000))
     const answered: Content[] = []
     const sending = contents.map((content) =>
@@ -55,7 +55,7 @@ describe('A server that is killed during uploads of LFS objects', () => {
         () => undefined,
       ),
     )
-    await eventually(() => answered.length >= 5)
+    await waitFor(() => answered.length >= 5)
     await first.stop('SIGKILL')
     await Promise.all(sending)
     half()

@@ -6,7 +6,6 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { eventually } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } from './served.ts'
@@ -358,7 +357,7 @@ describe('Access to objects', () => {
       })
       const answered = once(upload, 'response')
       upload.write(bytes.subarray(0, 500))
-      await eventually(() => allot.filesOnDisk().some((size) => size === 500))
+      await waitFor(() => allot.filesOnDisk().some((size) => size === 500))
       const [method, path, body] = withdraw(org, member.name)
       assert.ok((await allot.as(owner, method, path, body)).status < 300)
       upload.end(bytes.subarray(500))
@@ -436,9 +435,9 @@ describe('A faulty upload is refused and leaves nothing', () => {
       `PUT ${pathname}${path}.git/info/lfs/objects/${oid}/${size} HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: ${size}\r\n\r\n`,
     )
     socket.write(bytes.subarray(0, 50_000))
-    await eventually(() => allot.filesOnDisk('arriving').length === 1)
+    await waitFor(() => allot.filesOnDisk('arriving').length === 1)
     socket.destroy()
-    await eventually(() => allot.filesOnDisk('arriving').length === 0)
+    await waitFor(() => allot.filesOnDisk('arriving').length === 0)
     assert.equal((await allot.lfs(path, 'GET', `objects/${oid}`)).status, 404)
     assert.equal(await allot.put(path, alice, { oid, size, bytes }), 200)
   })
@@ -464,7 +463,7 @@ describe('A faulty upload is refused and leaves nothing', () => {
       body,
       duplex: 'half',
     } as RequestInit)
-    await eventually(() => allot.filesOnDisk('arriving').length === 1)
+    await waitFor(() => allot.filesOnDisk('arriving').length === 1)
     const before = allot.filesOnDisk('lfs').length
     assert.equal((await allot.as(alice, 'DELETE', `/repos/${path}`)).status, 204)
     go()

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,8 @@ import type { AllotOptions, SshCommand } from '../../lib/index.ts'
 import { attempt, type Outcome } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
 import { sshKeygen } from '../keys/ssh-keygen.ts'
+import { outcome, spawnChild } from '../support/child.ts'
+import { atEnd, once as onlyOnce } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 
@@ -57,6 +59,12 @@ export const startSsh = async (
     sockets.add(socket)
     served.allot.ssh(socket, { baseUrl: served.base, onCommand: (command) => commands.push(command) })
   })
+  const stop = onlyOnce(async () => {
+    listener.close()
+    for (const socket of sockets) socket.destroy()
+    await served.stop()
+  })
+  atEnd(stop)
   let keys = 0
   return {
     ...served,
@@ -68,11 +76,7 @@ export const startSsh = async (
       return file
     },
     url: (path) => `ssh://git@127.0.0.1:${port}/${path}.git`,
-    async stop() {
-      listener.close()
-      for (const socket of sockets) socket.destroy()
-      await served.stop()
-    },
+    stop,
   }
 }
 
@@ -88,29 +92,16 @@ export const sshEnvironment = (file: string, ...more: string[]): Record<string, 
  * Runs ssh.
  * @param command what to run on the server; none asks for a shell
  */
-export const ssh = (
+export const ssh = async (
   port: number,
   file: string,
   command: string[] = [],
   ...more: string[]
-): Promise<Outcome> =>
-  new Promise((resolve) => {
-    const args = [
-      ...OPTIONS,
-      ...trusting,
-      '-i',
-      file,
-      '-p',
-      String(port),
-      ...more,
-      'git@127.0.0.1',
-      ...command,
-    ]
-    const child = execFile('ssh', args, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
-    )
-    child.stdin?.end()
-  })
+): Promise<Outcome> => {
+  const options = [...OPTIONS, ...trusting, '-i', file, '-p', String(port), ...more]
+  const { code, stdout, stderr } = await outcome('ssh', [...options, 'git@127.0.0.1', ...command])
+  return { code: code ?? -1, out: stdout, err: stderr }
+}
 
 /** A command whose client sends nothing more until it is told to. */
 export interface HeldCommand {
@@ -123,16 +114,15 @@ export interface HeldCommand {
 /** Starts a command, and keeps its standard input open. */
 export const holdSsh = (port: number, file: string, command: string, ...more: string[]): HeldCommand => {
   const args = [...OPTIONS, ...trusting, '-i', file, '-p', String(port), ...more, 'git@127.0.0.1', command]
-  const child = spawn('ssh', args)
-  child.stdin.on('error', () => undefined)
-  const outcome = { out: '', err: '' }
+  const child = spawnChild('ssh', args)
+  const told = { out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
-    outcome.out += chunk.toString('latin1')
+    told.out += chunk.toString('latin1')
   })
   child.stderr.on('data', (chunk: Buffer) => {
-    outcome.err += chunk
+    told.err += chunk
   })
-  const ended = once(child, 'close').then(([code]) => ({ code: code ?? -1, ...outcome }))
+  const ended = once(child, 'close').then(([code]) => ({ code: code ?? -1, ...told }))
   return { child, begun: Promise.race([once(child.stdout, 'data'), ended]), ended }
 }
 

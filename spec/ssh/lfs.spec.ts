@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, it, mock } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { attempt, commit, git } from '../git/client.ts'
-import { describeWithLfs } from '../lfs/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
 import type { Person } from '../support/test-server.ts'
 import { gitWith, keyPair, type ServedSsh, ssh, sshEnvironment, startSsh } from './client.ts'
 
@@ -47,7 +47,7 @@ const batch = async (path: string, authorization: string, operation: string) => 
   return { status: response.status, body: await response.json() }
 }
 
-describeWithLfs('git lfs with an ssh_url', () => {
+describe('git lfs with an ssh_url', { skip: lacks('git-lfs') }, () => {
   it('pushes objects, which are counted, and downloads them again', async () => {
     const folder = temporaryDirectory()
     await git(folder, 'init', '--quiet')
@@ -79,7 +79,7 @@ describeWithLfs('git lfs with an ssh_url', () => {
   })
 })
 
-describeWithLfs('The token of git-lfs-authenticate', () => {
+describe('The token of git-lfs-authenticate', () => {
   it('is for the LFS objects of one repository, and for nothing else', async () => {
     const { href, header } = await access('alice/demo', 'upload')
     const { Authorization: token } = header

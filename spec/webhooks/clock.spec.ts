@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startReceiver } from '../support/receiver.ts'
+import { stopTimers } from '../support/stopped-timers.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -8,7 +9,6 @@ it('A delivery that failed is tried again after its pause, although the clock is
   let answers = 0
   const receiver = await startReceiver((_, res) => void res.writeHead(answers++ < 2 ? 500 : 200).end())
   const allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
-  test.after(() => Promise.all([allot.stop(), receiver.stop()]))
   const created = await allot.as(allot.root, 'POST', '/user/hooks', {
     type: 'gitea',
     config: { url: `${receiver.url}/clock`, content_type: 'json' },
@@ -16,11 +16,20 @@ it('A delivery that failed is tried again after its pause, although the clock is
     active: true,
   })
   const hook = `/user/hooks/${created.body.id}`
-  await allot.as(allot.root, 'POST', `${hook}/tests`)
   const delivery = async () => (await allot.as(allot.root, 'GET', `${hook}/deliveries/1`)).body
-  await waitFor(async () => (await delivery()).attempts >= 1)
+  test.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const passTimers = stopTimers(test, 'lib/webhooks/')
+  const tick = (milliseconds: number) => {
+    test.mock.timers.tick(milliseconds)
+    passTimers(milliseconds)
+  }
+  await allot.as(allot.root, 'POST', `${hook}/tests`)
+  await waitFor(async () => (await delivery()).attempts === 1)
   const { now } = Date
   test.mock.method(Date, 'now', () => now() - 3600_000)
+  tick(1000)
+  await waitFor(async () => (await delivery()).attempts === 2)
+  tick(2000)
   await waitFor(async () => (await delivery()).status === 'delivered')
   const { status, attempts } = await delivery()
   assert.deepEqual([status, attempts], ['delivered', 3])

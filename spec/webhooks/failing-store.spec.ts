@@ -69,7 +69,8 @@ const hookTo = async ({ as, root }: Server, { url }: Receiver): Promise<number> 
 
 const change = ({ as, root }: Server, name: string) => as(root, 'POST', '/user/repos', { name })
 
-describe('When the store fails', () => {
+// Each of them waits for five seconds.
+describe('When the store fails', { concurrency: true }, () => {
   it('while a webhook waits for its next attempt, the delivery is sent once the store answers again', async (test) => {
     let refusals = 1
     const { receiver, serve, logged, ...store } = await scene(test, () => {

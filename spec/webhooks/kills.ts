@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allot, type Served, served } from '../bin/program.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createSender } from '../support/request.ts'
+import { seededRandom } from '../support/seed.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { UsageWriter } from './usage-writer.ts'
 
 interface KillOptions {
@@ -37,9 +39,8 @@ const PATHS = ['/one', '/two']
  */
 export const killAmidDeliveries = async (options: KillOptions): Promise<KillResult> => {
   const { deliveries, kills, data, onProgress } = options
-  const receiver = await startReceiver(
-    (_, res) => void res.writeHead(Math.random() < 0.002 ? 503 : 200).end(),
-  )
+  const random = seededRandom()
+  const receiver = await startReceiver((_, res) => void res.writeHead(random() < 0.002 ? 503 : 200).end())
   const { out } = await allot(['user', 'add', 'alice', '--admin', '--token', '--data', data])
   const token = out.trim()
   const acknowledged = new Set<number>()
@@ -55,7 +56,7 @@ export const killAmidDeliveries = async (options: KillOptions): Promise<KillResu
     const clients = Array.from({ length: CLIENTS }, () => openIssues(server, token, acknowledged, isOver))
     const writing = usage.write(server.api)
     // Amid the writes of the clients, which go on until the server is gone.
-    while (!isOver()) await sleep(5)
+    await waitFor(isOver)
     await server.stop('SIGKILL')
     await Promise.all([...clients, writing])
     killed++
