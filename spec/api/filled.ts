@@ -54,12 +54,16 @@ export const filled = (path: string): string[] => {
   return valuesOf(path, name).flatMap((value) => filled(path.replace(`{${name}}`, encodeURIComponent(value))))
 }
 
-/** Parameters that name an account: the hidden repositories, teams and issues belong to visible accounts, too. */
+/**
+ * Parameters that name an account: the hidden repositories, teams and issues belong to visible accounts,
+ * too.
+ */
 const ACCOUNTS = ['username', 'owner', 'org', 'target', 'collaborator']
 
 /**
- * Paths of a route that differ in one parameter at most from the path of visible content, or from that of what
- * is hidden of the same accounts: few, where the number of combinations is the product of the numbers of values.
+ * Paths of a route that differ in one parameter at most from the path of visible content, or from that of
+ * what is hidden of the same accounts: few, where the number of combinations is the product of the numbers
+ * of values.
  */
 export const varied = (path: string): string[] => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)

@@ -85,8 +85,8 @@ describe('The table of scopes in docs/api.md', () => {
 })
 
 /**
- * What a token of a scope asks for: in the long suite everything; otherwise what told a token of all scopes of
- * private repositories, and one path of each other route.
+ * What a token of a scope asks for: in the long suite everything; otherwise what told a token of all scopes
+ * of private repositories, and one path of each other route.
  */
 const askedBy = (scope: string, of: string[], told: ReadonlySet<string>): string[] => {
   if (isLong || scope === 'all') return of

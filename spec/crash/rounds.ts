@@ -133,8 +133,8 @@ class Run {
 
   /**
    * Lets all clients write until the kill.
-   * @returns `isDue`, when it is time for the kill: one client has sent a write after the last of a random number of
-   * acknowledged ones, or all have stopped after a fault; and `ended`
+   * @returns `isDue`, when it is time for the kill: one client has sent a write after the last of a random
+   * number of acknowledged ones, or all have stopped after a fault; and `ended`
    */
   #load(server: Server): { isDue: Promise<unknown>; ended: Promise<unknown> } {
     const acknowledged = () => this.#sum((client) => client.acknowledged)

@@ -26,7 +26,10 @@ const inFolder = async (t: TestContext): Promise<string> => {
   return join(realpathSync(folder), 'store')
 }
 
-/** A process that opens the folder and keeps it open. `prefix` is a command that starts it, such as `unshare`. */
+/**
+ * A process that opens the folder and keeps it open. `prefix` is a command that starts it, such as
+ * `unshare`.
+ */
 const holder = (
   t: TestContext,
   location: string,
@@ -205,8 +208,8 @@ const fromWorker = async (t: TestContext, location: string): Promise<string> => 
 }
 
 /**
- * A command that starts a process with pid 1, where this system lets us: some forbid it even root. Elsewhere the folder
- * is opened by processes with different pids.
+ * A command that starts a process with pid 1, where this system lets us: some forbid it even root.
+ * Elsewhere the folder is opened by processes with different pids.
  */
 const processNamespace = async (): Promise<readonly string[]> => {
   const words = ['--pid', '--fork', '--kill-child', '--mount-proc']

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads'
 /** What `open-folder.mjs` does in another process or thread. */
 export interface Opening {
   /**
-   * `hold` opens the folder and keeps it open; `race` opens it, writes and closes it repeatedly, in several threads
-   * at once; `fill` writes until the disk is full.
+   * `hold` opens the folder and keeps it open; `race` opens it, writes and closes it repeatedly, in several
+   * threads at once; `fill` writes until the disk is full.
    */
   mode: 'hold' | 'race' | 'fill'
   /** A path of the folder for each thread; they may be spelled differently. */

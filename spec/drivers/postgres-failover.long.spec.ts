@@ -134,7 +134,8 @@ describe('When the primary falls silent', { skip: missing }, () => {
     const found = await Promise.all(pending)
     const seconds = (performance.now() - since) / 1000
     assert.deepEqual(found, ['kept', 'set', 'kept', 'set'])
-    // Without a limit of the driver they would wait for minutes. Connections to the standby take a while on a busy machine.
+    // Without a limit of the driver they would wait for minutes. Connections to the standby take a while on
+    // a busy machine.
     assert.ok(seconds < 20, `${seconds} s`)
     for (const [index, driver] of drivers.entries())
       assert.equal(await ensure(driver, `during ${index}`, 'set'), 'unchanged')

@@ -76,7 +76,10 @@ describe('The budget of git processes', () => {
   })
 })
 
-/** A git that waits when its arguments match a pattern of `sh`, the first `count` times, until it is released. */
+/**
+ * A git that waits when its arguments match a pattern of `sh`, the first `count` times, until it is
+ * released.
+ */
 const heldGit = (pattern: string, count: number) => {
   const folder = temporaryDirectory()
   const hold = join(folder, 'hold')

@@ -4,7 +4,10 @@ import { onPostgres } from '../support/store.ts'
 import { missing } from './cluster.ts'
 import { faults, runFault } from './faults.ts'
 
-/** Writes of each client before and after each fault. `npm run spec:postgres` runs all faults, with more writes. */
+/**
+ * Writes of each client before and after each fault. `npm run spec:postgres` runs all faults, with more
+ * writes.
+ */
 const CALM_WRITES = onPostgres ? 50 : 5
 const selected = onPostgres ? faults : faults.filter(({ name }) => /commit|promoted/.test(name))
 

@@ -183,7 +183,8 @@ const duringWrites = async (
   struckAt = performance.now()
   phase = 'during'
   await strike(() => struck.refused > 0)
-  // The fault is over when each client has a write acknowledged that it began afterwards: the second one at the latest.
+  // The fault is over when each client has a write acknowledged that it began afterwards: the second one at
+  // the latest.
   await eachHas(2)
   phase = 'after'
   await eachHas(calmWrites)

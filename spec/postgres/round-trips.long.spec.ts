@@ -50,8 +50,8 @@ const pathOf = (path: string): string => {
 }
 
 /**
- * Each sequence runs several times, because background jobs may send statements in between. The fewest count, as for
- * reads.
+ * Each sequence runs several times, because background jobs may send statements in between. The fewest
+ * count, as for reads.
  */
 const WRITES: [what: string, requests: [method: string, path: string, body?: (time: number) => unknown][]][] =
   [

@@ -30,7 +30,10 @@ export interface RemovalFixture {
 /** More than any spec has. */
 const MAX_ROUNDS = 10_000
 
-/** Runs all pending jobs, and `each` after each round but the last. @returns how many rounds left some */
+/**
+ * Runs all pending jobs, and `each` after each round but the last.
+ * @returns how many rounds left some
+ */
 export const finishJobs = async (
   { jobRunner }: Pick<RemovalFixture, 'jobRunner'>,
   each: () => Promise<unknown> = async () => undefined,

@@ -7,8 +7,8 @@ import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /*
- * Counts what each transaction reads and changes, since others wait for it. `large.long.spec.ts` measures how long they
- * wait, with more entries.
+ * Counts what each transaction reads and changes, since others wait for it. `large.long.spec.ts` measures
+ * how long they wait, with more entries.
  */
 
 const MANY = 2000
@@ -92,7 +92,8 @@ const pendingJobs = (): Promise<number> =>
   })
 
 /**
- * Sends a request, and compares the lists of both people immediately, before the jobs that it leaves are done.
+ * Sends a request, and compares the lists of both people immediately, before the jobs that it leaves are
+ * done.
  * @returns the size of the largest transaction until they are
  */
 const largest = async (
