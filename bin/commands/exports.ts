@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream, rmSync } from 'node:fs'
-import { lstat, open, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
 import { type ApiClient, type ApiFlags, remoteApi, USE_SERVER } from '../client/api.ts'
@@ -97,14 +97,14 @@ interface Output {
  * Removes a file when a signal ends this process.
  * @returns keeps it from now on
  */
-const removeWhenStopped = (file: string, opening: Promise<unknown>): (() => void) => {
+const removeWhenStopped = (file: string, opening: () => Promise<unknown> | undefined): (() => void) => {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const keep = () => {
     for (const signal of signals) process.off(signal, stop)
   }
   const stop = async (signal: NodeJS.Signals) => {
     keep()
-    await opening.catch(() => undefined)
+    await opening()?.catch(() => undefined)
     rmSync(file, { force: true })
     // Without a listener, the signal ends the process.
     process.kill(process.pid, signal)
@@ -125,8 +125,10 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
   }
   await refuseExisting()
   const unfinished = `${file}.${randomUUID()}.unfinished`
-  const opening = open(unfinished, 'wx', 0o600)
-  const keep = removeWhenStopped(unfinished, opening)
+  let opening: Promise<FileHandle> | undefined
+  // Before the file exists, so that no signal leaves it behind.
+  const keep = removeWhenStopped(unfinished, () => opening)
+  opening = open(unfinished, 'wx', 0o600)
   const handle = await opening.catch((error: NodeJS.ErrnoException) => {
     keep()
     throw new Error(`${file} cannot be written: ${writeFault(error)}`)

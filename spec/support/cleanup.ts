@@ -4,12 +4,21 @@ type Stop = () => unknown
 
 const stops = new Set<Stop>()
 
+/** While a process loads its files, it cannot tell which of them starts something. */
+let isLoading = false
+
+/** Tells whether files of a group are being loaded. */
+export const setLoading = (value: boolean): void => {
+  isLoading = value
+}
+
 /**
  * Registers what ends a server, a process or a store. It runs when the tests of the current file have ended,
  * also when one of them or a hook has failed, the last registered first.
  * @returns a function that withdraws the registration
  */
 export const atEnd = (stop: Stop): (() => void) => {
+  if (isLoading) throw new Error('start this in a hook or in a test: another file that ends would end it')
   stops.add(stop)
   return () => void stops.delete(stop)
 }

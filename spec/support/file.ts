@@ -1,10 +1,11 @@
 import { after, before, describe, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { endAll } from './cleanup.ts'
+import { endAll, setLoading } from './cleanup.ts'
 import { kill, processesOf, RUN_FOLDER } from './leftovers.ts'
 import { isLong } from './long.ts'
 import { seed } from './seed.ts'
+import { endTracking } from './untracked.mjs'
 
 fc.configureGlobal({ seed })
 
@@ -19,20 +20,48 @@ const watch = (file: string): NodeJS.Timeout =>
   }, FILE_MS - 500).unref()
 
 /**
- * A spec file as a suite of its own in a process that runs several: its hooks apply to its tests alone, and
+ * Runs spec files in this process, each as a suite of its own: its hooks apply to its tests alone, and
  * afterwards everything that it started has ended, and environment and clock are as before.
+ * @param files their URLs by their paths
  */
-export const specFile = (file: string, load: () => Promise<unknown>): Promise<void> =>
+export const runFiles = async (files: Readonly<Record<string, string>>): Promise<void> => {
+  const loads: Promise<unknown>[] = []
+  let begin = () => {}
+  const loaded = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  setLoading(true)
+  for (const [file, url] of Object.entries(files)) specFile(file, url, { loads, loaded })
+  await Promise.allSettled(loads)
+  setLoading(false)
+  setImmediate(() => {
+    endTracking()
+    begin()
+  })
+}
+
+/**
+ * @param loads takes the promise of the module
+ * @param loaded resolves when the modules of all files are loaded
+ */
+const specFile = (
+  file: string,
+  url: string,
+  { loads, loaded }: { loads: Promise<unknown>[]; loaded: Promise<void> },
+): Promise<void> =>
   describe(file, { timeout: FILE_MS }, async () => {
     let environment: NodeJS.ProcessEnv
     let timer: NodeJS.Timeout
-    before(() => {
+    const load = import(url)
+    loads.push(load)
+    before(async () => {
+      await loaded
       environment = { ...process.env }
       // Inherited by all processes that the file starts: spec/run.ts names those that it leaves behind.
       process.env.ALLOT_SPEC_FILE = file
       timer = watch(file)
     })
-    await load()
+    await load
     after(async () => {
       clearTimeout(timer)
       mock.reset()

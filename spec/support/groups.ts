@@ -50,16 +50,13 @@ export const groupsOf = (root: string, files: readonly string[], folder: string)
  * @returns its path
  */
 export const writeGroup = (root: string, files: readonly string[], path: string): string => {
-  const url = (file: string) => JSON.stringify(pathToFileURL(join(root, file)).href)
-  const suites = files.map((file) => `specFile(${JSON.stringify(file)}, () => load(${url(file)}))`)
+  const url = (file: string) => pathToFileURL(join(root, file)).href
+  const urls = Object.fromEntries(files.map((file) => [file, url(file)]))
   const lines = [
-    `import { endTracking } from ${url('support/untracked.mjs')}`,
-    `const { specFile } = await import(${url('support/file.ts')})`,
-    'const loads = []',
-    'const load = (url) => loads[loads.push(import(url)) - 1]',
-    ...suites,
-    'await Promise.allSettled(loads)',
-    'setImmediate(endTracking)',
+    // Before the test runner is loaded.
+    `import ${JSON.stringify(url('support/untracked.mjs'))}`,
+    `const { runFiles } = await import(${JSON.stringify(url('support/file.ts'))})`,
+    `await runFiles(${JSON.stringify(urls, null, 2)})`,
   ]
   writeFileSync(path, `${lines.join('\n')}\n`)
   return path

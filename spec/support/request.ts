@@ -44,7 +44,9 @@ export const exchange = async (
   if (typeof body === 'string' && !headers.has('content-type'))
     headers.set('content-type', 'text/plain;charset=UTF-8')
   if (body !== undefined) headers.set('content-length', `${Buffer.byteLength(body)}`)
-  const sent = request(url, { agent, method, headers: Object.fromEntries(headers), timeout: REQUEST_MS })
+  // First, as other clients do: a server with few headers allowed reads no more.
+  const all = { host: new URL(url).host, ...Object.fromEntries(headers) }
+  const sent = request(url, { agent, method, headers: all, timeout: REQUEST_MS })
   const response = await answered(sent, body)
   const pairs: [string, string][] = []
   for (let at = 0; at < response.rawHeaders.length; at += 2)

@@ -1,0 +1,2 @@
+/** Ends the tracking of promises by the test runner, once all files are loaded. */
+export const endTracking: () => void
