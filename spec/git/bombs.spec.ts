@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
 import { isSmallPush } from '../../lib/git/small-pack.ts'
@@ -20,10 +20,6 @@ let allot: ServedGit
 before(async () => {
   bounded = await startGit({ git: { maxPushSize: '4 MiB' } })
   allot = await startGit()
-})
-after(async () => {
-  await bounded.stop()
-  await allot.stop()
 })
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import type { CacheKey } from '../../lib/caches.ts'
@@ -40,7 +40,6 @@ before(async () => {
     }),
   ])
 })
-after(() => floor.stop())
 
 const said = async (path: string, method = 'GET'): Promise<unknown> =>
   ((await (await fetch(floor.api + path, { method })).json()) as { said?: unknown }).said

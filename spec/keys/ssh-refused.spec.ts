@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { createECDH, generateKeyPairSync } from 'node:crypto'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { parseSshKey } from '../../lib/keys/ssh.ts'
 import { contentOf, ed25519, generated, keygen, lineOf, lines, rsa } from './ssh-lines.ts'
-
-after(keygen.end)
 
 describe('parseSshKey refuses, with the reason,', () => {
   const [type, blob] = ed25519.split(' ') as [string, string]

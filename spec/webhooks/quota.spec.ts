@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Subject } from '../../lib/index.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
@@ -11,10 +11,6 @@ let receiver: Receiver
 before(async () => {
   receiver = await startReceiver()
   allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
-})
-after(async () => {
-  await allot.stop()
-  await receiver.stop()
 })
 
 let made = 0
