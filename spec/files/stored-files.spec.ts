@@ -20,6 +20,7 @@ import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
 import { driverKilledAt } from '../support/killed-driver.ts'
 import { pausedAfterReads, pausedBeforeWrite } from '../support/paused-driver.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aGround, fill } from './ground.ts'
 
 const place: FilePlace = { area: 'attachments', ownerId: 1, name: 'abcdef' }
@@ -144,7 +145,7 @@ describe('A stored file', () => {
       const added = stored.add(place, content(), {}, async () => {
         isSaved = true
       })
-      while ((await recorded(ground)).length === 0) await setImmediate()
+      await waitFor(async () => (await recorded(ground)).length > 0)
       for (let turn = 0; turn < 50; turn++) await setImmediate()
       assert.deepEqual([isSaved, await recorded(ground)], [false, [{ name: 'abcdef', state: 'arriving' }]])
       sync()

@@ -7,6 +7,7 @@ import { FileStorage } from '../../lib/files/index.ts'
 import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { repair, verify } from '../../lib/verify.ts'
+import { times } from '../support/long.ts'
 import { aGround, fill, type Ground, SMALL } from './ground.ts'
 
 const within = async (work: (ground: Ground, repository: number) => Promise<void>) => {
@@ -15,9 +16,12 @@ const within = async (work: (ground: Ground, repository: number) => Promise<void
   const repository = await fill(allot)
   await allot.close()
   await ground.driver.open()
-  await work(ground, repository)
-  await ground.driver.close()
-  ground.clear()
+  try {
+    await work(ground, repository)
+  } finally {
+    await ground.driver.close()
+    ground.clear()
+  }
 }
 
 const diskOf = ({ files }: Ground) => new FileStorage(files)
@@ -133,9 +137,13 @@ describe('allot verify', () => {
           }
         }
         const playing = ['1', '2', '3'].map(play)
-        for (let times = 0; times < 20; times++) assert.deepEqual((await allot.verify()).messages, [])
-        isOver = true
-        await Promise.all(playing)
+        try {
+          for (let round = 0; round < times(4, 20); round++)
+            assert.deepEqual((await allot.verify()).messages, [])
+        } finally {
+          isOver = true
+          await Promise.all(playing)
+        }
       })
       assert.deepEqual((await verified(ground)).messages, [])
     }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { basic, type Person } from '../support/test-server.ts'
 import { aCheckout, attempt, git, urlFor } from './client.ts'
@@ -28,7 +28,6 @@ before(async () => {
   for (const path of ['alice/private', 'alice/public', 'acme/private'])
     await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
 })
-after(() => allot.stop())
 
 const refs = (path: string, headers: Record<string, string> = {}, service = 'upload-pack') =>
   fetch(`${allot.base}/${path}/info/refs?service=git-${service}`, { headers })

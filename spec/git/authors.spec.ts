@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
@@ -23,7 +23,6 @@ describe('The first commit of a repository', () => {
     allot = await startGit()
     ada = await allot.person('Ada', { email: 'ada.real@example.test' })
   })
-  after(() => allot.stop())
 
   it("contains the no-reply address of its author, and not the account's email", async () => {
     const path = await allot.repository(ada, 'demo', { auto_init: true, license: 'MIT', readme: 'Default' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -23,7 +23,6 @@ before(async () => {
   for (const text of ['two\n', 'three\n']) head = await commit(checkout, { a: text })
   await git(checkout, 'push', '--quiet', '--tags', url(alice), 'main')
 })
-after(() => allot.stop())
 
 const cloned = async (...words: string[]): Promise<string> => {
   const folder = temporaryDirectory()

@@ -85,10 +85,13 @@ it(`keeps acknowledged pushes and counts the files on disk, when the server is k
     let isOver = false
     const pushing = clients.map((client) => pushOn(client, url, () => isOver))
     const count = acknowledged() + 3 + Math.floor(random() * 12)
-    await waitFor(() => acknowledged() >= count)
-    isOver = true
-    await server.stop('SIGKILL')
-    await Promise.all(pushing)
+    try {
+      await waitFor(() => acknowledged() >= count)
+    } finally {
+      isOver = true
+      await server.stop('SIGKILL')
+      await Promise.all(pushing)
+    }
   }
   const server = await serving()
   await assertSound(server, data, token, clients)

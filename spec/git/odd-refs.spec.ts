@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -17,7 +17,6 @@ before(async () => {
   checkout = await aCheckout({ file: Buffer.from('as it was pushed\n') })
   await push('main')
 })
-after(() => allot.stop())
 
 const push = (...refs: string[]) => git(checkout, 'push', '--quiet', urlFor(allot, path, ann), ...refs)
 

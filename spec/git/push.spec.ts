@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import type { Push } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
@@ -24,7 +24,6 @@ before(async () => {
   })
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 const resource = async (path: string) => (await allot.as(alice, 'GET', `/repos/${path}`)).body
 

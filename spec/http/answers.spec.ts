@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
@@ -128,7 +128,6 @@ let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })
-after(() => floor.stop())
 
 const get = async (path: string, method = 'GET', from = floor) => {
   const answer = await fetch(from.api + path, { method })

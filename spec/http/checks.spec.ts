@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { Empty, NotFound } from '../../lib/http/index.ts'
 import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
@@ -31,7 +31,6 @@ before(async () => {
     }),
   ])
 })
-after(() => floor.stop())
 
 interface Sent {
   method?: string

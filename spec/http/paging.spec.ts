@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
@@ -57,7 +57,6 @@ let floor: HttpFixture
 before(async () => {
   floor = await serve([numbers('lenient'), numbers('strict'), named, searched])
 })
-after(() => floor.stop())
 
 const list = async (url: string) => {
   const answer = await fetch(url)

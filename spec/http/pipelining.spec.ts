@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
+import { deferred } from '../../lib/deferred.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
-/** Milliseconds that a slow request takes. */
-let pause = 5
+/** Requests after the first `free` ones wait for it. */
+let gate = deferred<void>()
+let free = Number.POSITIVE_INFINITY
+/** The connection of the last request, on the side of the server. */
+let connection: Socket
 let [running, most, handled] = [0, 0, 0]
 const answers = { ...plain, method: 'GET', auth: 'optional', responses: { 200: v.string() } } as const
 const BIG = 'x'.repeat(256 * 1024)
@@ -19,7 +23,8 @@ const routes = [
     operationId: 'slow',
     handle: async () => {
       most = Math.max(most, ++running)
-      await sleep(pause)
+      if (handled < free) await sleep(5)
+      else await gate.promise
       running--
       return reply(200, `number ${++handled}`)
     },
@@ -37,12 +42,15 @@ const routes = [
 
 let floor: HttpFixture
 before(async () => {
-  floor = await serve(routes)
+  floor = await serve(routes, {}, (handler) => (req, res) => {
+    connection = req.socket
+    handler(req, res)
+  })
 })
-after(() => floor.stop())
 beforeEach(() => {
   ;[running, most, handled] = [0, 0, 0]
-  pause = 5
+  gate = deferred<void>()
+  free = Number.POSITIVE_INFINITY
 })
 
 const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: x.test\r\n\r\n`
@@ -61,10 +69,11 @@ describe('Pipelined requests', () => {
   })
 
   it('do not delay the requests of other connections', async () => {
-    pause = 300
-    const all = await Promise.all(Array.from({ length: 8 }, () => floor.raw(closing('GET /api/v1/slow'))))
-    assert.ok(all.every((text) => text.includes('200 OK')))
-    assert.ok(most > 1)
+    free = 0
+    const all = Array.from({ length: 8 }, () => floor.raw(closing('GET /api/v1/slow')))
+    await waitFor(() => running === 8)
+    gate.resolve()
+    assert.ok((await Promise.all(all)).every((text) => text.includes('200 OK')))
   })
 
   it('of a client that does not read are not handled ahead of it', async () => {
@@ -79,21 +88,26 @@ describe('Pipelined requests', () => {
   })
 
   it('beyond the limit close the connection', async () => {
-    const socket = connected().pause()
+    free = 2
+    const socket = connected()
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.resume()
     socket.write(get('/slow').repeat(5000))
     await closed
-    assert.ok(handled < 300, `${handled} were handled`)
+    gate.resolve()
+    await floor.idle()
+    assert.ok(handled <= 3, `${handled} were handled`)
   })
 
   it('are not started after the client has disconnected', async () => {
+    free = 3
     const socket = connected()
     socket.write(get('/slow').repeat(50))
-    await waitFor(() => handled > 2)
+    await waitFor(() => handled === 3 && running === 1)
     socket.destroy()
-    await sleep(100)
+    await waitFor(() => connection.closed)
+    gate.resolve()
     await floor.idle()
-    assert.ok(handled < 45, `${handled} were handled`)
+    assert.equal(handled, 4)
   })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
@@ -36,7 +36,6 @@ before(async () => {
     }),
   ])
 })
-after(() => floor.stop())
 
 const ask = async (path: string) => {
   const answer = await fetch(floor.api + path)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
@@ -35,7 +35,6 @@ let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })
-after(() => floor.stop())
 
 const POST = 'POST /api/v1/text HTTP/1.1\r\nHost: x.test\r\n'
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
   BodyTurns,
@@ -44,7 +44,6 @@ before(async () => {
 beforeEach(() => {
   floor.told.length = 0
 })
-after(() => Promise.all([floor.stop(), impatient.stop()]))
 
 const times =
   (many: number): Produce =>
@@ -198,7 +197,6 @@ describe('A download', () => {
     })
     atRoot = await serve([], { endpoints: [streams] })
   })
-  after(() => Promise.all([ofApi.stop(), atRoot.stop()]))
 
   async function* failing() {
     yield LINE

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runSync } from '../support/child.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 /** A key as `ssh-keygen -l` lists it. */
 export interface Listed {
@@ -11,7 +11,7 @@ export interface Listed {
 
 /** Runs ssh-keygen in a temporary folder. */
 export const sshKeygen = () => {
-  const folder = mkdtempSync(join(tmpdir(), 'allot-ssh-'))
+  const folder = temporaryDirectory()
   let files = 0
   const run = (...words: string[]) => runSync('ssh-keygen', words)
   return {

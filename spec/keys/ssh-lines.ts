@@ -1,7 +1,7 @@
 import { blobOf, WireReader } from '../../lib/keys/ssh.ts'
 import { sshKeygen } from './ssh-keygen.ts'
 
-/** A spec that imports this must call `keygen.end` after its tests. */
+/** For all spec files of a process: its folder stays until the process exits. */
 export const keygen = sshKeygen()
 
 /** A key line with a blob of these strings. */

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import sshpk from 'sshpk'
 import { parseSshKey } from '../../lib/keys/ssh.ts'
 import { ed25519, generated, keygen, lines } from './ssh-lines.ts'
-
-after(keygen.end)
 
 describe('An SSH public key', () => {
   for (const line of lines) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
@@ -15,7 +15,6 @@ before(async () => {
   allot = await startLfs()
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 /** A repository whose `*.bin` files are LFS objects, and its URL. */
 const tracked = async (path: string) => {

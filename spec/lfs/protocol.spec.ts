@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } from './served.ts'
@@ -21,7 +21,6 @@ before(async () => {
   alice = await allot.person('alice')
   bob = await allot.person('bob')
 })
-after(() => allot.stop())
 
 let made = 0
 const repository = (more = {}) => allot.repository(alice, `demo${++made}`, more)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { aCheckout, attempt } from '../git/client.ts'
-import { keygen, securityKeys } from '../keys/ssh-lines.ts'
+import { securityKeys } from '../keys/ssh-lines.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { gitWith, keyPair, type ServedSsh, ssh, sshEnvironment, startSsh } from './client.ts'
@@ -31,10 +31,6 @@ before(async () => {
         'main',
       ],
     )
-})
-after(async () => {
-  keygen.end()
-  await allot.stop()
 })
 
 const list = (key: string, path: string) => attempt('/', ['ls-remote', allot.url(path)], sshEnvironment(key))

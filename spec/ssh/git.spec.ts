@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Push } from '../../lib/index.ts'
 import { aCheckout, attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -18,7 +18,6 @@ before(async () => {
   alice = await allot.person('alice')
   key = await allot.key(alice)
 })
-after(() => allot.stop())
 
 const refs = async (path: string, ...more: string[]) =>
   (await gitWith(key, '/', 'ls-remote', ...more, allot.url(path))).split('\n').map((line) => line.slice(41))

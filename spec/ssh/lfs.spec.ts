@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
@@ -20,7 +20,6 @@ before(async () => {
   await allot.repository(alice, 'demo', { private: true })
   await allot.repository(alice, 'open')
 })
-after(() => allot.stop())
 
 interface Access {
   href: string

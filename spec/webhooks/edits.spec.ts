@@ -7,7 +7,6 @@ it('an edit that changes nothing keeps the time of the last change, and causes n
   test.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const receiver = await startReceiver()
   const allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
-  test.after(() => Promise.all([allot.stop(), receiver.stop()]))
   const send = async (method: string, path: string, body: object) => {
     const answer = await allot.as(allot.root, method, path, body)
     assert.ok(answer.status < 300, `${path}: ${answer.text}`)
@@ -51,7 +50,6 @@ it('an edit that changes nothing keeps the time of the last change, and causes n
 
 it('a new record shows one time as that of its creation, last change, publication and end', async (test) => {
   const allot = await start({ webhooks: { allowedHosts: ['127.0.0.1'] } })
-  test.after(() => allot.stop())
   const clock = Date.now
   let readings = 0
   test.mock.method(Date, 'now', () => clock() + 1000 * readings++)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { WebhookEvent } from '../../lib/webhooks/events.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
@@ -14,10 +14,6 @@ before(async () => {
   receiver = await startReceiver()
   allot = await startGit({ webhooks: { allowedHosts: ['127.0.0.1'], maxConcurrentPerReceiver: 1 } })
   alice = await allot.person('alice')
-})
-after(async () => {
-  await allot.stop()
-  await receiver.stop()
 })
 
 let made = 0

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { HostEvents } from '../../lib/index.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
@@ -19,7 +19,6 @@ before(async () => {
   allot = await startGit({ log, webhooks: false })
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 const as = async (who: Person, method: string, path: string, body?: object) => {
   const answer = await allot.as(who, method, path, body)

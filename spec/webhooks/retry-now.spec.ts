@@ -11,14 +11,13 @@ describe('A delivery whose last attempt is in progress', () => {
     ['is tried once more when its webhook is changed', 'PATCH', ''],
     ['is tried once more when it is sent again', 'POST', '/deliveries/1/attempts'],
   ] as const)
-    it(title, async (test) => {
+    it(title, async () => {
       const held: ServerResponse[] = []
       const receiver = await startReceiver(({ path }, res) =>
         path === '/hangs' && held.length === 0 ? void held.push(res) : void res.end(),
       )
       const webhooks = { allowedHosts: ['127.0.0.1'], timeout: 60_000, retryFor: 1 }
       const allot = await start({ repositories: false, webhooks })
-      test.after(() => Promise.all([allot.stop(), receiver.stop()]))
       const config = { url: `${receiver.url}/hangs`, content_type: 'json' }
       const given = { type: 'gitea', config, events: ['issues'], active: true }
       const created = await allot.as(allot.root, 'POST', '/user/hooks', given)
