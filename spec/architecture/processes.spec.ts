@@ -10,7 +10,6 @@ const EXCEPTIONS = [
   'spec/api/client-types.ts',
   'spec/cover.ts',
   'spec/driver-spec/durability.ts',
-  'spec/keys/reader.spec.ts',
   'spec/postgres/workers.ts',
   'spec/web/figures.ts',
 ]
