@@ -78,8 +78,8 @@ if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 const stream = run({
   // The last folders have the longest files: they begin first, so that no core is idle at the end.
   files: groupsOf(import.meta.dirname, files.reverse(), folder),
-  // One more than there are cores, since many specs wait for a while.
-  concurrency: availableParallelism() + 1,
+  // Two more than there are cores, since many specs wait for a while.
+  concurrency: availableParallelism() + 2,
   timeout: GROUP_MINUTES * 60_000,
   // A test that fails may leave a server open.
   forceExit: true,
