@@ -122,7 +122,7 @@ const timing = (t: TestContext, driver: StorageDriver) => {
     return result
   }
   t.mock.method(performance, 'now', () => now)
-  const pausing = t.mock.method(timers, 'setTimeout', async (ms: number) => void events.push(ms))
+  const pausing = t.mock.method(timers, 'setTimeout', async (ms: number) => void events.push(Math.round(ms)))
   syncBuiltinESMExports()
   t.after(() => {
     pausing.mock.restore()
