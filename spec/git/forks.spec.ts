@@ -274,11 +274,14 @@ describe('A fork of a repository with lost and damaged LFS objects', () => {
       new Set(lacks),
       new Set(oids.slice(1).map((object) => ({ repository: id, fork: fork.id, object, err: undefined }))),
     )
-    const open = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(targetOf) : []
-    assert.deepEqual(
-      open.filter((path) => path.includes('/lost/lfs/')),
-      [],
-    )
+    // A file that was read is closed beside the response.
+    if (process.platform === 'linux')
+      await waitFor(
+        () =>
+          !readdirSync('/proc/self/fd')
+            .map(targetOf)
+            .some((path) => path.includes('/lost/lfs/')),
+      )
   })
 })
 
