@@ -4,10 +4,10 @@ import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { eventually } from '../git/slow-push.ts'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer
 let alice: Person
@@ -284,9 +284,9 @@ describe('A faulty upload is refused and leaves nothing', () => {
     socket.write(
       `PUT ${pathname} HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: 90000\r\n\r\n${'x'.repeat(500)}`,
     )
-    await eventually(() => filesOnDisk('arriving') === 1)
+    await waitFor(() => filesOnDisk('arriving') === 1)
     socket.destroy()
-    await eventually(() => filesOnDisk() === before)
+    await waitFor(() => filesOnDisk() === before)
     assertNotFound(await allot.as(alice, 'GET', '/packages/alice/generic/cut/1'))
   })
 })

@@ -59,5 +59,3 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
     broken,
   }
 }
-
-export { waitFor as eventually } from '../support/wait-for.ts'

@@ -10,10 +10,10 @@ import type { AllotOptions, StorageDriver } from '../../../lib/index.ts'
 import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
-import { eventually } from '../../git/slow-push.ts'
 import { run } from '../../support/child.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { createSender, type Person } from '../../support/test-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 
 const PATHS = ['a', 'd/a', 'd/b', 'd/e/c', '*', 'ä b']
@@ -95,7 +95,7 @@ describe('The last commit of a file', () => {
         await run('git', ['--git-dir', source, 'fast-import', '--quiet'], { input: input.join('') })
         await push(source, 'plain', 10)
         const folder = await push(source, 'graphed', 4_300_000)
-        await eventually(() => existsSync(chainOf(folder)))
+        await waitFor(() => existsSync(chainOf(folder)))
         for (const branch of histories.keys()) {
           const files = await git(source, 'ls-tree', '-r', '-z', '--name-only', `h${branch}`)
           for (const file of files.split('\0').filter((name) => name !== '')) {
@@ -142,8 +142,8 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
     const folder = await allot.folderOf(path)
     const isCounted = async () =>
       (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.size === Math.floor(bytesIn(folder) / 1024)
-    await eventually(() => existsSync(chainOf(folder)))
-    await eventually(isCounted)
+    await waitFor(() => existsSync(chainOf(folder)))
+    await waitFor(isCounted)
     await assertHasChangedPaths(folder)
     await allot.assertCounted(path.split('/')[0]!)
   }
@@ -168,7 +168,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
     await addLargeFile(source, 4_300_000)
     const url = `http://ann:${token}@${new URL(first.api).host}/ann/grown.git`
     await git(source, 'push', '--quiet', url, 'refs/heads/*:refs/heads/*')
-    await eventually(() => existsSync(chainOf(folder)))
+    await waitFor(() => existsSync(chainOf(folder)))
     await first.stop()
     rmSync(dirname(chainOf(folder)), { recursive: true })
     const second = await served(['--data', data])
@@ -177,7 +177,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
       token,
     })
     assert.equal(status, 200)
-    await eventually(() => existsSync(chainOf(folder)))
+    await waitFor(() => existsSync(chainOf(folder)))
     await second.stop()
     await assertHasChangedPaths(folder)
     assert.equal((await program(['verify', '--data', data])).code, 0)
@@ -198,7 +198,7 @@ const searchAfterStart = async (
   const first = await startGit({ driver, repositories: { directory } })
   const person = await first.person('ann')
   const folder = await push(await aSource(), 'grown', 4_300_000, { allot: first, ann: person })
-  await eventually(() => existsSync(chainOf(folder)))
+  await waitFor(() => existsSync(chainOf(folder)))
   await first.stop()
   rmSync(dirname(chainOf(folder)), { recursive: true })
   await prepare(folder)
@@ -214,7 +214,7 @@ describe('A search of a last commit', () => {
   it('has the changed paths written on a shared store too, and logs no error', async () => {
     const { second, folder, status, logged } = await searchAfterStart({ ...memory(), shared: true }, {})
     assert.equal(status, 200)
-    await eventually(() => existsSync(chainOf(folder)) || logged.length > 0)
+    await waitFor(() => existsSync(chainOf(folder)) || logged.length > 0)
     await second.stop()
     assert.deepEqual([existsSync(chainOf(folder)), logged], [true, []])
   })
@@ -223,7 +223,7 @@ describe('A search of a last commit', () => {
     const slow = 'case "$*" in *rev-list*--max-count=1*) exec sleep 600;; esac'
     const { folder, status } = await searchAfterStart(memory(), { contents: { timeout: 1000 } }, slow)
     assert.notEqual(status, 200)
-    await eventually(() => existsSync(chainOf(folder)))
+    await waitFor(() => existsSync(chainOf(folder)))
   })
 
   it('has only them written where a push would have the repository packed again', async () => {
@@ -237,7 +237,7 @@ describe('A search of a last commit', () => {
     const script = `echo "$*" >> ${started}`
     const { second, folder, status } = await searchAfterStart(memory(), {}, script, addPacks)
     assert.equal(status, 200)
-    await eventually(() => existsSync(chainOf(folder)))
+    await waitFor(() => existsSync(chainOf(folder)))
     await second.stop()
     const commands = readFileSync(started, 'utf8')
     assert.match(commands, / commit-graph write /)
@@ -248,10 +248,10 @@ describe('A search of a last commit', () => {
 
   it('looks for no maintenance in the process that has written them', async (t) => {
     const folder = await push(await aSource(), 'written', 4_300_000)
-    await eventually(() => existsSync(chainOf(folder)))
+    await waitFor(() => existsSync(chainOf(folder)))
     const isCounted = async () =>
       (await allot.as(ann, 'GET', '/repos/ann/written')).body.size === Math.floor(bytesIn(folder) / 1024)
-    await eventually(isCounted)
+    await waitFor(isCounted)
     const maintenance = t.mock.method(Maintenance.prototype, 'run')
     const { status } = await allot.as(ann, 'GET', '/repos/ann/written/contents/first?ref=h')
     assert.deepEqual([status, maintenance.mock.callCount()], [200, 0])

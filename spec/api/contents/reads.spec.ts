@@ -4,11 +4,11 @@ import { writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { attempt, git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
-import { eventually } from '../../git/slow-push.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
 
@@ -106,7 +106,7 @@ describe('The commits of a repository', () => {
     // On a busy machine the count may be done before the first commits are read.
     assert.ok([null, '5100'].includes(first.headers.get('x-total-count')))
     assert.match(first.headers.get('link') ?? '', /&page=2&stat=false>; rel="next"(?:,|$)/)
-    await eventually(async () => (await list()).headers.get('x-total-count') === '5100')
+    await waitFor(async () => (await list()).headers.get('x-total-count') === '5100')
   })
 
   it('have the shape that Gitea sends, with what they changed', async () => {
