@@ -33,13 +33,18 @@ export class Leases {
     this.#durationMs = 2 * timeoutMs + MARGIN_MS
   }
 
+  /** Whether this process may send to a webhook, for long enough that the lease needs no renewal. */
+  isHeld(hook: number): boolean {
+    return !this.#store.driver.shared || (this.#held.get(hook) ?? 0) > Date.now()
+  }
+
   /**
    * Takes or renews the lease of a webhook: this process may send to it until a delivery that begins now has
    * ended.
    * @returns 0, or the milliseconds to wait since another process has the lease
    */
   async hold(hook: number): Promise<number> {
-    if (!this.#store.driver.shared || (this.#held.get(hook) ?? 0) > Date.now()) return 0
+    if (this.isHeld(hook)) return 0
     const remainingMs = await this.#store.write(async (tx) => {
       const lease = await hookLeases.get(tx, [hook])
       if (lease !== undefined && lease.holder !== this.#holder && lease.until > Date.now())

@@ -181,6 +181,7 @@ export class Sender {
   /** @returns milliseconds until the next attempt; undefined when nothing waits */
   async #sendNext(id: number): Promise<number | undefined> {
     const { store } = this.#options
+    const isHeld = this.#leases.isHeld(id)
     const next = await store.read(async (tx) => {
       const [delivery] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
       const hook = delivery && (await hooks.get(tx, [id]))
@@ -197,6 +198,8 @@ export class Sender {
     if (waitMs > 0 && waitMs <= pauseAfter(attempts)) return waitMs
     const leasedMs = await this.#leases.hold(id)
     if (leasedMs > 0) return leasedMs
+    // Another process may have sent it between the read and the lease.
+    if (!isHeld) return this.#sendNext(id)
     if (next.delivery.commits === undefined) return this.#attempt(next.hook, next.delivery)
     await this.#complete(next.hook, next.delivery)
     // The next turn sends it: the lease may have ended meanwhile.

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
-import { hookQueues } from '../../lib/records/schema/index.ts'
+import { hookLeases, hookQueues } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
 import { Leases } from '../../lib/webhooks/leases.ts'
@@ -124,6 +125,45 @@ describe('The leases of a process that stops', () => {
     const next = new Leases(store, 1000)
     assert.equal(failed.length, 1)
     for (const hook of [1, 2, 3]) assert.equal((await next.hold(hook)) > 0, failed.includes(hook))
+  })
+})
+
+describe('A delivery', () => {
+  it('is sent once when its process ends the lease after another one has seen it waiting', async () => {
+    let answer = () => {}
+    const isAnswered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const receiver = await startReceiver(async (_, res) => {
+      await isAnswered
+      res.end()
+    })
+    const driver = { ...memory(), shared: true }
+    const options = { repositories: false, webhooks } as const
+    const first = await start({ driver, ...options })
+    const hook = await hookTo(first, receiver)
+    await change(first, 'app')
+    await receiver.at('/hook', 1)
+    const isLeased = () => driver.read(async (tx) => (await hookLeases.get(tx, [hook])) !== undefined)
+    assert.ok(await isLeased())
+    let seen = 0
+    const read: StorageDriver['read'] = async (body, limits) => {
+      const result = await driver.read(body, limits)
+      if (typeof result !== 'object' || result === null || !('delivery' in result)) return result
+      seen++
+      answer()
+      await waitFor(async () => !(await isLeased()))
+      return result
+    }
+    const second = await start(
+      { driver: { ...driver, read, close: async () => {} }, ...options },
+      { root: 'other' },
+    )
+    await waitFor(() => seen > 0)
+    await waitFor(async () => !(await isLeased()))
+    // Ends its turn before.
+    await second.stop()
+    assert.deepEqual([seen, receiver.received.length], [1, 1])
   })
 })
 
