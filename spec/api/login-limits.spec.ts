@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
+import { hashSlowly } from '../support/hashing.ts'
 import { times } from '../support/long.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -148,6 +149,9 @@ const atOnce = <T>(count: number, send: (index: number) => Promise<T>) => {
 }
 
 describe('Passwords', () => {
+  // They are asked for in the time that one takes.
+  before(hashSlowly)
+
   const create = (who: Person, username: string) =>
     allot.as(who, 'POST', '/admin/users', { username, password: PASSWORD })
 

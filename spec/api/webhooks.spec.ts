@@ -36,6 +36,11 @@ const created = async (who: Person, path: string, body: object = { type: 'gitea'
 const GROUPS = ['/repos/alice/app/hooks', '/orgs/acme/hooks', '/user/hooks', '/admin/hooks'] as const
 const keeperOf = (path: string) => (path.startsWith('/admin') ? allot.root : alice!)
 
+it('A webhook is of a repository or an organization that exists', async () => {
+  for (const path of ['/repos/alice/missing/hooks', '/orgs/missing/hooks'])
+    assertNotFound(await allot.as(alice, 'POST', path, { type: 'gitea', config: CONFIG }))
+})
+
 for (const path of GROUPS)
   describe(`Webhooks at ${path}`, () => {
     it('are created, listed, read, changed and deleted', async () => {

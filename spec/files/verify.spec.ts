@@ -138,7 +138,7 @@ describe('allot verify', () => {
         }
         const playing = ['1', '2', '3'].map(play)
         try {
-          for (let round = 0; round < times(4, 20); round++)
+          for (let round = 0; round < times(2, 20); round++)
             assert.deepEqual((await allot.verify()).messages, [])
         } finally {
           isOver = true

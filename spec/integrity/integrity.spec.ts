@@ -198,7 +198,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
         assert.equal(found.messages.length, Math.min(100, found.faults))
       },
-      times(15, 120),
+      times(6, 120),
     )
   })
 
@@ -216,7 +216,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
         assert.deepEqual(rest(await exactly(driver)), rest(whole))
       },
-      times(12, 80),
+      times(5, 80),
     )
   })
 
@@ -255,7 +255,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         assert.deepEqual(kept(await exactly(driver)), kept(before))
         assert.equal((await repair(driver)).repaired, 0, 'a second repair finds nothing')
       },
-      times(10, 50),
+      times(4, 50),
     )
   })
 })

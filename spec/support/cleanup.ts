@@ -23,13 +23,25 @@ export const atEnd = (stop: Stop): (() => void) => {
   return () => void stops.delete(stop)
 }
 
+/** How long one of them may take. */
+const STOP_MS = 60_000
+
+/** @throws Error with the source of the function when it takes too long */
+const ended = async (stop: Stop): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`has not ended in ${STOP_MS / 1000} s: ${stop}`)), STOP_MS)
+  })
+  await Promise.race([stop(), late]).finally(() => clearTimeout(timer))
+}
+
 /** Ends everything that is registered, and then throws the first error. */
 export const endAll = async (): Promise<void> => {
   const errors: unknown[] = []
   for (const stop of [...stops].reverse())
     try {
       stops.delete(stop)
-      await stop()
+      await ended(stop)
     } catch (error) {
       errors.push(error)
     }

@@ -8,6 +8,7 @@ import type { AllotOptions } from '../../lib/index.ts'
 import { askedHost, type Mount as MountInHost } from '../hosts/mounts.ts'
 import { atEnd, once } from './cleanup.ts'
 import { assertDeclared } from './declared-answers.ts'
+import { hashQuickly } from './hashing.ts'
 import { listen } from './listen.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
 import { createSpecStore } from './store.ts'
@@ -74,6 +75,7 @@ export const start = async (
     root = 'root',
   }: StartOptions = {},
 ): Promise<TestServer> => {
+  hashQuickly()
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }

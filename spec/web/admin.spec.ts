@@ -3,7 +3,8 @@ import { after, before, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { hashSlowly, type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { hashSlowly } from '../support/hashing.ts'
+import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 describe('The table of owners', () => {

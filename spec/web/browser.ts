@@ -1,6 +1,4 @@
-import { COSTS } from '../../lib/accounts/login.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { atEnd } from '../support/cleanup.ts'
 import { exchange } from '../support/request.ts'
 import { type StartOptions, start, type TestServer } from '../support/test-server.ts'
 
@@ -29,25 +27,11 @@ export type FormFields = Record<string, string | readonly string[]>
 
 export type PageServer = TestServer & { browser(): PageClient }
 
-const { N } = COSTS
-
-/** Lets passwords be hashed in milliseconds, until the end of the file. */
-export const hashQuickly = (): void => {
-  COSTS.N = 2 ** 10
-  atEnd(hashSlowly)
-}
-
-/** Hashes passwords as the product does: in 0.1 s. */
-export const hashSlowly = (): void => {
-  COSTS.N = N
-}
-
 /** Starts a server with the API and the pages. */
 export const startPages = async (
   options: Partial<AllotOptions> = {},
   startOptions: StartOptions = {},
 ): Promise<PageServer> => {
-  hashQuickly()
   let server: TestServer | undefined
   server = await start(
     { repositories: false, ...options },

@@ -10,7 +10,7 @@ import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { createPageClient, hashQuickly, type PageServer } from './browser.ts'
+import { createPageClient, type PageServer } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
 
 export const LONG = 'a-repository-with-a-rather-long-name-that-goes-on-and-on-for-a-narrow-screen'
@@ -43,7 +43,6 @@ const extendDeadlines = (): void => {
  */
 export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Site> => {
   extendDeadlines()
-  hashQuickly()
   let server: TestServer | undefined
   server = await start(
     { ssh: { port: 2222 }, ...options },

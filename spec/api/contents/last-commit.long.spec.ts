@@ -116,7 +116,7 @@ describe('The last commit of a file', () => {
           }
         }
       }),
-      { numRuns: 1, endOnFailure: true },
+      { numRuns: 2, endOnFailure: true },
     )
   })
 })

@@ -8,7 +8,6 @@ import { folderOf } from '../../lib/git/folders.ts'
 import { importAllot, type StorageDriver } from '../../lib/index.ts'
 import { contentOf } from '../records/raw.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { isLong } from '../support/long.ts'
 import { basic } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { exported, git, inChunks, populate, pushInto, type Secrets, type Served, serve } from './instance.ts'
@@ -38,8 +37,8 @@ type Who = 'root' | 'narrow' | 'nobody'
 
 const DRIVERS: [name: string, make: () => StorageDriver, asked: readonly Who[]][] = [
   ['memory', memory, ['root', 'narrow', 'nobody']],
+  ['level', () => level(join(folder, 'level')), ['root', 'nobody']],
 ]
-if (isLong) DRIVERS.push(['level', () => level(join(folder, 'level')), ['root', 'nobody']])
 
 /** The least number of successful responses for each viewer: a comparison of refusals proves nothing. */
 const ENOUGH: Record<Who, number> = { root: 200, narrow: 50, nobody: 30 }

@@ -8,7 +8,6 @@ import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import { type Route, Download as Streamed } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { isLong } from '../support/long.ts'
 import { exchange } from '../support/request.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import type { PageClient } from '../web/browser.ts'
@@ -123,13 +122,6 @@ const OF_BODIES = new RegExp(` (?:${BODY_COMMANDS.join('|')}) `)
 /** Those that some GET has started. */
 const startedByGet = new Set<string>()
 
-/** What is asked for as the owner and as nobody: all paths in the long suite. */
-const askedOf = (path: string): [owner: string[], nobody: string[]] => {
-  const { of, missing } = pathsOf(path)
-  const all = [...Object.values(of), ...missing]
-  return isLong ? [all, all] : [[of.atlas!, ...missing], [of.diary ?? of.atlas!]]
-}
-
 /**
  * Sends HEAD and GET to paths of a route, as their owner and as nobody.
  * @returns the statuses of GET
@@ -141,9 +133,10 @@ const compareAll = async (
   query = '',
 ): Promise<Set<number>> => {
   const statuses = new Set<number>()
-  const asked = askedOf(path)
-  for (const [at, headers] of [owner, {}].entries())
-    for (const filled of asked[at]!) statuses.add((await compare(base + filled + query, headers)).status)
+  const { of, missing } = pathsOf(path)
+  for (const headers of [owner, {}])
+    for (const filled of [...Object.values(of), ...missing])
+      statuses.add((await compare(base + filled + query, headers)).status)
   return statuses
 }
 

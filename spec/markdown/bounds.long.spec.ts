@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { Markdown } from '../../lib/markdown/index.ts'
 import { run } from '../support/child.ts'
-import { isLong, times } from '../support/long.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** Short, since most of the hostile texts reach it: both ends are right. */
@@ -52,14 +51,6 @@ const refusal = (error: unknown): string => {
   return ''
 }
 
-/** The modes in which a text is rendered in `npm cit`; the others are rendered in the long suite. */
-const RENDERED = new Set([
-  'nested brackets, markdown',
-  'unclosed HTML, markdown',
-  'deep lists, gfm',
-  'a wide table, gfm',
-])
-
 /** Renders a text to its end, while the serving thread goes on with other work. */
 const assertRendered = async (input: Parameters<Markdown['render']>[1]): Promise<void> => {
   const order: string[] = []
@@ -72,16 +63,14 @@ const assertRendered = async (input: Parameters<Markdown['render']>[1]): Promise
   assert.deepEqual(order, ['other work', 'rendered'])
   const { active, utilization } = performance.eventLoopUtilization(begun)
   // Of a short text, to send it takes as long as to render it.
-  if (isLong && active > 50)
-    assert.ok(utilization < 0.5, `the event loop was busy for ${utilization} of the time`)
+  if (active > 50) assert.ok(utilization < 0.5, `the event loop was busy for ${utilization} of the time`)
 }
 
 describe('Rendering ends within its deadline and does not block the event loop', () => {
   for (const [name, text] of HOSTILE)
     for (const mode of ['markdown', 'gfm'])
-      if (isLong || RENDERED.has(`${name}, ${mode}`))
-        it(`for ${name} (${text.length} bytes), in the mode ${mode}`, () =>
-          assertRendered({ text, mode, context: '/a/b', baseUrl }))
+      it(`for ${name} (${text.length} bytes), in the mode ${mode}`, () =>
+        assertRendered({ text, mode, context: '/a/b', baseUrl }))
 
   it('for any text of hostile parts', async () => {
     const piece = fc.constantFrom(
@@ -107,7 +96,7 @@ describe('Rendering ends within its deadline and does not block the event loop',
     const property = fc.asyncProperty(text, fc.constantFrom('markdown', 'gfm'), async (given, mode) => {
       await assertRendered({ text: given, mode, context: '/a/b', baseUrl })
     })
-    await fc.assert(property, { numRuns: times(3, 25) })
+    await fc.assert(property, { numRuns: 25 })
   })
 
   it('for one mebibyte of plain text, and for a context of half a mebibyte', async () => {
@@ -123,7 +112,6 @@ describe('Rendering ends within its deadline and does not block the event loop',
         return performance.now() - begun
       }
       await millisecondsOf(500_000)
-      if (!isLong) return
       const fastest = async (length: number) =>
         Math.min(await millisecondsOf(length), await millisecondsOf(length), await millisecondsOf(length))
       // Four times are linear, 16 times are not. What a short one takes besides makes it less.
@@ -182,7 +170,7 @@ describe('Workers', () => {
   it('are replaced after a deadline has ended them', (t) =>
     using(PATIENT, async (own) => {
       const deadlines = heldTimers(t, PATIENT)
-      for (let round = 1; round <= times(1, 3); round++) {
+      for (let round = 1; round <= 3; round++) {
         const refused = assert.rejects(own.render('host', HANGING), {
           code: 'invalid',
           message: /60000 milliseconds/,

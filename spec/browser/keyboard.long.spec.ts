@@ -3,7 +3,6 @@ import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { png } from '../support/images.ts'
-import { isLong, sampleOf } from '../support/long.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
@@ -207,9 +206,6 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
   },
 }
 
-/** Together they have texts, boxes, and a page that asks before something is removed. */
-const WALKED = sampleOf(WALKS, ['a token, from its scopes to its end', 'the deletion of a repository'])
-
 /** Moves on to the next thing that takes the focus; the reach of Tab is the whole page. */
 const MAX_PRESSES = 120
 
@@ -235,7 +231,7 @@ const pageOf = async (who: string): Promise<Page> => {
 }
 
 describe('Every form', { skip: withoutChromium }, () => {
-  for (const [name, { who, steps }] of Object.entries(WALKED))
+  for (const [name, { who, steps }] of Object.entries(WALKS))
     it(`can be used by keyboard alone: ${name}`, async () => {
       const page = await pageOf(who)
       const { base } = await startOnce()
@@ -297,13 +293,12 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${site.base}/mia/atlas.git`)
   })
 
-  if (isLong)
-    it('can be used by keyboard alone: the search of issues, and the choice of their state', async () => {
-      await page.goto(`${site.base}/mia/atlas/issues`)
-      await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
-      await enter('closed', 'link')
-      assert.match((await page.textContent('main'))!, /No issue matches/)
-    })
+  it('can be used by keyboard alone: the search of issues, and the choice of their state', async () => {
+    await page.goto(`${site.base}/mia/atlas/issues`)
+    await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
+    await enter('closed', 'link')
+    assert.match((await page.textContent('main'))!, /No issue matches/)
+  })
 
   it('can be used by keyboard alone: signing in with a token, the menu of the user, and signing out', async () => {
     await page.goto(`${site.base}/-/sign-in`)
@@ -327,24 +322,22 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     await sendForm(page, { press: 'Sign out', shows: /Sign in/ })
   })
 
-  if (isLong)
-    it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
-      await page.goto(`${site.base}/mia/atlas/issues`)
-      await enter('Sign in', 'link')
-      const fields = { 'User name': 'mia', Password: PASSWORD }
-      await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
-    })
+  it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
+    await page.goto(`${site.base}/mia/atlas/issues`)
+    await enter('Sign in', 'link')
+    const fields = { 'User name': 'mia', Password: PASSWORD }
+    await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
+  })
 
-  if (isLong)
-    it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
-      await page.goto(`${site.base}/-/settings`)
-      await enter('Change picture', 'link')
-      await tabTo(page, 'New picture', 'field')
-      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
-      await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
-      await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
-      await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
-    })
+  it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
+    await page.goto(`${site.base}/-/settings`)
+    await enter('Change picture', 'link')
+    await tabTo(page, 'New picture', 'field')
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
+    await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
+    await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
+    await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
+  })
 
   it('show the comment of an address, also far down in a long issue', async () => {
     const { comments } = site.allot.hosting
