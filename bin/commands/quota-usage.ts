@@ -175,9 +175,9 @@ const formatPercentage = (share: number): string => `${Math.floor(share * 100)} 
 
 /** @param subject the subject that is explained; undefined when no single subject is */
 const groupCharts = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
-  groups.flatMap(({ name, stands, rules }) => {
+  groups.flatMap(({ name, limits, stands, rules }) => {
     const title = name ? `group ${escapeControl(name)}` : 'a group'
-    const verdict = subject === undefined ? '' : ` ${stands ? 'allows' : 'does not allow'} more of ${subject}`
+    const verdict = subject === undefined ? '' : ` ${limits ? (stands ? 'allows more' : 'does not allow more') : 'does not limit'} ${limits ? 'of ' : ''}${subject}`
     const rows = rules.map((rule) => ruleRow(rule, subject !== undefined && !rule.covers))
     return [
       '',
@@ -205,9 +205,9 @@ const ruleStatus = (rule: Rule): string => {
 }
 
 const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => {
-  if (groups.length === 0) return `Not over quota: no group and no rule limits ${subject}.`
+  if (!groups.some(({ limits }) => limits)) return `Not over quota: no group and no rule limits ${subject}.`
   if (over)
-    return `Over quota: no group allows more of ${subject}. A group allows more while none of its rules for ${subject} is exceeded.`
+    return `Over quota: no group that limits ${subject} allows more of it. A group allows more while none of its rules for ${subject} is exceeded.`
   const name = groups.find(({ stands }) => stands)?.name
   return `Within quota: ${name ? `the group ${escapeControl(name)}` : 'a group'} allows more of ${subject}, and one group is enough.`
 }

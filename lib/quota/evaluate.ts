@@ -11,7 +11,7 @@ export interface QuotaRule {
   readonly subjects: readonly Subject[]
 }
 
-/** Rules that limit an owner together. An owner is within quota while one of the owner's groups is. */
+/** Rules that limit an owner together: of the groups that limit a subject, one that stands is enough. */
 export interface QuotaGroup {
   /** Name, unique among the groups. */
   readonly name: string
@@ -52,14 +52,17 @@ export interface LimitStatus {
 export const stands = (limit: Pick<LimitStatus, 'left'> | undefined): boolean =>
   limit === undefined || limit.left > 0
 
-/** An owner is within quota while any of the groups stands. Without groups there is no limit. */
+/**
+ * An owner is within quota for a subject while any of the groups that limit it stands, and when none of them
+ * limits it.
+ */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
   stands(bindingLimit(groups, subject, usage))
 
 /**
  * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands
- * is enough, the loosest group decides.
- * @returns undefined when there are no groups, or one of them does not limit the subject
+ * is enough, the loosest of those that limit the subject decides.
+ * @returns undefined when no group limits the subject, or one of them without a limit
  */
 export const bindingLimit = (
   groups: readonly QuotaGroup[],
@@ -68,6 +71,7 @@ export const bindingLimit = (
 ): LimitStatus | undefined => {
   let loosest: LimitStatus | undefined
   for (const group of groups) {
+    if (!groupLimits(group, subject)) continue
     const tightest = tightestRule(group, subject, usage)
     if (tightest === undefined) return undefined
     if (loosest === undefined || tightest.left > loosest.left) loosest = tightest
@@ -160,6 +164,10 @@ export const bindingSubject = (groups: readonly QuotaGroup[], usage: Usage): Sub
 
 const depth = (subject: Subject): number => withAncestors(subject).length
 
+/** Whether the group decides about the subject. A rule without a limit does so too: it allows all of it. */
+const groupLimits = ({ rules }: QuotaGroup, subject: Subject): boolean =>
+  rules.some((rule) => limits(rule, subject))
+
 const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
@@ -188,8 +196,10 @@ interface RuleExplanation extends QuotaRule {
 interface GroupExplanation {
   /** Name of the group. */
   name: string
-  /** Whether all of its rules that limit the subject stand. */
-  stands: boolean
+  /** Whether one of its rules limits the subject: otherwise the group does not decide about it. */
+  limits: boolean
+  /** Whether all of its rules that limit the subject stand; null when none does. */
+  stands: boolean | null
   /** Rules of the group, with what each of them measures. */
   rules: RuleExplanation[]
 }
@@ -203,8 +213,8 @@ export interface QuotaExplanation {
   /** Bytes that count toward the subject. */
   used: Sum
   /**
-   * Name of the rule whose limit binds, see {@link bindingLimit}; null when there are no groups, or one of
-   * them does not limit the subject.
+   * Name of the rule whose limit binds, see {@link bindingLimit}; null when no group limits the subject, or
+   * one of them without a limit.
    */
   rule: string | null
   /** The binding limit in bytes. */
@@ -214,7 +224,7 @@ export interface QuotaExplanation {
    * binding rule.
    */
   left: Sum | null
-  /** Groups of the owner: one that stands is enough. */
+  /** Groups of the owner: one that limits the subject and stands is enough. */
   groups: GroupExplanation[]
 }
 
@@ -231,11 +241,15 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
   }
 }
 
-const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => ({
-  name: group.name,
-  stands: stands(tightestRule(group, subject, usage)),
-  rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
-})
+const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => {
+  const isLimiting = groupLimits(group, subject)
+  return {
+    name: group.name,
+    limits: isLimiting,
+    stands: isLimiting ? stands(tightestRule(group, subject, usage)) : null,
+    rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
+  }
+}
 
 const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExplanation => {
   const used = ruleBytes(rule, usage)

@@ -106,6 +106,16 @@ describe('Groups', () => {
     assert.equal(isWithin([group(stands, fails)], 'size:assets:all', usage), true)
     assert.equal(isWithin([group()], 'size:all', usage), true)
   })
+  it('about other subjects neither give nor take room', () => {
+    const [artifacts, lfs] = [rule(50, 'size:assets:artifacts'), rule(10, 'size:git:lfs')]
+    const groups = [group(artifacts), group(lfs)]
+    assert.deepEqual(
+      subjects.filter((asked) => !isWithin(groups, asked, usage)),
+      ['size:git:lfs', 'size:assets:artifacts'],
+    )
+    const [first, second] = explain(groups, 'size:git:lfs', usage).groups
+    assert.deepEqual([first!.limits, first!.stands, second!.limits, second!.stands], [false, null, true, false])
+  })
   it('allow an owner when any one of them does, and an empty list limits nothing', () => {
     assert.equal(isWithin([group(fails), group(stands)], 'size:git:lfs', usage), true)
     assert.equal(isWithin([group(fails), group(fails)], 'size:git:lfs', usage), false)
@@ -134,11 +144,31 @@ describe('Laws of the evaluation', () => {
     maxLength: 3,
   })
 
-  it('one more group never takes room away', () => {
+  /** What the user's document says, word for word. */
+  const isAllowed = (groups: readonly QuotaGroup[], asked: Subject, used: Usage): boolean => {
+    if (asked === 'size:wiki') return true
+    const covering = groups
+      .map(({ rules }) =>
+        rules.filter((one) => one.subjects.some((listed) => withAncestors(asked).includes(listed))),
+      )
+      .filter((rules) => rules.length > 0)
+    const isBelow = ({ limit, subjects }: QuotaRule) =>
+      limit === -1 || subjects.map((one) => Number(usedBy(one, used))).reduce((a, b) => a + b, 0) < limit
+    return covering.length === 0 || covering.some((rules) => rules.every(isBelow))
+  }
+
+  it('a subject is allowed where any group that limits it stands, or none limits it', () => {
+    fc.assert(
+      fc.property(anyGroups, subject, anyUsage, (groups, asked, used) => {
+        assert.equal(isWithin(groups, asked, used), isAllowed(groups, asked, used))
+      }),
+    )
+  })
+  it('one more group takes no room of a subject away that is limited already', () => {
     fc.assert(
       fc.property(anyGroups, anyGroups, subject, anyUsage, (some, more, asked, used) => {
-        if (some.length > 0 && isWithin(some, asked, used))
-          assert.ok(isWithin([...some, ...more], asked, used))
+        const isLimited = explain(some, asked, used).groups.some(({ limits }) => limits)
+        if (isLimited && isWithin(some, asked, used)) assert.ok(isWithin([...some, ...more], asked, used))
       }),
     )
   })
@@ -192,10 +222,9 @@ describe('Laws of the evaluation', () => {
       fc.property(anyGroups, subject, anyUsage, (groups, asked, used) => {
         const { over, groups: explained, limit, left } = explain(groups, asked, used)
         assert.equal(over, !isWithin(groups, asked, used))
-        assert.equal(
-          over,
-          asked !== 'size:wiki' && groups.length > 0 && explained.every((one) => !one.stands),
-        )
+        const limiting = explained.filter(({ limits }) => limits)
+        assert.equal(over, limiting.length > 0 && limiting.every(({ stands }) => stands === false))
+        assert.ok(explained.every(({ limits, stands }) => limits === (stands !== null)))
         if (limit !== null) assert.equal(over, left! <= 0)
         else assert.equal(over, false)
       }),

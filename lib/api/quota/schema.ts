@@ -78,7 +78,7 @@ export const QuotaInfo = v.object({
       }),
     }),
   }),
-  /** Groups of the owner: within quota while one of them stands. */
+  /** Groups of the owner: within quota for a subject while one of those that limit it stands. */
   groups: v.array(QuotaGroupInfo),
 })
 /** Usage and groups of an owner. */
@@ -125,7 +125,10 @@ export const QuotaExplanationInfo = v.object({
   groups: v.array(
     v.object({
       name: groupName,
-      stands: yes,
+      /** Whether a rule of the group limits the subject: otherwise the group does not decide about it. */
+      limits: yes,
+      /** Whether all its rules that limit the subject stand; null when none does. */
+      stands: v.nullable(yes),
       rules: v.array(
         v.object({
           ...QuotaRuleInfo.entries,
@@ -183,6 +186,7 @@ export const presentExplanation = (
   ...(withNames ? { rule } : {}),
   groups: explanation.groups.map((group) => ({
     ...nameOf(group, withNames),
+    limits: group.limits,
     stands: group.stands,
     rules: group.rules.map((rule) => ({
       ...presentRule(rule, withNames),
