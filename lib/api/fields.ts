@@ -1,7 +1,6 @@
 /** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
-import { markId } from '../http/index.ts'
 import { Visibility } from '../records/schema/index.ts'
 import { BODY_LIMIT, TEXT_LIMITS } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
@@ -36,7 +35,7 @@ export type IdParameter = ReturnType<typeof idParameter>
 
 /** An optional query parameter that is an id. */
 export const idQuery = (description: string) =>
-  v.optional(parameter(v.pipe(v.number(), v.integer(), markId()), description))
+  v.optional(parameter(v.pipe(v.number(), v.integer()), description))
 
 export const issueIndex = idParameter('Number of the issue within its repository.', 1)
 export const commentId = idParameter('Id of the comment.', 9)

@@ -33,7 +33,7 @@ export const followingRoutes = [
     path: '/user/followers',
     operationId: 'userCurrentListFollowers',
     summary: "The signed-in user's followers",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User) },
     handle: async (request, { hosting }) => {
       const { user, page } = request
@@ -46,7 +46,7 @@ export const followingRoutes = [
     path: '/user/following',
     operationId: 'userCurrentListFollowing',
     summary: 'The users that the signed-in user follows',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User) },
     handle: async (request, { hosting }) => {
       const { user, page } = request
@@ -89,7 +89,7 @@ export const followingRoutes = [
     path: '/users/{username}/followers',
     operationId: 'userListFollowers',
     summary: "A user's followers; also as /users/:username/followers",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request
@@ -104,7 +104,7 @@ export const followingRoutes = [
     path: '/users/{username}/following',
     operationId: 'userListFollowing',
     summary: 'The users that a user follows',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params, page } = request

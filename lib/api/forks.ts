@@ -33,7 +33,7 @@ export const forkRoutes = [
     summary: 'The forks of a repository',
     auth: 'optional',
     scope: 'read:repository',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request

@@ -85,7 +85,7 @@ export const sshKeyRoutes = [
     operationId: 'userCurrentListKeys',
     summary: "The signed-in user's SSH public keys",
     query: FingerprintQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(PublicKey) },
     handle: (request, services) => replyKeys(services, request, request.user.id),
   }),
@@ -139,7 +139,7 @@ export const sshKeyRoutes = [
     operationId: 'userListKeys',
     summary: "A user's SSH public keys",
     query: FingerprintQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(PublicKey), 404: NotFound },
     handle: async (request, services) => {
       const account = await services.hosting.accounts.find(request.user, request.params.username)
@@ -206,7 +206,7 @@ export const gpgKeyRoutes = [
     path: '/user/gpg_keys',
     operationId: 'userCurrentListGPGKeys',
     summary: "The signed-in user's GPG keys",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(GPGKey) },
     handle: async ({ user, page }, services) => {
       const keys = await services.hosting.gpgKeys.list(user.id, page)
@@ -260,7 +260,7 @@ export const gpgKeyRoutes = [
     path: '/users/{username}/gpg_keys',
     operationId: 'userListGPGKeys',
     summary: "A user's GPG keys",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(GPGKey), 404: NotFound },
     handle: async ({ user, params, page }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)

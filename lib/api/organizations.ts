@@ -127,7 +127,7 @@ export const organizationRoutes = [
     summary: 'All organizations, each with the number of its owners',
     auth: 'admin',
     scope: 'read:admin',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Organization), 403: Forbidden },
     handle: async (request, { hosting }) =>
       replyPage(await hosting.organizations.list(request.page), ({ organization, owners }) => ({
@@ -176,7 +176,7 @@ export const organizationRoutes = [
     summary: 'The organizations that the signed-in user belongs to',
     auth: 'required',
     scope: ['read:user', 'read:organization'],
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Organization) },
     handle: async (request, { hosting }) => {
       const { user, page } = request
@@ -192,7 +192,7 @@ export const organizationRoutes = [
     summary: 'The organizations that a user belongs to and the viewer can know of',
     auth: 'optional',
     scope: ['read:user', 'read:organization'],
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Organization), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params, page } = request

@@ -61,7 +61,7 @@ export const repositoryListRoutes = [
     auth: 'optional',
     scope: 'read:organization',
     cacheable: true,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
       const organization = await services.hosting.organizations.find(request.user, request.params.org)
@@ -80,7 +80,7 @@ export const repositoryListRoutes = [
     scope: ['read:user', 'read:repository'],
     cacheable: true,
     query: v.object({ order_by: order }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Repository), 422: ValidationError },
     handle: (request, services) => replyOwn(services, listInput(request, request.query.order_by ?? 'name')),
   }),
@@ -94,7 +94,7 @@ export const repositoryListRoutes = [
     scope: ['read:user', 'read:repository'],
     cacheable: true,
     query: v.object({ order_by: order }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, query } = request
@@ -227,7 +227,7 @@ export const repositorySearchRoutes = [
     auth: 'optional',
     scope: 'read:repository',
     query: SearchQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: SearchResults, 422: ValidationError, 500: SearchError },
     failure: (message: string) => ({ ok: false, error: message }),
     handle: async (request, services) => {

@@ -66,7 +66,7 @@ export const tokenRoutes = [
     summary: "A user's access tokens",
     auth: 'required',
     scope: 'read:user',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(AccessToken), 403: Forbidden, 404: NotFound },
     handle: async ({ user, params, page }, services) => {
       const account = await tokenOwner(services, user, params.username, 'read:admin')

@@ -23,7 +23,7 @@ export const topicRoutes = [
     summary: 'The topics of a repository, in alphabetical order',
     auth: 'optional',
     scope: 'read:repository',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: TopicName, 404: NotFound },
     handle: async ({ user, params, page: { offset, limit } }, { hosting }) => {
       const repository = await hosting.repositories.find(user, params.owner, params.repo)

@@ -131,7 +131,7 @@ export const userRoutes = [
     summary: 'Search users by a part of the login or full name',
     auth: 'optional',
     scope: 'read:user',
-    paging: 'lenient',
+    paging: 'pages',
     query: v.object({
       q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
       uid: idQuery('Id of the only user to find.'),
@@ -217,7 +217,7 @@ export const adminUserRoutes = [
     path: '/admin/users',
     operationId: 'adminSearchUsers',
     summary: 'All users',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 403: Forbidden },
     handle: async (request, { hosting }) =>
       replyUsers(request, await hosting.accounts.list('user', request.page)),

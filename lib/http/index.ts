@@ -37,4 +37,4 @@ export {
 } from './route.ts'
 export { sendEmpty } from './send.ts'
 export { type StreamCredentials, StreamEndpoints } from './stream-endpoints.ts'
-export { markId, parseBody, parseJson, recordOf, strict, validate, withoutNulls } from './validate.ts'
+export { parseBody, parseJson, recordOf, validate, withoutNulls } from './validate.ts'

@@ -73,13 +73,10 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
-  /** The page of a request without a query string. */
-  readonly #firstPage: Pagination
 
   constructor(options: JsonEndpointsOptions<I, S>) {
     this.basePath = options.basePath
     this.#options = options
-    this.#firstPage = paginationOf(NO_MEMBERS, 'lenient', options.pageLimits)
     const unmatched = this.#unmatched
     this.router = new Router(options.routes.map(prepared), { wrongMethod: unmatched, unknownPath: unmatched })
   }
@@ -103,7 +100,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       htmlUrls,
       params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
       query: queryOf(route, url.search, members),
-      page: paging && (url.search === '' ? this.#firstPage : paginationOf(members, paging, pageLimits)),
+      page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
       client: () => clientOf(req, user),
     }

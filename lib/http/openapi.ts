@@ -198,7 +198,7 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
   401,
   403,
   ...(route.body === undefined ? [] : [413, 415, 422]),
-  ...(route.paging === 'strict' || (route.query !== undefined && canRefuse(route.query)) ? [422] : []),
+  ...(route.paging !== undefined || (route.query !== undefined && canRefuse(route.query)) ? [422] : []),
   429,
   500,
   503,

@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 
-/** How a list treats an invalid `page` or `limit`: uses the default, or responds with 422. */
-export type Paging = 'lenient' | 'strict'
+/** What a list has without `page` and `limit` in its query: the first page, or everything. */
+export type Paging = 'pages' | 'whole'
 
 export interface PageLimits {
   readonly default: number
@@ -16,30 +16,28 @@ export interface Pagination {
   readonly offset: number
 }
 
+/** More than a store has of what is listed as a whole; drivers take 32 bits. */
+const EVERYTHING: Pagination = { number: 1, limit: 2 ** 31 - 1, offset: 0 }
+
 /**
  * Pages count from 1. An absent limit and `limit=0` are the default; a larger one than the maximum is the
  * maximum.
+ * @throws AllotError invalid for a `page` or `limit` that is not a whole number
  */
 export const paginationOf = (query: URLSearchParams, paging: Paging, limits: PageLimits): Pagination => {
-  const read = paging === 'strict' ? strictNumber : lenientNumber
-  const limit = Math.min(read(query, 'limit') || limits.default, limits.max)
-  const number = read(query, 'page') || 1
+  if (paging === 'whole' && !query.has('page') && !query.has('limit')) return EVERYTHING
+  const limit = Math.min(wholeNumber(query, 'limit') || limits.default, limits.max)
+  const number = wholeNumber(query, 'page') || 1
   // Keeps the offset of a page far past the end exact.
   const offset = Math.min((number - 1) * limit, Number.MAX_SAFE_INTEGER - limits.max)
   return { number, limit, offset }
 }
 
-/** @returns 0 when the member is absent or invalid */
-const lenientNumber = (query: URLSearchParams, name: string): number => {
-  const text = query.get(name)
-  return text !== null && /^\d+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : 0
-}
-
-/** @throws AllotError invalid for a negative number, and for text that is not a whole number */
-const strictNumber = (query: URLSearchParams, name: string): number => {
-  const text = query.get(name)
-  if (text !== null && !/^\d+$/.test(text)) throw invalid(`${name}: expected a whole number, not below 0`)
-  return lenientNumber(query, name)
+/** @returns 0 when the member is absent */
+const wholeNumber = (query: URLSearchParams, name: string): number => {
+  const text = query.get(name) ?? '0'
+  if (!/^\d+$/.test(text)) throw invalid(`${name}: expected a whole number, not below 0`)
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }
 
 /**

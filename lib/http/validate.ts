@@ -27,7 +27,7 @@ type Kind = 'number' | 'boolean' | 'text'
 /** How to read the members of a query string or a path; derived from a schema once. */
 export interface Coercion {
   readonly schema: v.GenericSchema
-  readonly members: readonly { name: string; kind: Kind; optional: boolean; strict: boolean; isId: boolean }[]
+  readonly members: readonly { name: string; kind: Kind; optional: boolean }[]
 }
 
 type Entries = Record<string, v.GenericSchema>
@@ -38,26 +38,12 @@ export const coercionOf = (schema: v.GenericSchema & { entries: unknown }): Coer
     name,
     kind: kindOf(member),
     optional: member.type === 'optional' || member.type === 'nullish',
-    strict: metadataOf(member).strict === true,
-    isId: metadataOf(member).isId === true,
   })),
 })
 
-/** Refuses text that is not of the type of an optional member, which counts as absent otherwise. */
-export const strict = <T>() => v.metadata<T, { strict: true }>({ strict: true })
-
-/**
- * Marks an optional id in a query. A number that is not an integer is then an id that no record has, and not
- * absent.
- */
-export const markId = <T>() => v.metadata<T, { isId: true }>({ isId: true })
-
-const metadataOf = (member: v.GenericSchema) =>
-  'wrapped' in member ? v.getMetadata(member.wrapped as v.GenericSchema) : {}
-
 /** Whether some text of a query is invalid. */
 export const canRefuse = (schema: v.GenericSchema & { entries: unknown }): boolean =>
-  coercionOf(schema).members.some(({ optional, strict }) => !optional || strict) ||
+  coercionOf(schema).members.some(({ optional, kind }) => !optional || kind !== 'text') ||
   Object.values(schema.entries as Entries).some(restricts)
 
 const restricts = (schema: v.GenericSchema): boolean => {
@@ -75,28 +61,22 @@ const kindOf = (schema: v.GenericSchema): Kind => {
 }
 
 /**
- * Reads members from text and validates them. Text that is not an integer or a boolean counts as absent when
- * the member is optional and not {@link strict}.
- * @throws AllotError invalid
+ * Reads members from text and validates them. An empty text counts as absent where an optional number or
+ * boolean is expected, as from a form with an empty field.
+ * @throws AllotError invalid that names the member
  */
 export const coerce = (
   { schema, members }: Coercion,
   read: (name: string) => string | null | undefined,
 ): unknown => {
   const input: Record<string, unknown> = {}
-  for (const { name, kind, optional, strict, isId } of members) {
+  for (const { name, kind, optional } of members) {
     const text = read(name)
-    if (text === null || text === undefined) continue
-    const value = parseAs(kind, text)
-    if (value !== undefined) input[name] = value
-    else if (isId && text.trim() !== '' && !Number.isNaN(Number(text))) input[name] = NO_ID
-    else if (!optional || strict) input[name] = text
+    if (text === null || text === undefined || (text === '' && optional && kind !== 'text')) continue
+    input[name] = parseAs(kind, text) ?? text
   }
   return validate(schema, input)
 }
-
-/** An id that no record has. */
-const NO_ID = -1
 
 const parseAs = (kind: Kind, text: string): unknown => {
   if (kind === 'text') return text

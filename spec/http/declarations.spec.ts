@@ -21,7 +21,7 @@ const taken = [
   route({ ...open, responses: { 200: Html }, handle: async () => reply(200, '<p>') }),
   route({
     ...open,
-    paging: 'strict',
+    paging: 'pages',
     responses: { 200: v.array(Id) },
     handle: async () => pageOf([{ id: 1 }], 1),
   }),
@@ -54,7 +54,7 @@ const refused = [
   // @ts-expect-error JSON where the answer is a page
   route({ ...open, responses: { 200: Html }, handle: async () => reply(200, { id: 1 }) }),
   // @ts-expect-error items of another kind
-  route({ ...open, paging: 'strict', responses: { 200: v.array(Id) }, handle: async () => pageOf(['x'], 1) }),
+  route({ ...open, paging: 'pages', responses: { 200: v.array(Id) }, handle: async () => pageOf(['x'], 1) }),
   // @ts-expect-error nobody may be signed in here
   route({ ...open, responses, handle: async ({ user }) => signedIn(user) }),
   // @ts-expect-error there is no page where the list does not page

@@ -107,7 +107,7 @@ const listRoutesOf = (target: Target) => {
       operationId: `${prefix}List${name}Attachments`,
       summary: `The attachments of ${target.title}`,
       params,
-      paging: 'lenient',
+      paging: 'pages',
       responses: { 200: v.array(Attachment), 404: NotFound },
       handle: async (request, { hosting }) => {
         const { user, params, page } = request

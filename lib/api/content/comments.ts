@@ -103,7 +103,7 @@ export const commentRoutes = [
     summary: 'The comments on an issue, the oldest first',
     params: onIssue,
     query: CommentListQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, page, client } = request
@@ -124,7 +124,7 @@ export const commentRoutes = [
     operationId: 'issueGetRepoComments',
     summary: "The comments on all of a repository's issues, the oldest first",
     query: CommentListQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, page, client } = request

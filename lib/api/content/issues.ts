@@ -149,7 +149,7 @@ export const issueRoutes = [
     operationId: 'issueListIssues',
     summary: "A repository's issues, the newest first: open ones unless `state` says otherwise",
     query: IssueListQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Issue), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, query, page, client } = request

@@ -93,7 +93,7 @@ export const packageRoutes = [
       type: v.optional(parameter(shortText, `Type of the packages: \`${PACKAGE_TYPES.join('`, `')}\`.`)),
       q: v.optional(parameter(shortText, 'Part of the name.')),
     }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Package), 403: Forbidden, 404: NotFound },
     handle: async (request, services) => {
       const { user, params, query, page } = request

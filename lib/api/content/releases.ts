@@ -127,7 +127,7 @@ export const releaseRoutes = [
       draft: v.optional(parameter(v.boolean(), 'Finds only drafts, or only others.')),
       'pre-release': v.optional(parameter(v.boolean(), 'Finds only prereleases, or only others.')),
     }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Release), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, query, page } = request

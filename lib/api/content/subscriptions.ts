@@ -29,7 +29,7 @@ export const issueSubscriptionRoutes = [
     operationId: 'issueSubscriptions',
     summary: 'The users who subscribed to an issue, or wrote it or a comment on it',
     params,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params, page } = request

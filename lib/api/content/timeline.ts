@@ -71,7 +71,7 @@ export const timelineRoutes = [
     scope: 'read:issue',
     params: v.object({ ...repositoryParams, index: issueIndex }),
     query: CommentListQuery,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(TimelineComment), 404: NotFound, 422: ValidationError },
     handle: async (request, { store, hosting }) => {
       const { user, params, page, client } = request

@@ -99,7 +99,7 @@ export const branchRoutes = [
     path: '/repos/{owner}/{repo}/branches',
     operationId: 'repoListBranches',
     summary: "A repository's branches, by name",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Branch), 404: NotFound },
     handle: async (request, services) => {
       const open = await openIn(services, request)

@@ -52,7 +52,7 @@ export const commitRoutes = [
       not: v.optional(parameter(shortText, 'Leaves out the commits that this branch, tag or commit has.')),
       ...fields,
     }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Commit), 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { query, page } = request

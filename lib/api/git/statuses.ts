@@ -136,7 +136,7 @@ export const statusRoutes = [
       operationId,
       summary: 'The statuses of a commit, those that were replaced included, the newest first',
       query: StatusQuery,
-      paging: 'lenient',
+      paging: 'pages',
       responses: { 200: v.array(CommitStatus), 404: NotFound, 422: ValidationError },
       handle: async (request, services) => {
         const { user, params, query, page } = request
@@ -157,7 +157,7 @@ export const statusRoutes = [
     path: '/repos/{owner}/{repo}/commits/{sha}/status',
     operationId: 'repoGetCombinedStatusByRef',
     summary: 'The newest status of each context of a commit, and what they say together',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: CombinedStatus, 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request

@@ -103,7 +103,7 @@ export const tagRoutes = [
     path: '/repos/{owner}/{repo}/tags',
     operationId: 'repoListTags',
     summary: "A repository's tags, the newest first",
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Tag), 404: NotFound },
     handle: async (request, services) => {
       const found = await openTag(services, request)

@@ -41,7 +41,7 @@ export const auditRoutes = [
     operationId: 'adminListAudit',
     summary:
       'Changes of rules, groups, assignments and accounts: what changed, when and by whom; the newest first',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(AuditEntry), 403: Forbidden },
     handle: async ({ page }, { store }) => replyPage(await readAudit(store, page), presentRecord),
   }),

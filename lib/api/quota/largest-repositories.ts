@@ -52,7 +52,7 @@ export const largestRepositoryRoutes = [
     path: '/admin/quota/repositories',
     operationId: 'adminListLargestRepositories',
     summary: 'The repositories of all owners with all bytes that count toward quota, largest first',
-    paging: 'strict',
+    paging: 'pages',
     responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 422: ValidationError },
     handle: async (request, { hosting }) => {
       const largest = await hosting.usage.largestRepositories(undefined, request.page)
@@ -67,7 +67,7 @@ export const largestRepositoryRoutes = [
     operationId: 'adminListLargestUserRepositories',
     summary:
       "A user's or an organization's repositories with all bytes that count toward quota, largest first",
-    paging: 'strict',
+    paging: 'pages',
     responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, { hosting }) => {
       const account = await hosting.accounts.find(request.user, request.params.username)

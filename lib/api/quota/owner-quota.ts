@@ -223,7 +223,7 @@ const usedListRoute = <T>(
     summary: `The ${kind} that count toward ${title}'s quota`,
     auth: 'required',
     scope,
-    paging: 'strict',
+    paging: 'pages',
     responses: { ...responses, 403: Forbidden, 422: ValidationError, 200: v.array(schema) },
     handle: async ({ user, params, apiUrl, baseUrl, htmlUrls, page }, services) => {
       const { id, name } = await find(user, params, services)

@@ -170,7 +170,7 @@ export const quotaPlanRoutes = [
         ),
       ),
     }),
-    paging: 'strict',
+    paging: 'pages',
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
       const { query, page } = request
@@ -192,7 +192,7 @@ export const quotaPlanRoutes = [
     bodyLimit: PLAN_LIMIT,
     // The size of the body bounds them.
     maxValues: Number.POSITIVE_INFINITY,
-    paging: 'strict',
+    paging: 'pages',
     responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
       const { body, page } = request

@@ -53,7 +53,7 @@ export const quotaGroupRoutes = [
     path: '/admin/quota/groups',
     operationId: 'adminListQuotaGroups',
     summary: 'The quota groups',
-    paging: 'lenient',
+    paging: 'whole',
     responses: { 200: v.array(QuotaGroupInfo), 403: Forbidden },
     handle: async ({ page }, { quota }) =>
       replyPage(await quota.groups.list(page), (group) => presentGroup(group)),
@@ -119,7 +119,7 @@ export const quotaGroupRoutes = [
     path: '/admin/quota/groups/{quotagroup}/users',
     operationId: 'adminListUsersInQuotaGroup',
     summary: 'The users and organizations that a group is assigned to',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 403: Forbidden, 404: NotFound },
     handle: async (request, { quota, owners }) => {
       const members = await quota.groups.members(request.params.quotagroup, request.page)
@@ -225,7 +225,7 @@ export const quotaRuleRoutes = [
     path: '/admin/quota/rules',
     operationId: 'adminListQuotaRules',
     summary: 'The quota rules',
-    paging: 'lenient',
+    paging: 'whole',
     responses: { 200: v.array(QuotaRuleInfo), 403: Forbidden },
     handle: async ({ page }, { quota }) =>
       replyPage(await quota.rules.list(page), (rule) => presentRule(rule)),

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { dateOf } from '../../clock.ts'
 import { invalidMember } from '../../errors.ts'
-import { strict } from '../../http/index.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
@@ -101,7 +100,7 @@ export const QuotaHistory = v.array(QuotaHistoryDay)
 export const HistoryQuery = v.object({
   days: v.optional(
     parameter(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS), strict()),
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
       `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
     ),
   ),

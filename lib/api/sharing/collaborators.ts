@@ -48,7 +48,7 @@ export const collaboratorRoutes = [
     path: '/repos/{owner}/{repo}/collaborators',
     operationId: 'repoListCollaborators',
     summary: 'The users with whom a repository is shared',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const name = repositoryNameOf(request.params)

@@ -37,7 +37,7 @@ export const invitationRoutes = [
     path: '/orgs/{org}/invitations',
     operationId: 'orgListInvitations',
     summary: 'The users who are invited to an organization, for its owners',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Invitation), 403: Forbidden, 404: NotFound },
     handle: async (request, { hosting }) => {
       const found = await hosting.invitations.list(request.user, request.params.org, request.page)
@@ -84,7 +84,7 @@ export const invitationRoutes = [
     path: '/user/invitations',
     operationId: 'userListInvitations',
     summary: 'The organizations that the signed-in user is invited to',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Invitation) },
     handle: async (request, { hosting }) =>
       replyPage(await hosting.invitations.of(request.user, request.page), (invitation) =>

@@ -24,7 +24,7 @@ export const membershipRoutes = [
     operationId: 'orgListMembers',
     summary:
       'The members of an organization; members see all of them, other users those whose membership is public',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const found = await hosting.memberships.list(request.user, request.params.org, request.page)
@@ -37,7 +37,7 @@ export const membershipRoutes = [
     path: '/orgs/{org}/public_members',
     operationId: 'orgListPublicMembers',
     summary: 'The members of an organization whose membership is public',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params, page } = request

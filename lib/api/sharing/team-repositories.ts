@@ -21,7 +21,7 @@ export const teamRepositoryRoutes = [
     tag: 'organization',
     summary: 'The repositories of a team',
     params: v.object({ id: teamId }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request

@@ -18,7 +18,7 @@ export const teamRoutes = [
     path: '/orgs/{org}/teams',
     operationId: 'orgListTeams',
     summary: 'The teams of an organization, for its members: the owners first',
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Team), 404: NotFound },
     handle: async (request, { hosting }) => {
       const found = await hosting.teams.list(request.user, request.params.org, request.page)
@@ -35,7 +35,7 @@ export const teamRoutes = [
       q: v.optional(parameter(shortText, 'Part of the name or of the description.')),
       include_desc: v.optional(parameter(v.boolean(), 'Accepted: descriptions are always searched.')),
     }),
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.object({ ok: v.boolean(), data: v.array(Team) }), 404: NotFound },
     handle: async (request, { hosting }) => {
       const { user, params, page, query } = request
@@ -67,7 +67,7 @@ export const teamRoutes = [
     summary: 'The teams that the signed-in user is in',
     auth: 'required',
     scope: ['read:user', 'read:organization'],
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(Team) },
     handle: async (request, { hosting }) =>
       replyPage(await hosting.teams.of(request.user.id, request.page), (team) => presentTeam(team, request)),
@@ -120,7 +120,7 @@ export const teamMemberRoutes = [
     operationId: 'orgListTeamMembers',
     summary: 'The members of a team',
     params,
-    paging: 'lenient',
+    paging: 'pages',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
       const found = await hosting.teams.members(request.user, request.params.id, request.page)

@@ -74,7 +74,7 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}ListHooks`,
       summary: `The webhooks of ${ownerText}`,
       params: v.object(names),
-      paging: 'lenient',
+      paging: 'pages',
       responses: { 200: v.array(Hook), ...failures },
       handle: async ({ user, params, page }, { hosting }) => {
         const found = await hosting.hooks.list(place(user, params), page)
@@ -164,7 +164,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}ListHookDeliveries`,
       summary: `The deliveries of a webhook of ${ownerText} in the last days, the newest first`,
       params,
-      paging: 'lenient',
+      paging: 'pages',
       responses: { 200: v.array(HookDelivery), ...failures },
       handle: async ({ user, params, page }, { hosting }) => {
         const found = await hosting.hooks.deliveries(place(user, params), params.id, page)
