@@ -9,10 +9,11 @@ import {
   Lifecycle,
   type PendingChange,
   prefetch,
+  REASON_IN_LOG,
   ReadCache,
   type ReadTransaction,
   type StorageDriver,
-  type StorageError,
+  StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
 
@@ -85,7 +86,7 @@ export const overAbstractLevel = (
   )
   /** Errors that the callback itself throws pass unchanged. */
   const translate = (error: unknown): never => {
-    throw isDatabaseError(error) ? toStorageError(error) : error
+    throw isDatabaseError(error) ? forClients(toStorageError(error)) : error
   }
   return {
     name,
@@ -101,6 +102,12 @@ export const overAbstractLevel = (
     close: () => lifecycle.close(),
   }
 }
+
+/** Clients get the message of an error of an open store, so it must not name the folder; the log does. */
+const forClients = (error: StorageError): StorageError =>
+  error.reason === 'full'
+    ? new StorageError('full', 'the disk is full', { cause: error })
+    : new StorageError(error.reason, `the server cannot use its store${REASON_IN_LOG}`, { cause: error })
 
 const isDatabaseError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')

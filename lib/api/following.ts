@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Viewer } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { Empty, NotFound } from '../http/index.ts'
+import { Empty, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { reply, replyEmpty, route, type Services } from './route.ts'
 import { replyUsers, User } from './users.ts'
@@ -69,7 +69,7 @@ export const followingRoutes = [
     path: '/user/following/{username}',
     operationId: 'userCurrentPutFollow',
     summary: 'Follow a user',
-    responses: { 204: Empty, 404: NotFound },
+    responses: { 204: Empty, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params }, { hosting }) =>
       replyEmpty(await hosting.relations.follows.follow(user, params.username)),
   }),

@@ -1,11 +1,11 @@
 /** Stars and watches of repositories. */
 import * as v from 'valibot'
-import { Empty, NotFound } from '../http/index.ts'
+import { Empty, NotFound, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import type { Relations } from '../repositories/relations.ts'
-import { example, repositoryNameOf, Time, text } from './fields.ts'
+import { example, repositoryNameOf, Time, text, timestamp } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
 import { replyUsers, User } from './users.ts'
@@ -144,22 +144,29 @@ export const WatchInfo = v.object({
   repository_url: text('https://code.example.org/api/v1/repos/alice/app'),
 })
 
-/** `created_at` is that of the repository, as on Gogs, Gitea and Forgejo. */
-const presentWatch = (
-  repository: Pick<Repository, 'created_at' | 'url'>,
-): v.InferOutput<typeof WatchInfo> => ({
-  subscribed: true,
-  ignored: false,
-  reason: null,
-  created_at: repository.created_at,
-  url: `${repository.url}/subscription`,
-  repository_url: repository.url,
+/** A repository is watched or not; Allot ignores none. */
+const WatchOption = v.object({
+  subscribed: v.optional(v.literal(true)),
+  ignored: v.optional(v.literal(false)),
 })
 
-const replyWatch = async (services: Services, request: Recipient, watched: RepositoryRecord | undefined) =>
-  watched === undefined
-    ? reply(404)
-    : reply(200, presentWatch(await readRepository(services, request, watched)))
+/** `created_at` is the time of the subscription. Gogs, Gitea and Forgejo have that of the repository there. */
+const replyWatch = async (
+  services: Services,
+  request: Recipient,
+  watched: { readonly repository: RepositoryRecord; readonly since: number } | undefined,
+) => {
+  if (watched === undefined) return reply(404)
+  const { url } = await readRepository(services, request, watched.repository)
+  return reply(200, {
+    subscribed: true,
+    ignored: false,
+    reason: null,
+    created_at: timestamp(watched.since),
+    url: `${url}/subscription`,
+    repository_url: url,
+  })
+}
 
 export const subscriptionRoutes = [
   route({
@@ -183,7 +190,8 @@ export const subscriptionRoutes = [
     path: '/repos/{username}/{reponame}/subscription',
     operationId: 'userCurrentPutSubscription',
     summary: 'Watch a repository',
-    responses: { 200: WatchInfo, 404: NotFound },
+    body: WatchOption,
+    responses: { 200: WatchInfo, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { watches } = services.hosting.relations
       const watched = await watches.set(request.user, relatedRepository(request.params))

@@ -117,6 +117,15 @@ const create = async (
   return reply(201, await readRepository(services, request, record, { isNew: true }))
 }
 
+/**
+ * The specification has no 409 for this route, so a taken name is 422 there.
+ * @throws AllotError
+ */
+const refuseName = (error: unknown): never => {
+  if (!(error instanceof AllotError) || error.code !== 'conflict') throw error
+  throw new AllotError('invalid', error.message, { field: 'name', cause: error })
+}
+
 const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
 
 const readRepositoryByName = cachedRepository(
@@ -141,12 +150,13 @@ export const newRepositoryRoutes = [
       const authorize = authorizeCreateIn(user, params.org)
       // The specification answers 422, not 404, for an organization that does not exist or is hidden from the
       // caller.
-      return create(services, request, async (tx) => {
+      const creation = create(services, request, async (tx) => {
         const organization = await authorize(tx)
         if (organization === undefined)
           throw invalidMember('org', `there is no organization named ${params.org}`)
         return organization
       })
+      return services.dialect === 'specification' ? creation.catch(refuseName) : creation
     },
   }),
   route({

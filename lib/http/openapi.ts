@@ -167,7 +167,9 @@ const formBody = ({ field }: FileField): Json => ({
 })
 
 const schemaBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
-  required: 'entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional),
+  required:
+    route.needsBody === true ||
+    ('entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional)),
   content: { [route.accepts ?? 'application/json']: mediaType(body, schemaOf) },
 })
 

@@ -80,6 +80,8 @@ interface RouteDeclaration extends AccessRule {
    * with a file.
    */
   bodyLimit?: number
+  /** Whether a JSON body must be sent; an absent one counts as `{}` otherwise. */
+  needsBody?: boolean
   /** Values of a JSON body, for a route that takes more of them than others. */
   maxValues?: number
   /**

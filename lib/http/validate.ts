@@ -183,11 +183,16 @@ export const parseBody = (text: string, maxValues?: number): unknown => {
 }
 
 /**
- * An empty body counts as `{}`.
+ * An empty body counts as `{}`, unless the route needs one.
  * @param body text, or a value that the host has parsed
  */
-export const parseObject = (body: unknown, maxValues: number | undefined): unknown => {
-  const value = typeof body === 'string' ? parseBody(body.trim() === '' ? '{}' : body, maxValues) : body
+export const parseObject = (
+  body: unknown,
+  { maxValues, needsBody }: { readonly maxValues?: number; readonly needsBody?: boolean },
+): unknown => {
+  const isAbsent = typeof body === 'string' && body.trim() === ''
+  if (isAbsent && needsBody) throw invalid('the body must be a JSON object, and there is none')
+  const value = typeof body === 'string' ? parseBody(isAbsent ? '{}' : body, maxValues) : body
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
   return withoutNulls(value)

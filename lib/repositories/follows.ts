@@ -1,6 +1,7 @@
 import { audienceOfAccount, canSee, ownersFor, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { accountByName, visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
+import { invalidMember } from '../errors.ts'
 import { pendingIds } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
@@ -17,15 +18,17 @@ export class Follows {
   }
 
   /**
-   * Makes the viewer follow an account. Following oneself changes nothing.
+   * Makes the viewer follow an account.
    * @returns whether the viewer can see the account
+   * @throws AllotError invalid for the viewer's own account
    */
   follow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const follower = await accounts.get(tx, [viewer.id])
       const followed = await visibleAccount(tx, viewer, name)
       if (follower === undefined || followed === undefined) return false
-      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
+      if (follower.id === followed.id) throw invalidMember('username', 'you cannot follow yourself')
+      await saveFollow(tx, follower, followed)
       return true
     })
   }

@@ -26,8 +26,8 @@ export interface NewRepository extends TemplateNames {
   /** Whether others can generate repositories from it. */
   template?: boolean | undefined
   /**
-   * Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license` are
-   * ignored.
+   * Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license`
+   * are checked only.
    */
   autoInit?: boolean | undefined
   /** Branch that HEAD names; `main` when absent. */
@@ -92,8 +92,8 @@ export class GitData {
    */
   firstCommit(repository: NewRepository, author: Account): FirstCommit | undefined {
     const { gitStorage, hostName } = this.#options
-    if (gitStorage === undefined || repository.autoInit !== true) return undefined
     checkTemplates(repository)
+    if (gitStorage === undefined || repository.autoInit !== true) return undefined
     const { name, description = '', readme, gitignores, license, host = hostName } = repository
     return {
       name,

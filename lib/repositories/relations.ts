@@ -21,6 +21,13 @@ import type { RepositoryName } from './names.ts'
 import { countsWithPending, pendingRelations } from './pending-relations.ts'
 import { visiblePage } from './visible-page.ts'
 
+/** A repository, and since when an account has a relation to it. */
+interface Related {
+  readonly repository: Repository
+  /** Unix time in seconds. */
+  readonly since: number
+}
+
 /**
  * Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository.
  */
@@ -35,29 +42,36 @@ export class RepositoryRelation {
 
   /**
    * Sets the relation; setting it twice changes nothing.
-   * @returns the repository
+   * @returns the repository, and since when it is set
    */
-  set(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
-    return this.#change(viewer, repository, relate)
+  set(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Related | undefined> {
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && relate(tx, this.#relation, viewer.id, repository)
+    })
   }
 
   /**
    * Clears the relation; clearing it twice changes nothing.
    * @returns the repository
    */
-  clear(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
-    return this.#change(viewer, repository, unrelate)
+  clear(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && unrelate(tx, this.#relation, viewer.id, repository)
+    })
   }
 
   /**
    * Whether the relation is set.
-   * @returns the repository if so
+   * @returns the repository, and since when it is set, if so
    */
-  check(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+  check(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Related | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      return (await this.#relation.collection.get(tx, [viewer.id, repository.id])) && repository
+      const relation = await this.#relation.collection.get(tx, [viewer.id, repository.id])
+      return relation && { repository, since: relation.createdAt }
     })
   }
 
@@ -90,13 +104,6 @@ export class RepositoryRelation {
       const ids = related.map(({ account }) => account)
       const items = await visibleAmong(tx, viewer, ids)
       return { items, total: repository[this.#relation.count] }
-    })
-  }
-
-  #change(viewer: SignedIn, { owner, name }: RepositoryName, change: typeof relate) {
-    return this.#store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && change(tx, this.#relation, viewer.id, repository)
     })
   }
 }
@@ -147,23 +154,29 @@ const relate = async (
   relation: CountedRelation,
   account: number,
   repository: Repository,
-): Promise<Repository> => {
-  if ((await relation.collection.get(tx, [account, repository.id])) !== undefined) return repository
-  await saveRelation(tx, relation.collection, account, repository)
+): Promise<Related> => {
+  const known = await relation.collection.get(tx, [account, repository.id])
+  if (known !== undefined) return { repository, since: known.createdAt }
+  const since = await saveRelation(tx, relation.collection, account, repository)
   const counted = withCount(relation, repository, 1)
   await repositories.save(tx, counted)
-  return counted
+  return { repository: counted, since }
 }
 
-/** Saves a relation, which the caller counts in the record of the repository. */
+/**
+ * Saves a relation, which the caller counts in the record of the repository.
+ * @returns its time
+ */
 export const saveRelation = async (
   tx: WriteContext,
   relation: RelationCollection,
   account: number,
   { id, audience }: Repository,
-): Promise<void> => {
+): Promise<number> => {
   await existingAccount(tx, account)
-  await relation.save(tx, { account, repository: id, audience, createdAt: now() })
+  const createdAt = now()
+  await relation.save(tx, { account, repository: id, audience, createdAt })
+  return createdAt
 }
 
 export const unrelate = async (

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { withReason } from '../../bin/errors.ts'
 import { level } from '../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
@@ -152,7 +153,7 @@ describe('allot verify --repair of a LevelDB', () => {
       await damage(store, await readdir(store))
       await assert.rejects(
         inStore(data, async () => undefined),
-        /damaged: restore a backup, or run `allot verify --repair`/,
+        (error: Error) => /damaged: restore a backup, or run `allot verify --repair`/.test(withReason(error)),
       )
       const { code, out, err } = await allot(['verify', '--repair', '--data', data])
       assert.equal(code, 0, err + out)

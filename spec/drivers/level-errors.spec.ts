@@ -219,7 +219,11 @@ test('an overwritten table is reported as damage when it is read', async (t) => 
     await driver.read((tx) => keysBelow(tx, 'k'))
     await load(driver, 'k1')
   }
-  await assert.rejects(read(), storageError('corrupt', /damaged/))
+  // API clients get the message, which must not name the folder.
+  await assert.rejects(read(), (error: Error) => {
+    assert.ok(storageError('corrupt', /^the server cannot use its store: its log has the reason$/)(error))
+    return storageError('corrupt', /damaged: restore a backup, or run `allot verify --repair`/)(error.cause as Error)
+  })
 })
 
 test('a location that is a file is refused, and the file is unchanged', async (t) => {

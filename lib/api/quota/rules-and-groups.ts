@@ -260,6 +260,7 @@ export const quotaRuleRoutes = [
     operationId: 'adminEditQuotaRule',
     summary: 'Change the limit or the subjects of a quota rule',
     body: EditQuotaRuleOptions,
+    needsBody: true,
     responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
     handle: async ({ params, body, user }, { quota, dialect }) => {

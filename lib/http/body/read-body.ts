@@ -19,7 +19,7 @@ import { readUpload } from './multipart.ts'
 
 /** Request bodies: read whole for JSON routes and forms, as streams for stream routes. */
 
-type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'maxValues' | 'body'>
+type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'maxValues' | 'needsBody' | 'body'>
 
 /**
  * Reads and validates the body of a request as its route declares it.
@@ -35,7 +35,7 @@ export const readBody = async (
   checkContentType(req, route)
   const { body } = route
   if (isFileField(body)) return readUpload(req, body)
-  const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route.maxValues))
+  const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route))
   if (req.readableEnded) return parse(parsedByHost(req))
   const maxBytes = route.bodyLimit ?? limit
   return turns.read(declaredSize(req, maxBytes) ?? maxBytes, sender, async () => {
