@@ -25,7 +25,8 @@ export const endAfterDrain = (res: ServerResponse, body: Buffer | string, size: 
   }
   // The handler no longer reads the body.
   req.unpipe()
-  const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), DRAIN_TIMEOUT_MS)
+  // A request that a host injects has no socket that can be destroyed.
+  const timer = setTimeout(() => (shouldKeepAlive ? req.destroy() : res.end()), DRAIN_TIMEOUT_MS)
   req.once('close', () => clearTimeout(timer)).resume()
 }
 

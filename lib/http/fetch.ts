@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
+import { ReadableStream } from 'node:stream/web'
 import { checkArgument, isObject } from '../errors.ts'
 import { bodyWasRead } from './body/bytes.ts'
 import type { Listener, MountOptions } from './mount.ts'
@@ -65,8 +65,11 @@ export const fetchOf =
     })
   }
 
-/** Node's web streams are those of `Response`, but their types are incompatible. */
-const bodyOf = (stream: Readable): BodyInit => Readable.toWeb(stream) as unknown as BodyInit
+/**
+ * `Readable.toWeb` throws outside of any promise when a body is canceled whose last part has been made. Node's
+ * web streams are those of `Response`, but their types are incompatible.
+ */
+const bodyOf = (stream: Readable): BodyInit => ReadableStream.from(stream) as unknown as BodyInit
 
 /** An abort of the request has the effect of a closed socket. */
 const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never> =>

@@ -7,6 +7,7 @@ import { type AllotFastifyOptions, allotFastify } from '../../lib/fastify.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
+import { stopTimers } from '../support/stopped-timers.ts'
 import { start } from '../support/test-server.ts'
 import { listenerOf } from './mounts.ts'
 
@@ -48,6 +49,17 @@ describe('The Fastify plugin', () => {
     } finally {
       await allot.stop()
     }
+  })
+
+  it('ends an injected request, whose body it does not read, like any other', async (t) => {
+    const pass = stopTimers(t, 'lib/http/drain')
+    const app = fastify()
+    await app.register(allotFastify, { allot: { driver: memory(), repositories: false } })
+    const refused = await app.inject({ method: 'POST', url: '/api/v1/orgs', payload: { username: 'acme' } })
+    assert.equal(refused.statusCode, 401)
+    // After which a client that still sends is disconnected.
+    pass(3000)
+    await app.close()
   })
 
   it('leaves the routes, the body parser and the not-found handler of the application as they are', async () => {

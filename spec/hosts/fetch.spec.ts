@@ -176,6 +176,19 @@ describe('allot.fetch', () => {
     await hosted.stop()
   })
 
+  it('lets the caller cancel a body that is complete, as after a status that it does not expect', async (t) => {
+    const faults: unknown[] = []
+    const note = (error: unknown) => void faults.push(error)
+    process.on('uncaughtException', note)
+    t.after(() => process.off('uncaughtException', note))
+    for (const path of ['/api/v1/version', '/api/v1/user', '/elsewhere', '/openapi.json']) {
+      const { body } = await fetched(path)
+      await body?.cancel()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(faults, [])
+  })
+
   it('rejects when the caller aborts', async () => {
     await assert.rejects(fetched('/api/v1/version', { signal: AbortSignal.abort() }), { name: 'AbortError' })
     const [controller, headers] = [new AbortController(), { 'content-type': 'application/json' }]
