@@ -1,11 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
 import { routes } from '../lib/api/index.ts'
 import { missing, startCluster } from './postgres/cluster.ts'
 import { buildProgram } from './support/build.ts'
+import { runGroups } from './support/group-runs.ts'
 import { groupsOf, specFiles } from './support/groups.ts'
 import { createRunFolder, kill, processesOf, RUN_FOLDER } from './support/leftovers.ts'
 import { isLong } from './support/long.ts'
@@ -66,7 +65,7 @@ const end = (code: number): never => {
 const totals = new Totals()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(1))
 setTimeout(() => {
-  process.stdout.write(`\nThe run has not ended in ${RUN_MINUTES} minutes.\n${totals.open()}`)
+  process.stdout.write(`\nThe run has not ended in ${RUN_MINUTES} minutes.\n`)
   end(1)
 }, RUN_MINUTES * 60_000)
 
@@ -75,23 +74,19 @@ process.stdout.write(`seed ${seed}\n`)
 const cluster = onPostgres || (isLong && missing === false) ? await startCluster() : undefined
 if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
-const stream = run({
-  // The last folders have the longest files: they begin first, so that no core is idle at the end.
-  files: groupsOf(import.meta.dirname, files.reverse(), folder),
+// The last folders have the longest files: they begin first, so that no core is idle at the end.
+await runGroups(groupsOf(import.meta.dirname, files.reverse(), folder), {
   // Two more than there are cores, since many specs wait for a while.
   concurrency: availableParallelism() + 2,
-  timeout: GROUP_MINUTES * 60_000,
-  // A test that fails may leave a server open.
-  forceExit: true,
-  ...(title === undefined ? {} : { testNamePatterns: [title] }),
+  timeoutMs: GROUP_MINUTES * 60_000,
+  title,
+  onEnd({ text, events, code }) {
+    process.stdout.write(text)
+    totals.count(events, code)
+  },
 })
-totals.count(stream)
-const report = stream.compose(new spec())
-report.on('data', (text: string) => process.stdout.write(text))
-report.on('end', async () => {
-  await cluster?.dispose()
-  const unanswered = isWhole ? uncoveredStatuses(routes, answered) : []
-  const { text, isPassed } = totals.summary(title === undefined ? files : [], unanswered)
-  process.stdout.write(text)
-  end(isPassed ? 0 : 1)
-})
+await cluster?.dispose()
+const unanswered = isWhole ? uncoveredStatuses(routes, answered) : []
+const { text, isPassed } = totals.summary(title === undefined ? files : [], unanswered)
+process.stdout.write(text)
+end(isPassed ? 0 : 1)
