@@ -173,11 +173,18 @@ const categoryChart = (usage: Usage): string[] => {
 /** Rounded down, so that 100 % is really all. */
 const formatPercentage = (share: number): string => `${Math.floor(share * 100)} %`
 
+/** What a group does for the subject that is explained. */
+const VERDICTS = new Map([
+  [true, 'allows more of'],
+  [false, 'does not allow more of'],
+  [null, 'does not limit'],
+])
+
 /** @param subject the subject that is explained; undefined when no single subject is */
 const groupCharts = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
-  groups.flatMap(({ name, limits, stands, rules }) => {
+  groups.flatMap(({ name, stands, rules }) => {
     const title = name ? `group ${escapeControl(name)}` : 'a group'
-    const verdict = subject === undefined ? '' : ` ${limits ? (stands ? 'allows more' : 'does not allow more') : 'does not limit'} ${limits ? 'of ' : ''}${subject}`
+    const verdict = subject === undefined ? '' : ` ${VERDICTS.get(stands)} ${subject}`
     const rows = rules.map((rule) => ruleRow(rule, subject !== undefined && !rule.covers))
     return [
       '',

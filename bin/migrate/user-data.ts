@@ -221,7 +221,7 @@ const relationsOf = (
     kind,
     scope: names.keyHere(account),
     ends: async (key) => endsWith(await names.repositoryWithKey(key)),
-    find: async (key) => endsWith(await change(key, (path) => relation.check(user, path))),
+    find: async (key) => endsWith((await change(key, (path) => relation.check(user, path)))?.repository),
     remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
     list: RELATIONS[kind].list,
     shape: SourceRepository,

@@ -7,7 +7,7 @@ import {
   authorizeRepositoryAdmin,
 } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
-import { invalidMember } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'

@@ -222,7 +222,10 @@ test('an overwritten table is reported as damage when it is read', async (t) => 
   // API clients get the message, which must not name the folder.
   await assert.rejects(read(), (error: Error) => {
     assert.ok(storageError('corrupt', /^the server cannot use its store: its log has the reason$/)(error))
-    return storageError('corrupt', /damaged: restore a backup, or run `allot verify --repair`/)(error.cause as Error)
+    return storageError(
+      'corrupt',
+      /damaged: restore a backup, or run `allot verify --repair`/,
+    )(error.cause as Error)
   })
 })
 

@@ -54,7 +54,7 @@ const groupsOf = ({ id, note }: Recording): NotedRule[][] | undefined => {
 
 /**
  * The recordings of the evaluation that answer `false` where Allot answers `true`: the subject is that of
- * wikis, or one of the groups has no rule that covers it.
+ * wikis, or none of the groups has a rule that covers it.
  */
 export const uncovered = (): string[] =>
   recordingsOf('quota-evaluation')
@@ -63,6 +63,6 @@ export const uncovered = (): string[] =>
       const groups = groupsOf(recording)
       if (groups === undefined || recording.response.body !== false || subject === 'none') return false
       if (subject === 'size:assets:wiki') return true
-      return groups.some((rules) => !rules.some((rule) => covers(rule, subject)))
+      return !groups.some((rules) => rules.some((rule) => covers(rule, subject)))
     })
     .map(({ id }) => id)

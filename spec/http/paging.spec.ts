@@ -97,8 +97,7 @@ describe('A list', () => {
   })
 
   it('links to next and last except on the last page, to first and prev except on the first', async () => {
-    const rels = async (page: number) =>
-      Object.keys((await list(`${floor.api}/pages/90?page=${page}`)).links)
+    const rels = async (page: number) => Object.keys((await list(`${floor.api}/pages/90?page=${page}`)).links)
     assert.deepEqual(await rels(1), ['next', 'last'])
     assert.deepEqual(await rels(2), ['next', 'last', 'first', 'prev'])
     assert.deepEqual(await rels(3), ['first', 'prev'])

@@ -114,7 +114,10 @@ describe('Groups', () => {
       ['size:git:lfs', 'size:assets:artifacts'],
     )
     const [first, second] = explain(groups, 'size:git:lfs', usage).groups
-    assert.deepEqual([first!.limits, first!.stands, second!.limits, second!.stands], [false, null, true, false])
+    assert.deepEqual(
+      [first!.limits, first!.stands, second!.limits, second!.stands],
+      [false, null, true, false],
+    )
   })
   it('allow an owner when any one of them does, and an empty list limits nothing', () => {
     assert.equal(isWithin([group(fails), group(stands)], 'size:git:lfs', usage), true)

@@ -2,6 +2,9 @@ import { inAll } from './shapes.ts'
 import type { Difference } from './table.ts'
 
 /** Differences of paged lists. */
+/** Pages that are no whole numbers, as far as each family has them. */
+const INVALID = ['*paging[page=abc]', '*paging[page=1.5]', '*paging[limit=]', '*paging[*=-*']
+
 export const paging: readonly Difference[] = [
   {
     title: 'Every list is paged: `limit` without `page` counts, and `Link` is sent',
@@ -104,7 +107,6 @@ export const paging: readonly Difference[] = [
             '*paging[limit=2&limit=3]',
           ],
           search: [
-            'search.uid#8',
             'search.uid#9',
             '*paging[per_page=1]',
             'search.paging[foo=*',
@@ -123,17 +125,20 @@ export const paging: readonly Difference[] = [
     lines: ['header x-total-count absent → "*"'],
   },
   {
-    title: 'An invalid `page` or `limit` of a quota list is 422',
-    reason: 'The specification has page and limit as integers. Forgejo takes the default.',
+    title: 'An invalid `page`, `limit` or `uid` is 422',
+    reason:
+      'The specification has them as integers, and a parameter is never ignored. Forgejo takes the default.',
     records: {
-      'quota-user': [
-        '*paging[page=abc]',
-        '*paging[page=1.5]',
-        '*paging[page=]',
-        '*paging[limit=]',
-        '*paging[*=-*',
-        '*paging[limit=abc]',
-      ],
+      'quota-user': [...INVALID, '*paging[page=]', '*paging[limit=abc]'],
+      'repository-lists': [...INVALID, '*paging[page=]'],
+      tokens: [...INVALID, '*paging[limit=abc]'],
+      search: [...INVALID, '*paging[page=]', '*paging[limit=abc]', 'search.uid#8', '*[uid=abc]'],
+      ...Object.fromEntries(
+        ['following', 'gpg-keys', 'ssh-keys', 'starred', 'subscriptions'].map((family) => [
+          family,
+          [...INVALID, '*paging[page=]', '*paging[limit=abc]'],
+        ]),
+      ),
     },
     lines: ['status 200 → 422'],
   },

@@ -120,7 +120,7 @@ export const quota: readonly Difference[] = [
     lines: ['status 200 → 422'],
   },
   {
-    title: 'A subject that no rule of a group covers is within quota',
+    title: 'A subject that no rule covers is within quota',
     reason:
       'A limit applies to the subjects that it names, and wikis are always within, as the specification says. Forgejo denies what is not covered.',
     records: { 'quota-evaluation': uncovered() },

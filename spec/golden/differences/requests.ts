@@ -199,4 +199,22 @@ export const requests: readonly Difference[] = [
     records: { 'quota-evaluation': ['ini.cors.preflight', 'ini.cors.preflight.unknown'] },
     lines: ['status 200 → 204'],
   },
+  {
+    title: 'The body of an edit of a rule is required',
+    reason: 'The specification says so. Forgejo changes nothing.',
+    records: { 'quota-rules': ['rules.edit.empty', 'rules.edit.body.empty', 'rules.edit.body.nobody'] },
+    lines: ['status 200 → 422'],
+  },
+  {
+    title: 'A body of a subscription is checked',
+    reason: 'Allot ignores no repository. Forgejo reads no body.',
+    records: { subscriptions: ['sub.put.badbody'] },
+    lines: ['status 200 → 422'],
+  },
+  {
+    title: 'Nobody follows himself: 422',
+    reason: 'Forgejo answers 204, and then 404 to the question whether it is so.',
+    records: { following: ['follow.self.put'] },
+    lines: ['status 204 → 422'],
+  },
 ]
