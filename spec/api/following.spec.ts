@@ -44,9 +44,9 @@ describe('/user/following/{username}', () => {
     assertList(await as(alice, 'GET', '/user/following'), 'login', ['followed-org'])
   })
 
-  it("to the caller's own account is accepted and changes nothing", async () => {
+  it("to the caller's own account is refused", async () => {
     const alice = await allot.person()
-    assertNoContent(await as(alice, 'PUT', `/user/following/${alice.name}`))
+    assertError(await as(alice, 'PUT', `/user/following/${alice.name}`), 422, /you cannot follow yourself/)
     assertNotFound(await as(alice, 'GET', `/user/following/${alice.name}`))
   })
 

@@ -231,6 +231,25 @@ describe("An organization's quota", () => {
 })
 
 describe('GET /user/quota/explain', () => {
+  it('does not let a group about another subject lift a limit', async () => {
+    const alice = await allot.person()
+    const { name } = alice
+    for (const [subject, limit] of [
+      ['size:git:lfs', 0],
+      ['size:assets:artifacts', 50],
+    ] as const) {
+      const rule = { name: `${name} ${subject}`, limit, subjects: [subject] }
+      await asRoot('POST', '/admin/quota/groups', { name: `${name} ${subject}`, rules: [rule] })
+      await asRoot('PUT', `/admin/quota/groups/${encodeURIComponent(`${name} ${subject}`)}/users/${name}`)
+    }
+    const isOver = async (subject: string) =>
+      (await allot.request('GET', `/user/quota/check?subject=${subject}`, { token: alice.token })).body
+    assert.deepEqual(
+      [await isOver('size:git:lfs'), await isOver('size:assets:artifacts'), await isOver('size:repos:all')],
+      [true, false, false],
+    )
+  })
+
   it('reports the usage, the binding rule and limit, the bytes left, and the state of each group and rule', async () => {
     const alice = await allot.person()
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
@@ -257,8 +276,8 @@ describe('GET /user/quota/explain', () => {
       left: limit - 30,
     })
     assert.deepEqual(own.groups, [
-      { stands: false, rules: [rule(20, false)] },
-      { stands: true, rules: [rule(100, true)] },
+      { limits: true, stands: false, rules: [rule(20, false)] },
+      { limits: true, stands: true, rules: [rule(100, true)] },
     ])
     const named = (await asRoot('GET', `/admin/users/${alice.name}${path}`)).body
     assert.deepEqual(

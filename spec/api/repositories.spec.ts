@@ -173,7 +173,8 @@ describe('POST /org/{org}/repos', () => {
     ['a branch that is an option', { name: 'x', default_branch: '--help' }, 422, /branch/],
     ['a branch with two dots', { name: 'x', default_branch: 'a..b' }, 422, /branch/],
     ['broken JSON', '{', 422],
-    ['a name that is taken, in other letters', { name: 'TAKEN' }, 409, /already/],
+    ['an unknown license without a first commit', { name: 'x', license: 'Nope' }, 422, /Nope/],
+    ['a name that is taken, in other letters', { name: 'TAKEN' }, 422, /already/],
   ]
   for (const [what, body, status, message] of BAD)
     it(`answers ${status} to ${what}, and creates nothing`, async () => {

@@ -38,15 +38,28 @@ describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions
     assert.equal(await watchers(), 1)
   })
 
-  it('PUT accepts any body, and a content type without a body', async () => {
+  it('PUT takes no body, or one that says to watch', async () => {
     const alice = await allot.person()
     await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
     const { token } = alice
     const json = { 'content-type': 'application/json' }
     assert.equal((await allot.request('PUT', path, { token, headers: json })).status, 200)
-    assert.equal((await allot.request('PUT', path, { token, headers: json, body: '{broken' })).status, 200)
+    const watch = { subscribed: true, ignored: false }
+    assert.equal((await allot.as(alice, 'PUT', path, watch)).status, 200)
+    for (const body of ['{broken', '[]', '{"ignored":true}', '{"subscribed":false}'])
+      assert.equal((await allot.request('PUT', path, { token, headers: json, body })).status, 422)
     assert.equal((await allot.request('DELETE', path, { token, headers: json })).status, 204)
+  })
+
+  it('tell the time of the subscription', async (t) => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1) })
+    await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
+    t.mock.timers.setTime(Date.UTC(2026, 0, 2))
+    const path = `/repos/${alice.name}/demo/subscription`
+    for (const method of ['PUT', 'GET'])
+      assert.equal((await allot.as(bob, method, path)).body.created_at, '2026-01-02T00:00:00Z')
   })
 
   it('show the watch of a private repository to its readers only', async () => {

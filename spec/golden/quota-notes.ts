@@ -36,7 +36,7 @@ const subjectOf = ({ request }: Recording): string => new URLSearchParams(reques
 
 /** The groups of recordings without a note, by the beginning of their ids. */
 const CONFIGURED: Record<string, NotedRule[][]> = {
-  'ini.total': [],
+  'ini.total': [[{ limit: 0, subjects: ['size:all'] }]],
   'ini.defgroups.explicit.': [[{ limit: 5, subjects: ['size:assets:all'] }]],
   'ini.defgroups.oneleft': [[{ limit: -1, subjects: ['size:git:all'] }]],
   'ini.defgroups.check': [
