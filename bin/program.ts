@@ -9,7 +9,6 @@ import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/q
 import { addUsageCommands } from './commands/quota-usage.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { addServeCommand } from './commands/serve.ts'
-import { addShardCommand } from './commands/shard.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 /**
@@ -32,7 +31,6 @@ export const createProgram = (): Command => {
   addExportCommand(program)
   addImportCommand(program)
   addMigrateCommand(program)
-  addShardCommand(program)
   addVerifyCommand(program)
   addDoctorCommand(program)
   addCompletionCommand(program)

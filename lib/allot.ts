@@ -13,8 +13,8 @@ import type { Releases } from './content/releases.ts'
 import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { type ExpectedOwners, openStore, orClose } from './engine.ts'
-import { AllotError, checkStrings } from './errors.ts'
-import type { ExportOptions, LastLine, OnProgress, Write } from './exports/format.ts'
+import { AllotError } from './errors.ts'
+import type { LastLine, OnProgress, Write } from './exports/format.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
@@ -130,12 +130,6 @@ export interface Allot {
    * @param write takes bytes, and resolves when it can take more
    */
   export(write: Write, onProgress?: OnProgress): Promise<LastLine>
-  /**
-   * Exports what belongs to these accounts, and to the members of organizations among them. `importAllot`
-   * imports it into an empty store, or into one in use when both are shards (`allot shard`).
-   * @throws AllotError not_found when there is no account with one of the names
-   */
-  exportOwners(names: readonly string[], write: Write, onProgress?: OnProgress): Promise<LastLine>
   /** Finishes the requests in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -180,8 +174,8 @@ export const openAllot = async (
   const { hosting, quota, listeners } = domain
   if (isServer || !driver.shared) await orClose(driver, hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = async (to: Write, given: ExportOptions = {}) =>
-    (await import('./exports/export.ts')).exportStore({ driver, ...storage }, to, given)
+  const write = async (to: Write, onProgress?: OnProgress) =>
+    (await import('./exports/export.ts')).exportStore({ driver, ...storage }, to, onProgress)
   const sshServices = { options, store, hosting, git: hosting.git, log }
   const ssh = isServer ? await orClose(driver, openSshIfOn(sshServices)) : undefined
   const lfsTokens = ssh?.lfsTokens
@@ -213,10 +207,7 @@ export const openAllot = async (
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
-    export: (to, onProgress) => write(to, { onProgress }),
-    // Without a list it would be an export of everything.
-    exportOwners: async (names, to, onProgress) =>
-      write(to, { onProgress, owners: checkStrings('names', names) }),
+    export: write,
     async close() {
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
@@ -245,9 +236,9 @@ const publicServices = (hosting: Hosting) => ({
 })
 
 /**
- * Imports an export into an empty store, on any driver; one of owners also into a shard with other accounts.
- * @throws AllotError conflict when the store is not empty, or has one of the accounts or ids; invalid when
- * the file is cut short or changed, with the number of a line that is not valid
+ * Imports an export into an empty store, on any driver.
+ * @throws AllotError conflict when the store is not empty; invalid when the file is cut short or changed, with
+ * the number of a line that is not valid
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
@@ -256,12 +247,12 @@ export const importAllot = async (
 ): Promise<LastLine> => {
   const { options, host } = await locate(folders)
   const { driver } = host
-  const { importInto } = await import('./exports/owner-import.ts')
+  const { importStore } = await import('./exports/import.ts')
   const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
   const fileStorage = new FileStorage(options.files)
   await driver.open()
   try {
-    return await importInto({ driver, gitStorage, fileStorage }, source, onProgress)
+    return await importStore({ driver, gitStorage, fileStorage }, source, onProgress)
   } finally {
     await fileStorage.close()
     await driver.close()

@@ -76,13 +76,6 @@ export const checkString = (name: string, value: string): string => {
   return value
 }
 
-/** @throws AllotError invalid that names the argument, or the first element that is not a string */
-export const checkStrings = (name: string, value: readonly string[]): readonly string[] => {
-  checkArgument(Array.isArray(value), name, 'a list', value)
-  for (const [index, element] of value.entries()) checkString(`${name}[${index}]`, element)
-  return value
-}
-
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
@@ -133,23 +126,19 @@ const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full', 'mis
 
 /**
  * Runs a function for one line of a file or a body.
- * @param kept codes of errors that keep their code
  * @param unit what has the number, when it is not a line
- * @throws AllotError with the number of the line, when its content caused the error: invalid, or one of the
- * kept codes
+ * @throws AllotError invalid, with the number of the line, when its content caused the error
  */
 export const withLineNumber = async <T>(
   line: number,
   body: () => T | Promise<T>,
-  kept: readonly ErrorCode[] = [],
   unit = 'line',
 ): Promise<T> => {
   try {
     return await body()
   } catch (error) {
     if (!(error instanceof AllotError) || SERVER_FAULTS.includes(error.code)) throw error
-    const code = kept.includes(error.code) ? error.code : 'invalid'
-    throw new AllotError(code, `${unit} ${line}: ${error.message}`, { cause: error })
+    throw new AllotError('invalid', `${unit} ${line}: ${error.message}`, { cause: error })
   }
 }
 

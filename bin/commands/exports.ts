@@ -4,22 +4,16 @@ import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
 import { type ApiClient, type ApiFlags, remoteApi, USE_SERVER } from '../client/api.ts'
-import type { Opened, StoreFlags } from '../config/store.ts'
+import type { StoreFlags } from '../config/store.ts'
 import { UsageError, writeFault } from '../errors.ts'
 import { type OnCount, printNote, withProgressBar } from '../terminal.ts'
-import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
+import { examples, remoteOptions, storeOptions } from './options.ts'
 
 /** Commands that export a store, also that of a running server, and import into a store. */
 
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
-    .description('write a snapshot of everything, or of some owners, to one file; the file contains secrets')
-    .option(
-      '--owner <name>',
-      'export only this user, or this organization with its members; may be given several times',
-      appendValue,
-      [],
-    )
+    .description('write a snapshot of everything to one file; the file contains secrets')
     .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
     .option('--force', 'replace the file when it exists')
     .addHelpText('after', examples('allot export --url http://127.0.0.1:3000 --out backup.ndjson'))
@@ -28,10 +22,9 @@ export const addExportCommand = (program: Command): void => {
 
 const exportAll = async ({
   out,
-  owner,
   force = false,
   ...flags
-}: ApiFlags & { out?: string; owner: string[]; force?: boolean }): Promise<void> => {
+}: ApiFlags & { out?: string; force?: boolean }): Promise<void> => {
   const file = out === '-' ? undefined : out
   const output = file === undefined ? openStandardOutput() : await openFile(file, force)
   try {
@@ -43,42 +36,28 @@ const exportAll = async ({
         done += bytes.length
         onProgress({ done, total: done })
       }
-      return remote === undefined ? exportStore(flags, owner, write) : exportServer(remote, owner, write)
+      return remote === undefined ? exportStore(flags, write) : exportServer(remote, write)
     }
-    const { lines, leftOut = {} } = await withProgressBar('exporting', exportTo, '{value} bytes')
+    const { lines } = await withProgressBar('exporting', exportTo, '{value} bytes')
     await output.finish?.()
     printNote(`exported ${lines} lines${file === undefined ? '' : ` into ${file}`}`)
-    const others = Object.entries(leftOut).map(([kind, count]) => `${count} ${kind}`)
-    if (others.length > 0) printNote(`left out, because the others are not exported: ${others.join(', ')}`)
   } catch (error) {
     await output.abandon?.()
     throw error
   }
 }
 
-/** @param owners names; none exports everything */
-const exportStore = async (
-  flags: StoreFlags,
-  owners: string[],
-  write: Output['write'],
-): Promise<LastLine> => {
+const exportStore = async (flags: StoreFlags, write: Output['write']): Promise<LastLine> => {
   const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  const exportTo = ({ allot }: Opened) =>
-    owners.length === 0 ? allot.export(write) : allot.exportOwners(owners, write)
-  return withStore(flags, exportTo, { alternative: USE_SERVER, owners: 'either' })
+  return withStore(flags, ({ allot }) => allot.export(write), { alternative: USE_SERVER, owners: 'either' })
 }
 
 /** Checks the export while it arrives: a connection that breaks must not leave a file that looks complete. */
-const exportServer = async (
-  server: ApiClient,
-  owners: string[],
-  write: Output['write'],
-): Promise<LastLine> => {
+const exportServer = async (server: ApiClient, write: Output['write']): Promise<LastLine> => {
   const { ExportReader } = await import('../../lib/exports/format.ts')
   const reader = new ExportReader()
-  const query = owners.length === 0 ? '' : `?owner=${owners.map(encodeURIComponent).join(',')}`
-  for await (const chunk of server.stream(`/admin/export${query}`)) {
+  for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)
     await write(chunk)
   }
@@ -168,7 +147,7 @@ const openStandardOutput = (): Output => {
 export const addImportCommand = (program: Command): void => {
   storeOptions(program.command('import'))
     .argument('<file>', 'file that `allot export` has written; - for standard input')
-    .description('read an export into an empty store, or one of owners into a shard')
+    .description('read an export into an empty store')
     .addHelpText('after', examples('allot import backup.ndjson --data /var/lib/allot'))
     .action(importAll)
 }

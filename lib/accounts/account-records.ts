@@ -10,7 +10,7 @@ import { creationTimes, pick } from '../records/edits.ts'
 import { type Account, accounts, formerNames } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { OPERATOR } from './access.ts'
 import { accountByName, holderOfEmail } from './find.ts'
 import { checkAccountName, checkEmail } from './names.ts'
@@ -153,6 +153,6 @@ const addFormerName = async (tx: WriteContext, { id, name }: Account): Promise<v
 }
 
 /** Removes the redirect of a name that an account takes. */
-export const takeAccountName = async (tx: WriteTransaction, name: string): Promise<void> => {
+const takeAccountName = async (tx: WriteContext, name: string): Promise<void> => {
   await formerNames.remove(tx, [name.toLowerCase()])
 }

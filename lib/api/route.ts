@@ -20,11 +20,8 @@ export interface Services {
   readonly quota: QuotaEngine
   readonly markdown: Markdown
   readonly htmlUrls: HtmlUrls
-  /** Writes an export of the whole store, or of owners, from one snapshot. */
-  readonly exportTo: (
-    write: Parameters<Produce>[0],
-    options: { readonly owners: readonly string[] | undefined },
-  ) => Promise<unknown>
+  /** Writes an export of the whole store, from one snapshot. */
+  readonly exportTo: Produce
   readonly version: string
   /**
    * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` and `gitea`

@@ -1,16 +1,8 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import {
-  Forbidden,
-  Html,
-  Ndjson,
-  NotFound,
-  type Route,
-  serializeOnce,
-  ValidationError,
-} from '../http/index.ts'
+import { Forbidden, Html, Ndjson, type Route, serializeOnce, ValidationError } from '../http/index.ts'
 import { VERSION } from '../version.ts'
-import { example, number, parameter, shortText, text } from './fields.ts'
+import { example, number, shortText, text } from './fields.ts'
 import { TREE_PAGE } from './git/refs.ts'
 import { DEFAULT_THEME } from './profile.ts'
 import { quotaRoute } from './quota/services.ts'
@@ -178,26 +170,11 @@ export const exportRoutes = [
     path: '/admin/export',
     operationId: 'adminExport',
     tag: 'admin',
-    summary:
-      'Everything, or some owners, as it is at one moment: for a backup, or to move it to another store',
+    summary: 'Everything, as it is at one moment: for a backup, or to move it to another store',
     auth: 'admin',
     scope: 'read:secrets',
-    query: v.object({
-      owner: v.optional(
-        parameter(
-          address,
-          'Names of accounts, separated by commas: only what belongs to them and to the members of organizations among them.',
-        ),
-      ),
-    }),
-    responses: { 200: Ndjson, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ query }, { exportTo, hosting }) => {
-      const owners = query.owner?.split(',')
-      // The export itself refuses them after the response has begun.
-      for (const name of owners ?? [])
-        if ((await hosting.accounts.byName(name)) === undefined) return reply(404)
-      return reply(200, (write) => exportTo(write, { owners }))
-    },
+    responses: { 200: Ndjson, 403: Forbidden },
+    handle: async (_, { exportTo }) => reply(200, exportTo),
   }),
 ]
 

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
-import { files, repositories, type StoredFile } from '../records/schema/index.ts'
-import type { StorageDriver } from '../storage/index.ts'
+import { files, repositories } from '../records/schema/index.ts'
 import type { InstanceStorage } from './export.ts'
 import type { ContentLine } from './format.ts'
 
@@ -18,37 +17,20 @@ interface Incoming {
   abandon(): Promise<void>
 }
 
-/** The records that git data and files must have. */
-interface ContentRecords {
-  hasRepository(id: number): Promise<boolean>
-  /** The record of a file whose content is complete. */
-  file(place: FilePlace): Promise<Pick<StoredFile, 'size' | 'sha256'> | undefined>
-}
-
-const recordsIn = (driver: StorageDriver): ContentRecords => ({
-  hasRepository: async (id) => (await driver.read((tx) => repositories.get(tx, [id]))) !== undefined,
-  async file({ area, ownerId, name }) {
-    const file = await driver.read((tx) => files.get(tx, [area, ownerId, name]))
-    return file?.state === 'kept' ? file : undefined
-  },
-})
-
-/** Imports git data and files, one after another, whose records are saved before, or known to the caller. */
+/** Imports git data and files, one after another, whose records are saved before. */
 export class ContentImport {
   readonly #storage: InstanceStorage
-  readonly #records: ContentRecords
   #current: Incoming | undefined
 
-  constructor(storage: InstanceStorage, records = recordsIn(storage.driver)) {
+  constructor(storage: InstanceStorage) {
     this.#storage = storage
-    this.#records = records
   }
 
   /** @throws AllotError invalid when there is no record, or the content does not match it */
   async add(line: ContentLine): Promise<void> {
     this.#current ??= await ('repository' in line
-      ? receiveRepository(this.#storage, this.#records, line.repository)
-      : receiveFile(this.#storage, this.#records, line.file))
+      ? receiveRepository(this.#storage, line.repository)
+      : receiveFile(this.#storage, line.file))
     if (this.#current.name !== nameOf(line)) this.end()
     if ('part' in line) await this.#current.write(line.part)
     else {
@@ -73,16 +55,12 @@ const nameOf = (content: { repository: number } | { file: FilePlace }): string =
     ? `repository ${content.repository}`
     : `file ${content.file.area} ${content.file.ownerId} ${content.file.name}`
 
-const receiveRepository = async (
-  { gitStorage }: InstanceStorage,
-  records: ContentRecords,
-  id: number,
-): Promise<Incoming> => {
+const receiveRepository = async ({ driver, gitStorage }: InstanceStorage, id: number): Promise<Incoming> => {
   if (gitStorage === undefined)
     throw invalid(
       'the export contains git repositories, but repositories are turned off here: set the option repositories',
     )
-  if (!(await records.hasRepository(id)))
+  if ((await driver.read((tx) => repositories.get(tx, [id]))) === undefined)
     throw invalid(`the export has git data of repository ${id}, but no record of it`)
   const bundle = await gitStorage.importBundle(id)
   return {
@@ -104,16 +82,13 @@ const damaged = (id: number, cause: unknown): unknown => {
   return new AllotError('invalid', message, { cause })
 }
 
-const receiveFile = async (
-  { fileStorage }: InstanceStorage,
-  records: ContentRecords,
-  place: FilePlace,
-): Promise<Incoming> => {
+const receiveFile = async ({ driver, fileStorage }: InstanceStorage, place: FilePlace): Promise<Incoming> => {
   const name = nameOf({ file: place })
   if (fileStorage === undefined)
     throw invalid('the export contains files, but there is no folder for them: set the option files')
-  const file = await records.file(place)
-  if (file === undefined) throw invalid(`the export has content of ${name}, but no record of it`)
+  const { area, ownerId, name: stored } = place
+  const file = await driver.read((tx) => files.get(tx, [area, ownerId, stored]))
+  if (file?.state !== 'kept') throw invalid(`the export has content of ${name}, but no record of it`)
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
   const staged = fileStorage.stage(content, { size: file.size, sha256: file.sha256 })

@@ -3,21 +3,11 @@ import { ifMissing } from '../disk.ts'
 import { checkArgument } from '../errors.ts'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
-import { jsonOf } from '../integers.ts'
-import {
-  type CollectionName,
-  CURRENT_LAYOUT,
-  collections,
-  files,
-  repositories,
-  type StoredFile,
-} from '../records/schema/index.ts'
-import { formatShard, shardOf } from '../records/shards.ts'
+import { CURRENT_LAYOUT, collections, files, repositories } from '../records/schema/index.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
   currentTime,
-  type ExportOptions,
   type FirstLine,
   FORMAT,
   FORMAT_VERSION,
@@ -25,8 +15,6 @@ import {
   type OnProgress,
   type Write,
 } from './format.ts'
-import { selectRecords } from './owner-records.ts'
-import { ofAccounts, selectOwners } from './owner-selection.ts'
 
 /** The storages that exports read and imports write. Undefined are those that the host has itself. */
 export interface InstanceStorage {
@@ -39,25 +27,23 @@ export interface InstanceStorage {
  * Exports the records as of one moment, while others write. Deletions of repositories and files by this
  * process are deferred until the export is done; what another process deletes is left out, or ends the export
  * while git reads the repository. Each repository is read in its turn, so pushes before that are included.
- * @throws AllotError not_found when there is no account with one of the names; invalid without a function
- * that writes
+ * @throws AllotError invalid without a function that writes
  */
 export const exportStore = async (
   { driver, gitStorage, fileStorage }: InstanceStorage,
   write: Write,
-  { onProgress, owners }: ExportOptions = {},
+  onProgress?: OnProgress,
 ): Promise<LastLine> => {
   checkArgument(typeof write === 'function', 'write', 'a function', write)
   const resumeDeletions = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
-      const content = owners === undefined ? everything(tx) : await ownedBy(tx, owners)
       const writer = new LineWriter(write, onProgress)
-      await writer.line(JSON.stringify({ ...firstLine(), ...content.first }))
-      await writeRecords(tx, content, writer)
-      if (gitStorage !== undefined) await writeRepositories(content.repositories(), gitStorage, writer)
-      if (fileStorage !== undefined) await writeFiles(content.files(), fileStorage, writer)
-      return writer.end(content.leftOut)
+      await writer.line(JSON.stringify(firstLine()))
+      await writeRecords(tx, writer)
+      if (gitStorage !== undefined) await writeRepositories(tx, gitStorage, writer)
+      if (fileStorage !== undefined) await writeFiles(tx, fileStorage, writer)
+      return writer.end()
     })
   } finally {
     for (const resume of resumeDeletions) await resume?.()
@@ -71,58 +57,22 @@ const firstLine = (): FirstLine => ({
   time: currentTime(),
 })
 
-/** The contents of an export: everything, or the selection of some owners. */
-interface Content {
-  /** Members of the first line besides those of every export. */
-  readonly first: Partial<FirstLine>
-  /** The JSON of the records of a collection. */
-  records(collection: (typeof collections)[number]): AsyncIterable<Uint8Array | string>
-  repositories(): AsyncIterable<{ id: number }>
-  files(): AsyncIterable<StoredFile>
-  readonly leftOut?: ReadonlyMap<string, number>
-}
-
-const everything = (tx: ReadTransaction): Content => ({
-  first: {},
-  records: (collection) => collection.allJson(tx),
-  repositories: () => repositories.all(tx),
-  files: () => files.all(tx),
-})
-
-const ownedBy = async (tx: ReadTransaction, owners: readonly string[]): Promise<Content> => {
-  const selection = await selectOwners(tx, owners)
-  const shard = await shardOf(tx)
-  const records = (name: CollectionName) => selectRecords(selection, name)
-  return {
-    first: { owners: [...owners], ...(shard === undefined ? {} : { shard: formatShard(shard) }) },
-    records: ({ options }) => asJson(records(options.name)),
-    // Not as records, which would count twice what is left out.
-    repositories: () => ofAccounts(repositories, 'id')(selection),
-    files: () => records('file') as AsyncIterable<StoredFile>,
-    leftOut: selection.leftOut,
-  }
-}
-
-async function* asJson(records: AsyncIterable<unknown>): AsyncGenerator<string> {
-  for await (const record of records) yield jsonOf(record)
-}
-
-const writeRecords = async (tx: ReadTransaction, content: Content, writer: LineWriter): Promise<void> => {
+const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<void> => {
   for await (const { name, next } of sequencesIn(tx))
     await writer.line(JSON.stringify({ sequence: name, next }))
   for (const collection of collections) {
     const start = Buffer.from(`{"collection":${JSON.stringify(collection.options.name)},"record":`)
-    for await (const json of content.records(collection)) await writer.line(start, json, '}')
+    for await (const json of collection.allJson(tx)) await writer.line(start, json, '}')
   }
 }
 
 /** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
 const writeRepositories = async (
-  records: AsyncIterable<{ id: number }>,
+  tx: ReadTransaction,
   gitStorage: GitStorage,
   writer: LineWriter,
 ): Promise<void> => {
-  for await (const { id } of records) {
+  for await (const { id } of repositories.all(tx)) {
     const bundle = await gitStorage.bundle(id)
     if (bundle === undefined) continue
     if (bundle.parts !== undefined)
@@ -134,11 +84,11 @@ const writeRepositories = async (
 
 /** Leaves out missing files, as {@link writeRepositories} does. */
 const writeFiles = async (
-  records: AsyncIterable<StoredFile>,
+  tx: ReadTransaction,
   fileStorage: FileStorage,
   writer: LineWriter,
 ): Promise<void> => {
-  for await (const { area, ownerId, name, state } of records) {
+  for await (const { area, ownerId, name, state } of files.all(tx)) {
     const place = { area, ownerId, name }
     const content = state === 'kept' ? await fileStorage.read(place).catch(ifMissing(undefined)) : undefined
     if (content === undefined) continue
@@ -190,10 +140,9 @@ export class LineWriter {
     if (this.#size >= WRITE_BYTES) await this.#flush()
   }
 
-  async end(leftOut?: ReadonlyMap<string, number>): Promise<LastLine> {
+  async end(): Promise<LastLine> {
     await this.#flush()
     const last: LastLine = { end: true, lines: this.#lines - 1, sha256: this.#hash.digest('hex') }
-    if (leftOut !== undefined) last.leftOut = Object.fromEntries(leftOut)
     await this.#write(Buffer.from(`${JSON.stringify(last)}\n`))
     return last
   }

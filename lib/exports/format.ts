@@ -26,12 +26,6 @@ export const FirstLine = v.object({
   /** Number of the layout of the exported store: only stores of the same layout can import the file. */
   layout: count,
   time: v.string(),
-  /** Names of the exported accounts; absent when everything was exported. */
-  owners: v.optional(v.array(v.string())),
-  /**
-   * Number of the shard, such as `3/16`; absent when the store is not a shard, or everything was exported.
-   */
-  shard: v.optional(v.string()),
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>
 
@@ -42,11 +36,6 @@ export const LastLine = v.strictObject({
   lines: count,
   /** SHA-256 of all bytes before this line, in hex. */
   sha256: v.string(),
-  /**
-   * In an export of owners, the numbers of relations to accounts and repositories that were not exported, by
-   * kind.
-   */
-  leftOut: v.optional(v.record(v.string(), count)),
 })
 /** Last line of an export. */
 export type LastLine = v.InferOutput<typeof LastLine>
@@ -130,13 +119,6 @@ export type OnProgress = (progress: {
   /** Bytes that were written or read so far. */
   bytes: number
 }) => void
-
-/** What to export. */
-export interface ExportOptions {
-  readonly onProgress?: OnProgress | undefined
-  /** Names of accounts: only what belongs to these and to the members of organizations among them. */
-  readonly owners?: readonly string[] | undefined
-}
 
 /** A line between the first and the last, with its number in the file. */
 export interface Line {

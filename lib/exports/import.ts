@@ -1,13 +1,24 @@
-import { AllotError, withLineNumber } from '../errors.ts'
+import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import { entries, importing, isEmpty, storedLayout } from '../records/layout.ts'
 import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
 import type { InstanceStorage } from './export.ts'
-import { currentTime, type LastLine, type OnProgress } from './format.ts'
-import { BATCH_SIZE, importLines, type SavedLine } from './import-lines.ts'
+import {
+  type ContentLine,
+  currentTime,
+  ExportReader,
+  type FirstLine,
+  type LastLine,
+  type Line,
+  type OnProgress,
+  parseLine,
+} from './format.ts'
 import { saverOf } from './record-import.ts'
+
+/** Entries that an import writes in one transaction. */
+const BATCH_SIZE = 500
 
 /**
  * Imports an export into an empty store. During the import the store is marked, so that a server does not
@@ -22,13 +33,8 @@ export const importStore = async (
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
   await beginImport(storage)
-  const content = new ContentImport(storage)
   try {
-    const last = await importLines(
-      source,
-      { content, save: (lines) => saveLines(storage, lines) },
-      onProgress,
-    )
+    const last = await importLines(storage, source, onProgress)
     await storage.driver.write(async (tx) => {
       importing.clear(tx)
       storedLayout.set(tx, CURRENT_LAYOUT)
@@ -40,13 +46,69 @@ export const importStore = async (
   }
 }
 
-const saveLines = async ({ driver }: InstanceStorage, lines: readonly SavedLine[]): Promise<void> => {
+/**
+ * Invariant: records that follow content are refused, so an import has saved all records before it writes git
+ * data or a file.
+ * @throws AllotError invalid, with the number of the line, when the file is refused; incomplete content is
+ * removed
+ */
+const importLines = async (
+  storage: InstanceStorage,
+  source: AsyncIterable<Uint8Array>,
+  onProgress: OnProgress | undefined,
+): Promise<LastLine> => {
+  const content = new ContentImport(storage)
+  let isContent = false
+  const importBatch = async (lines: readonly Line[]): Promise<void> => {
+    const { saves, contents } = await parseBatch(lines, isContent)
+    isContent ||= contents.length > 0
+    if (saves.length > 0)
+      await storage.driver.write(async (tx) => {
+        for (const { number, save } of saves) await withLineNumber(number, () => save(tx))
+      })
+    for (const { number, line } of contents) await withLineNumber(number, () => content.add(line))
+  }
+  const addLines = async (lines: readonly Line[]) => {
+    for (let index = 0; index < lines.length; index += BATCH_SIZE)
+      await importBatch(lines.slice(index, index + BATCH_SIZE))
+  }
+  try {
+    const last = await new ExportReader(checkLayout).read(source, addLines, onProgress)
+    content.end()
+    return last
+  } catch (error) {
+    await content.abandon()
+    throw error
+  }
+}
+
+/** @param isContent whether lines of content came before */
+const parseBatch = async (lines: readonly Line[], isContent: boolean) => {
   const saves: { number: number; save: ReturnType<typeof saverOf> }[] = []
-  for (const { number, line } of lines)
-    saves.push({ number, save: await withLineNumber(number, () => saverOf(line)) })
-  await driver.write(async (tx) => {
-    for (const { number, save } of saves) await withLineNumber(number, () => save(tx))
-  })
+  const contents: { number: number; line: ContentLine }[] = []
+  for (const { number, text } of lines)
+    await withLineNumber(number, () => {
+      const line = parseLine(text)
+      if ('repository' in line || 'file' in line) contents.push({ number, line })
+      else if (isContent || contents.length > 0)
+        throw invalid('records must come before git data and files: the file is damaged, so export again')
+      else saves.push({ number, save: saverOf(line) })
+    })
+  return { saves, contents }
+}
+
+/** The records of other layouts differ. Upgrades work on a store, not on an export. */
+const checkLayout = ({ layout }: FirstLine): void => {
+  if (layout > CURRENT_LAYOUT)
+    throw new AllotError(
+      'invalid',
+      `the file is from a newer Allot (layout ${layout}, this one supports ${CURRENT_LAYOUT}): import it with the newer one`,
+    )
+  if (layout < CURRENT_LAYOUT)
+    throw new AllotError(
+      'invalid',
+      `the file is from an older Allot (layout ${layout}, this one needs ${CURRENT_LAYOUT}): import it with the older one, then open that store with this one`,
+    )
 }
 
 /**

@@ -19,25 +19,7 @@ type Save = (tx: WriteTransaction) => Promise<void>
  */
 export const saverOf = (line: RecordLine | SequenceLine): Save => {
   if ('sequence' in line) return async (tx) => setSequence(tx, line.sequence, line.next)
-  const { collection, record } = checkedRecord(line)
-  return async (tx) => {
-    if ((await collection.save(tx, record)) !== undefined)
-      throw invalid(`${labelOf(collection, record)} is in the file twice: it is damaged, so export again`)
-  }
-}
-
-/** Names a record in a message, such as `the former name "ann"`. */
-export const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {
-  const kind = options.name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  const { name } = record as { name?: unknown }
-  return `the ${kind} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
-}
-
-/** @throws AllotError invalid for a record that the API could not have made */
-export const checkedRecord = ({
-  collection: name,
-  record,
-}: RecordLine): { collection: Collection<unknown>; record: unknown } => {
+  const { collection: name, record } = line
   const collection = collectionsByName.get(name)
   if (collection === undefined)
     throw invalid(
@@ -46,5 +28,15 @@ export const checkedRecord = ({
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
   checkRecord(name, record)
-  return { collection, record }
+  return async (tx) => {
+    if ((await collection.save(tx, record)) !== undefined)
+      throw invalid(`${labelOf(collection, record)} is in the file twice: it is damaged, so export again`)
+  }
+}
+
+/** Names a record in a message, such as `the former name "ann"`. */
+const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {
+  const kind = options.name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  const { name } = record as { name?: unknown }
+  return `the ${kind} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
 }

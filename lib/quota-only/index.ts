@@ -119,7 +119,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     verify: async () => (await import('../verify.ts')).verify(driver),
     async export(write, onProgress) {
       const { exportStore } = await import('../exports/export.ts')
-      return exportStore({ driver, gitStorage: undefined, fileStorage: undefined }, write, { onProgress })
+      return exportStore({ driver, gitStorage: undefined, fileStorage: undefined }, write, onProgress)
     },
     async close() {
       await api.idle()

@@ -23,7 +23,6 @@ import {
   checkRule,
   creationOf,
   insertRule,
-  type MembersOf,
   refuseWithoutLimit,
   toRule,
   withoutLimit,
@@ -233,9 +232,6 @@ export class Groups {
     })
   }
 }
-
-/** The members that every group has, and no others: an import compares them. */
-export const groupMembersOf = ({ rules }: Group): MembersOf<Group> => ({ rules })
 
 const saveRules = async (
   tx: WriteContext,

@@ -3,7 +3,7 @@ import {
   AllotError,
   checkArgument,
   checkName,
-  checkStrings,
+  checkString,
   describeName,
   describeValue,
   invalid,
@@ -139,9 +139,8 @@ export const creationOf = async (tx: WriteTransaction, kind: 'rule' | 'group'): 
   created: uniqueTime(),
 })
 
-/** What a rule or a group has besides its name and its creation. */
-export type MembersOf<Record> = Omit<Record, 'name' | keyof Creation>
-type RuleMembers = MembersOf<Rule> & { readonly subjects: Subject[] }
+/** What a rule has besides its name and its creation. */
+type RuleMembers = Omit<Rule, 'name' | keyof Creation> & { readonly subjects: Subject[] }
 
 /** The members that every rule has, and no others: they are stored, compared and logged. */
 export const membersOf = ({ limit, subjects }: Pick<Rule, 'limit'> & Subjects): RuleMembers => ({
@@ -199,8 +198,10 @@ export const refuseWithoutLimit = async (
 
 /** @throws AllotError invalid unless it is a list of strings, none of them twice */
 export const checkNames = (member: string, names: readonly string[]): void => {
+  checkArgument(Array.isArray(names), member, 'a list', names)
+  for (const [index, name] of names.entries()) checkString(`${member}[${index}]`, name)
   const seen = new Set<string>()
-  const repeated = checkStrings(member, names).find((name) => seen.size === seen.add(name).size)
+  const repeated = names.find((name) => seen.size === seen.add(name).size)
   if (repeated !== undefined) throw invalidMember(member, `${repeated} is named twice`)
 }
 

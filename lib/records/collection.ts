@@ -16,9 +16,9 @@ import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
-interface CollectionOptions<R, U extends string, O extends string, C extends string, N extends string> {
+interface CollectionOptions<R, U extends string, O extends string, C extends string> {
   /** Name of the collection, as it is in keys. */
-  name: N
+  name: string
   schema: v.GenericSchema<R>
   id: (record: R) => KeyTuple
   /** Indexes in which each key has at most one record. */
@@ -35,18 +35,12 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
 const READ_FROM_END = 500
 
 /** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */
-export class Collection<
-  R,
-  U extends string = never,
-  O extends string = never,
-  C extends string = never,
-  N extends string = string,
-> {
-  readonly options: CollectionOptions<R, U, O, C, N>
+export class Collection<R, U extends string = never, O extends string = never, C extends string = never> {
+  readonly options: CollectionOptions<R, U, O, C>
   readonly #name: string
   readonly #indexes: readonly MaintainedIndex<R>[]
 
-  constructor(options: CollectionOptions<R, U, O, C, N>) {
+  constructor(options: CollectionOptions<R, U, O, C>) {
     this.options = options
     this.#name = options.name
     this.#indexes = [

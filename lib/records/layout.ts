@@ -57,8 +57,7 @@ export const decodeValue = <T>(bytes: Bytes): T => {
 const SPACE = 0x20
 
 /**
- * A value that is stored about the store itself: its layout, an upgrade or import under way, its place among
- * shards.
+ * A value that is stored about the store itself: its layout, an upgrade or import under way.
  */
 interface MetadataEntry<T> {
   readonly key: Bytes
@@ -100,10 +99,7 @@ export const upgrading = metadataEntry<UpgradeProgress>('upgrade')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('import')
 
-/** Set when the store is one of several: see shards.ts. */
-export const shard = metadataEntry<{ number: number; of: number }>('shard')
-
-export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrading, importing, shard]
+export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrading, importing]
 
 /** Every entry of the store but the metadata. */
 export async function* entries(tx: ReadTransaction): AsyncGenerator<Entry> {

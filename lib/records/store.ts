@@ -5,7 +5,6 @@ import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storag
 import { rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceIn, sequenceKey } from './layout.ts'
 import { paced } from './pacing.ts'
-import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 
 /** A write transaction with callbacks around its commit. */
 export interface WriteContext extends WriteTransaction {
@@ -182,6 +181,9 @@ export const cachedRead =
   (store: Pick<Store, 'read'>, input: Input): Promise<T> =>
     store.read((tx) => read(tx, input), cacheKey(name, input))
 
+/** Ids claimed in one write, so that insertions do not all contend for the sequence. */
+const BLOCK_SIZE = 32
+
 /** Numbers from 1 on, each given once. A restart leaves a gap of less than one block. */
 export class Sequences {
   readonly #driver: StorageDriver
@@ -225,15 +227,12 @@ export const takeNumber = async (tx: WriteTransaction, sequence: string): Promis
 }
 
 const claimIds = async (tx: WriteTransaction, sequence: string, size: number, above = 0) => {
-  const [next, shard] = await Promise.all([firstUnclaimed(tx, sequence), shardOf(tx)])
-  const ids = nextIds(Math.max(next, above + 1), size, shard)
-  setSequence(tx, sequence, ids.end)
-  return ids
-}
-
-export const firstUnclaimed = async (tx: ReadTransaction, sequence: string): Promise<number> => {
   const bytes = await tx.get(sequenceKey(sequence))
-  return bytes === undefined ? 1 : decodeValue<number>(bytes)
+  const next = bytes === undefined ? 1 : decodeValue<number>(bytes)
+  const start = Math.max(next, above + 1)
+  const end = start + size
+  setSequence(tx, sequence, end)
+  return { start, end }
 }
 
 /** The first number of each sequence that is not claimed. */

@@ -12,7 +12,7 @@ import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
+import { type ReadTransaction, StorageError } from '../storage/index.ts'
 import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
 
 /** A repository to create. */
@@ -236,7 +236,7 @@ export class GitData {
  * Ends the pending state.
  * @returns false when the folder is deleted or leaving, so that its record must not be saved
  */
-export const endPending = async (tx: WriteTransaction, id: number): Promise<boolean> => {
+const endPending = async (tx: WriteContext, id: number): Promise<boolean> => {
   const pending = await pendingFolders.remove(tx, [id])
   return pending !== undefined && pending.leaving !== true
 }

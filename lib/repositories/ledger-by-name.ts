@@ -106,7 +106,7 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
         throw invalidMember('operations', `expected an array, received ${describeValue(operations)}`)
       return store.write(async (tx) => {
         for await (const [index, operation] of paced(operations.entries()))
-          await withLineNumber(index + 1, () => apply(tx, operation), [], unit)
+          await withLineNumber(index + 1, () => apply(tx, operation), unit)
         return operations.length
       })
     },

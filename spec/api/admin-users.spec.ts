@@ -239,14 +239,3 @@ describe('Every administration endpoint of users', () => {
       assertError(await allot.request(method, path, { ...body, token }), 403, /admin/)
     })
 })
-
-describe('GET /admin/export', () => {
-  it('refuses a list of owners that is too long', async () => {
-    const path = `/admin/export?owner=${'a'.repeat(2049)}`
-    assertError(await allot.as(allot.root, 'GET', path), 422, /^owner: /)
-  })
-
-  it('answers 404 for an owner that does not exist', async () => {
-    assert.equal((await allot.as(allot.root, 'GET', '/admin/export?owner=no-such-owner')).status, 404)
-  })
-})

@@ -332,7 +332,6 @@ describe('allot user, token and org', () => {
     [['token', 'list', 'root'], ', or name its server with --url and --token'],
     [['user', 'add', 'x'], ', or name its server with --url, and a token in ALLOT_TOKEN'],
     [['user', 'link', 'root'], ", or make the link on the server's page of the account"],
-    [['shard', '1/2'], ''],
     [['serve', '--port', '0'], ''],
   ]
   it('advise what to do when a server has the store open', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { Store } from '../../lib/records/store.ts'
+import { Sequences, Store, takeNumber } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 describe('The actions after a commit', () => {
@@ -39,4 +39,14 @@ describe('The actions after a commit', () => {
     await assert.rejects(write, /the disk is full/)
     assert.deepEqual(ran, ['committed: false'])
   })
+})
+
+it('The numbers of a sequence are given once, by two processes and by writes', async () => {
+  const driver = memory()
+  await driver.open()
+  const processes = [new Sequences(driver), new Sequences(driver)]
+  const given: number[] = []
+  for (let turn = 0; turn < 100; turn++) given.push(await processes[turn % 2]!.next('repository'))
+  given.push(await driver.write((tx) => takeNumber(tx, 'repository')))
+  assert.equal(new Set(given).size, 101)
 })

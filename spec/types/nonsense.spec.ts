@@ -47,7 +47,6 @@ const isText: IsRight = (value) => typeof value === 'string'
 const isName: IsRight = (value) => value === 'x'
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const isEmptyList: IsRight = (value) => Array.isArray(value) && value.length === 0
-const isListOfTexts: IsRight = (value) => Array.isArray(value) && value.every(isText)
 const optional =
   (isRight: IsRight): IsRight =>
   (value) =>
@@ -136,11 +135,7 @@ const NOT_IN_TABLE = ['handler', 'fetch', 'verify', 'close']
 const INTERFACES: [name: string, target: object, methods: Methods][] = [
   ['allot.quota', allot.quota, QUOTA_METHODS],
   ['allot.ledger', { ledger: allot.ledger }, LEDGER_METHODS],
-  [
-    'allot',
-    { on: allot.on, off: allot.off, export: allot.export, exportOwners: allot.exportOwners },
-    { ...EVENT_METHODS, export: [listener], exportOwners: [[[owner], isListOfTexts], listener] },
-  ],
+  ['allot', { on: allot.on, off: allot.off, export: allot.export }, { ...EVENT_METHODS, export: [listener] }],
   [
     'createQuota',
     quota,

@@ -126,8 +126,6 @@ export const collections = [
   auditRecords,
 ] as const
 
-export type CollectionName = (typeof collections)[number]['options']['name']
-
 /** The search indexes of all collections, which a compactor packs. */
 export const searchIndexes = collections
   .flatMap(({ options }): readonly unknown[] => options.search ?? [])

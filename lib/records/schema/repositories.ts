@@ -145,7 +145,7 @@ export const pushJournal = new Collection({
 const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
 
-const relation = <N extends string>(name: N) =>
+const relation = (name: string) =>
   new Collection({
     name,
     schema: Relation,
@@ -161,11 +161,11 @@ export const watches = relation('watch')
 
 /**
  * All relations of users to repositories: what counts, checks, moves and removes them reads this list.
- * `count` is the member of a repository that counts them, `title` their name in messages.
+ * `count` is the member of a repository that counts them.
  */
 export const RELATIONS = [
-  { collection: stars, count: 'stars', title: 'stars' },
-  { collection: watches, count: 'watchers', title: 'watches' },
+  { collection: stars, count: 'stars' },
+  { collection: watches, count: 'watchers' },
 ] as const
 export const [STARS, WATCHES] = RELATIONS
 export type CountedRelation = (typeof RELATIONS)[number]
