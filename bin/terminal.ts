@@ -21,46 +21,6 @@ export const printNote = (line: string): void => void process.stderr.write(`${es
 
 export const printJson = (value: unknown): void => print(jsonOf(value, { indent: 2 }))
 
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
-
-/**
- * Bar of `cells` characters, filled to an eighth of a character; a share above 0 fills at least one eighth.
- */
-export const shareBar = (share: number, cells: number): string => {
-  const eighths = Math.min(Math.max(Math.round(share * cells * 8), share > 0 ? 1 : 0), cells * 8)
-  const filled = '█'.repeat(eighths >> 3) + EIGHTHS[eighths & 7]
-  return filled + '░'.repeat(cells - filled.length)
-}
-
-const [RED, GREEN, RESET] = ['\u001b[31m', '\u001b[32m', '\u001b[0m']
-
-export interface ChartRow {
-  label: string
-  amount: string
-  /** Filled part of the bar, from 0 to 1; undefined for a row without a bar. */
-  share: number | undefined
-  comment: string
-}
-
-/**
- * Lines of a bar chart whose columns fit the terminal; 80 columns when the output is not a terminal.
- * @param hasLimits whether a share of 1 is a limit: a bar is red from there, and green below. Color only
- * repeats what the comment says.
- */
-export const chart = (rows: readonly ChartRow[], { hasLimits = false } = {}): string[] => {
-  const widthOf = (column: 'label' | 'amount' | 'comment') =>
-    Math.max(...rows.map((row) => row[column].length))
-  const [labels, amounts] = [widthOf('label'), widthOf('amount')]
-  const columns = Math.min(process.stdout.columns ?? 80, 120)
-  const cells = Math.max(8, Math.min(columns - labels - amounts - widthOf('comment') - 8, 40))
-  const isColored = hasLimits && process.stdout.isTTY === true && process.stdout.hasColors()
-  return rows.map(({ label, amount, share, comment }) => {
-    const bar = share === undefined ? ' '.repeat(cells) : shareBar(share, cells)
-    const shown = isColored && share !== undefined ? (share >= 1 ? RED : GREEN) + bar + RESET : bar
-    return `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${shown}  ${comment}`.trimEnd()
-  })
-}
-
 export type OnCount = (progress: { done: number; total: number }) => void
 
 /**

@@ -44,14 +44,6 @@ interface ListenerDependencies {
   readonly write: Services['exportTo']
 }
 
-/** Messages of the 404s in a dialect that have no message of their own. */
-const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
-  // The body of a 404 is empty.
-  specification: undefined,
-  forgejo: "The target couldn't be found.",
-  gitea: 'not found',
-}
-
 /** The limits that `GET /settings/…` reports. */
 const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options) => {
   const isStored = repositories !== false
@@ -96,7 +88,8 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     clientOf: clientOfRequest,
     credentialsKey: store.driver.shared ? (req) => hosting.identities.noteUse(req) : undefined,
     basePath: options.basePath,
-    notFoundMessage: NOT_FOUND[options.dialect],
+    // In the dialect `specification` the body of a 404 is empty.
+    notFoundMessage: options.dialect === 'forgejo' ? "The target couldn't be found." : undefined,
     bodyLimit: options.maxBodySize,
     pageLimits,
     turns,

@@ -94,7 +94,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
   ]),
   [
     { driver, dialect: 'gogs' },
-    'dialect: expected one of "specification", "forgejo", "gitea", received the string "gogs"',
+    'dialect: expected one of "specification", "forgejo", received the string "gogs"',
   ],
 ]
 

@@ -10,7 +10,6 @@ type Value = readonly string[] | 'file' | 'folder' | 'text'
 /** A command, or an option with its dashes. */
 interface Choice {
   word: string
-  description: string
   /** Undefined for a command, and for an option without a value. */
   value?: Value | undefined
 }
@@ -26,21 +25,11 @@ interface Context {
 export const addCompletionCommand = (program: Command): void => {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(['bash']))
     .description('print a script that completes commands and options in a shell')
-    .addHelpText(
-      'after',
-      examples(
-        'source <(allot completion bash)           # in ~/.bashrc; the same with zsh, after compinit',
-        'allot completion fish > ~/.config/fish/completions/allot.fish',
-      ),
-    )
-    .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(completionScript(program, shell)))
+    .addHelpText('after', examples('source <(allot completion bash)   # in ~/.bashrc'))
+    .action(() => void process.stdout.write(completionScript(program)))
 }
-
-/** The script has all commands and options in it, so that no process is started while a person types. */
-export const completionScript = (program: Command, shell: keyof typeof SCRIPTS): string =>
-  SCRIPTS[shell](contextsOf(program))
 
 /** Contexts of a command, of its options and of all commands below it. */
 const contextsOf = (command: Command, parentPath = ''): Context[] => {
@@ -52,10 +41,7 @@ const contextsOf = (command: Command, parentPath = ''): Context[] => {
   return [
     {
       path,
-      choices: [
-        ...children.map((child) => ({ word: child.name(), description: child.description() })),
-        ...options,
-      ],
+      choices: [...children.map((child) => ({ word: child.name() })), ...options],
       argument: argument === undefined ? 'text' : valueKind(argument.argChoices, `<${argument.name()}>`),
     },
     ...options.flatMap(({ word, value }) =>
@@ -67,7 +53,6 @@ const contextsOf = (command: Command, parentPath = ''): Context[] => {
 
 const optionChoice = (option: Option): Choice => ({
   word: option.long ?? option.short ?? '',
-  description: option.description,
   value: option.required || option.optional ? valueKind(option.argChoices, option.flags) : undefined,
 })
 
@@ -80,27 +65,19 @@ const valueKind = (choices: readonly string[] | undefined, flags: string): Value
 
 const isOption = ({ path }: Context): boolean => path.includes(' --')
 
-/** Quotes text as one line for bash and zsh. */
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''").replace(/\s+/g, ' ')}'`
+/** Quotes a word for bash. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * Body of a loop over the words before the cursor, for bash and zsh. It finds the command (`at`, such as
- * `allot quota`) and an option that still needs its value (`flag`).
+ * The script has all commands and options in it, so that no process is started while a person types. From the
+ * words before the cursor it finds the command (`at`, such as `allot quota`) and an option that still needs
+ * its value (`flag`). It splits the line at blanks itself: bash would also split `size:all` at the colon.
+ * Evaluates nothing that was typed. Works in bash 3.2, which macOS has.
  */
-const findContext = (contexts: readonly Context[]): string => {
+export const completionScript = (program: Command): string => {
+  const contexts = contextsOf(program)
   const patterns = (list: Context[]) => list.map(({ path }) => quote(path)).join('|')
-  return `if [[ -n $flag ]]; then flag=''; continue; fi
-    case "$at $word" in
-      ${patterns(contexts.filter((context) => !isOption(context)))}) at="$at $word" ;;
-      ${patterns(contexts.filter(isOption))}) flag=$word ;;
-    esac`
-}
-
-/**
- * Splits the line at blanks itself: bash would also split `size:all` at the colon. Evaluates nothing that was
- * typed, and starts no process. Works in bash 3.2, which macOS has.
- */
-const bashScript = (contexts: readonly Context[]): string => `# bash completion of allot
+  return `# bash completion of allot
 _allot() {
   local line="\${COMP_LINE:0:COMP_POINT}" at=allot flag='' word current
   local -a words generate
@@ -109,7 +86,11 @@ _allot() {
   current="\${words[\${#words[@]}-1]}"
   unset "words[\${#words[@]}-1]"
   for word in "\${words[@]:1}"; do
-    ${findContext(contexts)}
+    if [[ -n $flag ]]; then flag=''; continue; fi
+    case "$at $word" in
+      ${patterns(contexts.filter((context) => !isOption(context)))}) at="$at $word" ;;
+      ${patterns(contexts.filter(isOption))}) flag=$word ;;
+    esac
   done
   case "$at\${flag:+ $flag}" in
 ${contexts.map(bashCase).join('\n')}
@@ -124,6 +105,7 @@ ${contexts.map(bashCase).join('\n')}
 }
 complete -F _allot allot
 `
+}
 
 /** Options of `compgen`. Where a file can stand, options are offered only after a dash. */
 const bashCase = ({ path, choices, argument }: Context): string => {
@@ -133,82 +115,3 @@ const bashCase = ({ path, choices, argument }: Context): string => {
   const unlessOption = choices.length > 0 ? '[[ $current == -* ]] || ' : ''
   return `    ${quote(path)}) ${generate}; ${unlessOption}generate=(${argument === 'file' ? '-f' : '-d'}) ;;`
 }
-
-const zshScript = (contexts: readonly Context[]): string => `#compdef allot
-_allot() {
-  local at=allot flag='' word
-  local -a list
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-    ${findContext(contexts)}
-  done
-  case "$at\${flag:+ $flag}" in
-${contexts.map(zshCase).join('\n')}
-  esac
-}
-if [[ $funcstack[1] == _allot ]]; then _allot "$@"; else compdef _allot allot; fi
-`
-
-const zshCase = ({ path, choices, argument }: Context): string => {
-  const described = choices.map(({ word, description }) =>
-    quote(`${word}:${description.replaceAll('\\', '')}`),
-  )
-  const describe = choices.length === 0 ? '' : `list=(${described.join(' ')}); _describe word list; `
-  return `    ${quote(path)}) ${describe}${zshValue(argument)} ;;`
-}
-
-const zshValue = (value: Value): string => {
-  if (value === 'file') return '_files'
-  if (value === 'folder') return '_files -/'
-  return value === 'text' ? ':' : `compadd -- ${value.map(quote).join(' ')}`
-}
-
-/** In fish, the values of an option are part of the option's own line. */
-const fishScript = (contexts: readonly Context[]): string => {
-  const commands = contexts.filter((context) => !isOption(context))
-  const patterns = (list: Context[]) => list.map(({ path }) => quoteForFish(path)).join(' ')
-  return `# fish completion of allot
-function __allot_at
-    set -l at allot
-    set -l flag ''
-    set -l words (commandline -opc)
-    for word in $words[2..]
-        if test -n "$flag"
-            set flag ''
-            continue
-        end
-        switch "$at $word"
-            case ${patterns(commands)}
-                set at "$at $word"
-            case ${patterns(contexts.filter(isOption))}
-                set flag $word
-        end
-    end
-    test "$at" = "$argv[1]"
-end
-complete -c allot -f
-${commands.flatMap(fishLines).join('\n')}
-`
-}
-
-/** Inside quotes, fish has the escapes `\\` and `\'`. */
-const quoteForFish = (text: string): string =>
-  `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replace(/\s+/g, ' ')}'`
-
-const fishLines = ({ path, choices, argument }: Context): string[] => {
-  const start = `complete -c allot -n ${quoteForFish(`__allot_at "${path}"`)}`
-  return [
-    ...choices.map(({ word, description, value }) => {
-      const choice = word.startsWith('--') ? `-l ${word.slice(2)}` : `-a ${word}`
-      return `${start} ${choice}${value === undefined ? '' : ` ${fishValue(value)}`} -d ${quoteForFish(description)}`
-    }),
-    ...(argument === 'text' ? [] : [`${start} ${argument === 'file' ? '-F' : fishValue(argument)}`]),
-  ]
-}
-
-const fishValue = (value: Value): string => {
-  if (value === 'file') return '-r -F'
-  if (value === 'folder') return "-x -a '(__fish_complete_directories)'"
-  return value === 'text' ? '-x' : `-x -a ${quoteForFish(value.join(' '))}`
-}
-
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }

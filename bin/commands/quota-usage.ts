@@ -8,7 +8,7 @@ import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList, printTable } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
-import { type ChartRow, chart, escapeControl, print, printJson } from '../terminal.ts'
+import { escapeControl, print, printJson } from '../terminal.ts'
 import { apiOptions, examples, parseDays, parsePercentage, subjectOption } from './options.ts'
 
 const OWNER = 'a user or an organization; on a server: the user of the token when absent'
@@ -71,7 +71,7 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
     const name = escapeControl(await ownerName(api, owner))
     const unlimited = explanation.limit === null ? ', and nothing limits it' : ''
     const lines = [`${name} uses ${formatSizeFixed(used)}${unlimited}`, ...exactBytes(used)]
-    lines.push(...bindingRule(explanation), '', ...categoryChart(usage), ...groupCharts(explanation))
+    lines.push(...bindingRule(explanation), '', ...categoryLines(usage), ...groupLines(explanation))
     print(lines.join('\n'))
   })
 }
@@ -85,8 +85,8 @@ const explainUsage = (
     const explanation = await explain(api, path, owner, subject)
     if (flags.json) return printJson(explanation)
     const name = await ownerName(api, owner)
-    const charts = groupCharts(explanation, explanation.subject)
-    print([...headline(name, explanation), ...charts, '', conclusion(explanation)].join('\n'))
+    const groups = groupLines(explanation, explanation.subject)
+    print([...headline(name, explanation), ...groups, '', conclusion(explanation)].join('\n'))
   })
 }
 
@@ -155,18 +155,29 @@ const usageOf = ({ used: { size } }: QuotaInfo): Usage => ({
   packages: size.assets.packages.all,
 })
 
-const categoryChart = (usage: Usage): string[] => {
+interface Row {
+  label: string
+  amount: string
+  comment: string
+}
+
+/** Lines of a table without titles. */
+const alignedLines = (rows: readonly Row[]): string[] => {
+  const widthOf = (column: 'label' | 'amount') => Math.max(...rows.map((row) => row[column].length))
+  const [labels, amounts] = [widthOf('label'), widthOf('amount')]
+  return rows.map(
+    ({ label, amount, comment }) => `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${comment}`,
+  )
+}
+
+const categoryLines = (usage: Usage): string[] => {
   const total = Number(usedBy('size:all', usage))
-  return chart(
-    (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => {
-      const share = total === 0 ? 0 : Number(usage[kind]) / total
-      return {
-        label: kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
-        amount: formatSizeFixed(usage[kind]),
-        share,
-        comment: formatPercentage(share),
-      }
-    }),
+  return alignedLines(
+    (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => ({
+      label: kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
+      amount: formatSizeFixed(usage[kind]),
+      comment: formatPercentage(total === 0 ? 0 : Number(usage[kind]) / total),
+    })),
   )
 }
 
@@ -181,23 +192,18 @@ const VERDICTS = new Map([
 ])
 
 /** @param subject the subject that is explained; undefined when no single subject is */
-const groupCharts = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
+const groupLines = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
   groups.flatMap(({ name, stands, rules }) => {
     const title = name ? `group ${escapeControl(name)}` : 'a group'
     const verdict = subject === undefined ? '' : ` ${VERDICTS.get(stands)} ${subject}`
     const rows = rules.map((rule) => ruleRow(rule, subject !== undefined && !rule.covers))
-    return [
-      '',
-      title + verdict,
-      ...(rows.length === 0 ? ['  it has no rules'] : chart(rows, { hasLimits: true })),
-    ]
+    return ['', title + verdict, ...(rows.length === 0 ? ['  it has no rules'] : alignedLines(rows))]
   })
 
 /** @param isOther whether the rule limits another subject than the one that is explained */
-const ruleRow = (rule: Rule, isOther: boolean): ChartRow => ({
+const ruleRow = (rule: Rule, isOther: boolean): Row => ({
   label: escapeControl(rule.name ?? rule.subjects.join('+')),
   amount: `${formatSizeFixed(rule.used)} of ${formatLimit(rule.limit)}`,
-  share: rule.limit === -1 ? undefined : usedShare(rule),
   comment: ruleStatus(rule) + (isOther ? ' (another subject)' : ''),
 })
 

@@ -59,7 +59,6 @@ const routeNamer = (basePath: string): ((method: string, url: string) => string)
     if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
     if (path.startsWith(`${basePath}/`))
       return json.match(method, path.slice(basePath.length))?.route.path ?? 'none'
-    // The page of a package is a stream, too, for servers without pages.
     return isSitePage(path) ? 'pages' : (streams.match(method, path)?.route.path ?? 'none')
   }
 }

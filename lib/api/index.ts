@@ -4,7 +4,6 @@ import { avatarChangeRoutes, avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
-import { plainPackagePageRoutes } from './content/package-page.ts'
 import { packageRoutes } from './content/packages.ts'
 import { registryRoutes } from './content/registries.ts'
 import { releaseRoutes } from './content/releases.ts'
@@ -180,7 +179,7 @@ export const streamRoutesFor = (served: {
   ...(served.git ? gitRoutes : []),
   ...(served.contents ? archiveRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
-  ...(served.packages ? [...registryRoutes, ...plainPackagePageRoutes] : []),
+  ...(served.packages ? registryRoutes : []),
   ...(served.issues ? downloadRoutes : []),
   ...avatarRoutes,
 ]

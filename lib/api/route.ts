@@ -24,10 +24,10 @@ export interface Services {
   readonly exportTo: Produce
   readonly version: string
   /**
-   * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` and `gitea`
-   * change the few on which their clients disagree with it.
+   * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` changes the few
+   * on which clients of Forgejo and Gitea disagree with it.
    */
-  readonly dialect: 'specification' | 'forgejo' | 'gitea'
+  readonly dialect: 'specification' | 'forgejo'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>
   /** Maximum size of an attachment in bytes. */

@@ -13,13 +13,12 @@ import { reply, route, type Services } from './route.ts'
 const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+allot-0.1.0') })
 
 /**
- * The version of the Gitea API that clients of Gitea and Forgejo check for. Clients that ask for a dialect
+ * The version of the Gitea API that clients of Gitea and Forgejo check for. In the dialect `forgejo` clients
  * also find what the API has had since 1.24, such as other names for branches.
  */
 const API_LEVEL: Record<Services['dialect'], string> = {
   specification: '1.22.0',
   forgejo: '1.24.0',
-  gitea: '1.24.0',
 }
 
 /** `version` comes last: Go matches members without case, and the last one wins. */

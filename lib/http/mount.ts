@@ -32,9 +32,7 @@ export const mountAtPrefix = (listener: Listener, prefix: string | undefined): L
 
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
- * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first:
- * the API also has a plain page of a package, at the path that it has among the pages, for servers without
- * them.
+ * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first.
  * @throws AllotError invalid for a path that is not a plain path
  */
 export const mountListener = (

@@ -150,8 +150,8 @@ export const Options = v.strictObject({
     'Public URL of the service, for links in responses; taken from the Host header when absent.',
   ),
   dialect: described(
-    v.optional(v.picklist(['specification', 'forgejo', 'gitea']), 'specification'),
-    'With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification that Allot was written to.',
+    v.optional(v.picklist(['specification', 'forgejo']), 'specification'),
+    'With `forgejo`, responses are those of a Forgejo where they differ from the specification that Allot was written to. Clients of Gitea accept them, too.',
   ),
   maxBodySize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),

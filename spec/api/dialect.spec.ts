@@ -53,32 +53,3 @@ describe('The dialect `forgejo`', () => {
     assert.equal((await allot.request('GET', '/version')).body.version, '1.24.0+allot-0.1.0')
   })
 })
-
-describe('The dialect `gitea`', () => {
-  let gitea: TestServer
-  before(async () => {
-    gitea = await start({ repositories: false, dialect: 'gitea', quota: { defaultTotal: 100 } })
-  })
-  after(() => gitea.stop())
-
-  it('says `not found` in the body of a 404', async () => {
-    assertError(await gitea.request('GET', '/users/nobody'), 404, /^not found$/)
-  })
-
-  it('wraps the results of /users/search, and names the same API level as `forgejo`', async () => {
-    const { body } = await gitea.request('GET', '/users/search?q=root')
-    assert.deepEqual([body.ok, body.data.length], [true, 1])
-    assert.equal((await gitea.request('GET', '/version')).body.version, '1.24.0+allot-0.1.0')
-  })
-
-  it('answers about quota as the specification says', async () => {
-    const { body } = await gitea.request('GET', '/user/quota/check?subject=size:all', {
-      token: gitea.root.token,
-    })
-    assert.equal(body, false)
-    assertError(
-      await gitea.request('GET', '/user/quota/check?subject=size:assets:wiki', { token: gitea.root.token }),
-      422,
-    )
-  })
-})

@@ -86,38 +86,21 @@ describe('The commands', () => {
   })
 })
 
-/** The words that each shell offers after a line. */
-const SHELLS: Record<'bash' | 'zsh' | 'fish', (script: string, line: string) => string[]> = {
-  bash: (script, line) =>
-    run('bash', [
+const folder = temporaryDirectory()
+
+/** The words that bash offers after a line. */
+const offered = (script: string, line: string): string[] =>
+  runSync(
+    'bash',
+    [
       '--norc',
       '-c',
       `source ${script}; COMP_LINE=$1 COMP_POINT=\${#1}; _allot; printf '%s\\n' "\${COMPREPLY[@]}"`,
       'bash',
       line,
-    ]),
-  zsh: (script, line) => run('zsh', ['-f', '-c', ZSH, script, line]),
-  fish: (script, line) =>
-    run('fish', ['--no-config', '-c', `source ${script}; complete -C $argv[1]`, line]).map(
-      (one) => one.split('\t')[0]!,
-    ),
-}
-
-/** Zsh completes in its line editor alone: what the script hands to it is written out in its place. */
-const ZSH = `
-compdef() { : }
-_files() { if [[ $1 == -/ ]]; then print -rl -- *(/N); else print -rl -- *(N); fi }
-_describe() { local one; for one in $list; do print -r -- "\${one%%:*}"; done }
-compadd() { shift; print -rl -- "$@" }
-source $0
-words=(\${=1}); [[ $1 == *' ' ]] && words+=('')
-CURRENT=\${#words}
-_allot
-`
-
-const folder = temporaryDirectory()
-const run = (shell: string, args: string[]): string[] =>
-  runSync(shell, args, { cwd: folder, env: { ...process.env, HOME: folder } })
+    ],
+    { cwd: folder, env: { ...process.env, HOME: folder } },
+  )
     .split('\n')
     .filter((line) => line !== '')
 
@@ -127,37 +110,34 @@ describe('Completion', () => {
     writeFileSync(join(folder, 'some-file'), '')
   })
 
-  for (const [shell, offered] of Object.entries(SHELLS))
-    it(`in ${shell} offers commands, options and their values`, {
-      skip: lacks(shell),
-    }, () => {
-      const script = join(folder, `allot.${shell}`)
-      writeFileSync(script, completionScript(createProgram(), shell as keyof typeof SHELLS))
-      const after = (line: string) => offered(script, line)
-      assert.ok(after('allot ').includes('quota'), 'commands')
-      const rules = after('allot quota rules ').filter((one) => !one.startsWith('-'))
-      assert.deepEqual(rules.filter((one) => one !== 'some-file' && one !== 'some-folder').sort(), [
-        'delete',
-        'list',
-        'set',
-      ])
-      assert.ok(after('allot quota --help rules ').includes('set'), 'a flag between')
-      assert.ok(!after('allot quota ').includes('serve'))
-      assert.ok(after('allot quota show --').includes('--json'), 'flags')
-      assert.ok(after('allot repo list --by ').includes('largest'), 'values')
-      assert.deepEqual(
-        after('allot repo list --by newest --url ').filter((one) => one === 'largest'),
-        [],
-      )
-      assert.ok(after('allot repo list --data quota --').includes('--by'), 'a value is not a command')
-      assert.ok(after('allot quota explain --subject size:').length > 4, 'values with a colon')
-      const folders = after('allot serve --data some-f').map((one) => one.replace(/\/$/, ''))
-      assert.deepEqual(folders, ['some-folder'])
-      assert.ok(after('allot import some-f').includes('some-file'), 'files')
-      after('allot quota show $(touch evaluated) ')
-      after('allot quota show `touch evaluated` ')
-      assert.ok(!existsSync(join(folder, 'evaluated')), 'what was typed is not run')
-    })
+  it('in bash offers commands, options and their values', { skip: lacks('bash') }, () => {
+    const script = join(folder, 'allot.bash')
+    writeFileSync(script, completionScript(createProgram()))
+    const after = (line: string) => offered(script, line)
+    assert.ok(after('allot ').includes('quota'), 'commands')
+    const rules = after('allot quota rules ').filter((one) => !one.startsWith('-'))
+    assert.deepEqual(rules.filter((one) => one !== 'some-file' && one !== 'some-folder').sort(), [
+      'delete',
+      'list',
+      'set',
+    ])
+    assert.ok(after('allot quota --help rules ').includes('set'), 'a flag between')
+    assert.ok(!after('allot quota ').includes('serve'))
+    assert.ok(after('allot quota show --').includes('--json'), 'flags')
+    assert.ok(after('allot repo list --by ').includes('largest'), 'values')
+    assert.deepEqual(
+      after('allot repo list --by newest --url ').filter((one) => one === 'largest'),
+      [],
+    )
+    assert.ok(after('allot repo list --data quota --').includes('--by'), 'a value is not a command')
+    assert.ok(after('allot quota explain --subject size:').length > 4, 'values with a colon')
+    const folders = after('allot serve --data some-f').map((one) => one.replace(/\/$/, ''))
+    assert.deepEqual(folders, ['some-folder'])
+    assert.ok(after('allot import some-f').includes('some-file'), 'files')
+    after('allot quota show $(touch evaluated) ')
+    after('allot quota show `touch evaluated` ')
+    assert.ok(!existsSync(join(folder, 'evaluated')), 'what was typed is not run')
+  })
 })
 
 describe('The reason why a file cannot be written', () => {

@@ -12,7 +12,7 @@ import {
 import type { PackageType } from '../../records/schema/index.ts'
 import { type StreamServices, signInRequired, stream } from '../route.ts'
 
-export type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
+type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
 type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
 
 /** @throws AllotError unauthenticated, forbidden without the scope */
@@ -23,7 +23,7 @@ const writerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity => {
 }
 
 /** @throws AllotError forbidden for a token without the scope */
-export const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
+const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
   if (user !== null) requireScopes(user, { scope: 'read:package' })
   return user
 }
@@ -33,7 +33,7 @@ export const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | nul
  * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may
  * exist
  */
-export const required = async <T>(
+const required = async <T>(
   { user, params }: Pick<PackageRequest<'owner'>, 'user' | 'params'>,
   { hosting }: StreamServices,
   finding: Promise<T | undefined | false>,
