@@ -13,7 +13,7 @@ import { committedDocument, currentDocument } from './document.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start()
+  allot = await start({ webhooks: true })
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as JSON
