@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import * as v from 'valibot'
+import { readConfig } from '../bin/config/config.ts'
 import { level } from '../drivers/level/index.ts'
 import { memory } from '../drivers/memory/index.ts'
 import { createAllot, createLimitedServer, importAllot } from '../lib/index.ts'
+import { WebhookOptions } from '../lib/options/webhooks.ts'
 import { allot } from './bin/in-process.ts'
 import { temporaryDirectory } from './support/folder.ts'
 
@@ -80,6 +83,14 @@ const WRONG: readonly [options: unknown, message: string][] = [
     { driver, repositories: true },
     'repositories: expected an object with options, or false, received the boolean true',
   ],
+  [
+    { driver, webhooks: 'on' },
+    'webhooks: expected an object with options, true or false, received the string "on"',
+  ],
+  [
+    { driver, webhooks: { timeout: 'long', retries: 3 } },
+    'webhooks.timeout: expected a number, received the string "long"\nwebhooks.retries: there is no such option',
+  ],
   ...(
     [
       [true, 'the boolean true'],
@@ -117,6 +128,21 @@ describe('createAllot', () => {
 })
 
 describe('A configuration file', () => {
+  it('turns webhooks on with their section, also an empty one, or with true', () => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    const webhooksOf = (text: string) => {
+      writeFileSync(file, text)
+      return readConfig(file).webhooks
+    }
+    const WITH_DEFAULTS = v.parse(WebhookOptions, {})
+    assert.deepEqual(['', 'webhooks = false', 'webhooks = true', '[webhooks]'].map(webhooksOf), [
+      false,
+      false,
+      WITH_DEFAULTS,
+      WITH_DEFAULTS,
+    ])
+  })
+
   it('is refused with suggestions in its own spelling', async () => {
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[repository]\n[quota]\ndefault_group = 1\n[api]\nmax_push_size = 1\npageSize = 3\n')

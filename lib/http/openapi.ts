@@ -47,7 +47,7 @@ export const openApiDocument = <I extends Caller, S>(
     openapi: '3.1.0',
     info: { title, description, version, 'x-allot-version': serverVersion },
     servers: [{ url: apiUrl }],
-    tags,
+    tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
     paths,
     components: {
       schemas: Object.fromEntries(

@@ -39,8 +39,8 @@ export const checked = <S extends v.GenericSchema>(
 /**
  * The message of a wrong option, such as `quota.defaultGroups[0]: expected a string, received the number 5`.
  * @param spell writes the path of an option as the user does
- * @returns a line for each option that is wrong: several for one issue about a section that may also be
- * `false`
+ * @returns a line for each option that is wrong: several for one issue about a section that may also be a
+ * boolean
  */
 export const describeOptionIssue = (
   issue: Issue,
@@ -53,19 +53,26 @@ export const describeOptionIssue = (
   const path = issuePath(issue)
   // The messages of our own checks begin like this.
   if (issue.message.startsWith('expected')) return [`${spell(path)}: ${issue.message}`]
-  if (issue.type === 'union' && issue.expected === '(false | Object)')
+  const otherwise = OTHERWISE[issue.expected ?? '']
+  if (otherwise !== undefined)
     return [
-      `${spell(path)}: expected an object with options, or false, received ${describeValue(issue.input)}`,
+      `${spell(path)}: expected an object with options, ${otherwise}, received ${describeValue(issue.input)}`,
     ]
   return [describeIssue(issue).replace(path, () => spell(path))]
 }
 
-/** The issues inside a section that may also be `false`: valibot reports only that neither fits. */
+/** What a section may be instead of an object, by what its schema expects. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  '(false | Object)': 'or false',
+  '(boolean | Object)': 'true or false',
+}
+
+/** The issues inside a section that may also be a boolean: valibot reports only that neither fits. */
 const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
   type !== 'union' || !isObject(input)
     ? []
     : (issues ?? [])
-        .filter((inner) => inner.type !== 'literal')
+        .filter((inner) => inner.path !== undefined)
         .map((inner) => ({ ...inner, path: [...(path ?? []), ...(inner.path ?? [])] }) as Issue)
 
 /** A line for each unknown option of a section: valibot reports only the first. */

@@ -169,8 +169,8 @@ export const Options = v.strictObject({
   statuses: enabled('Whether commit statuses are served, which CI systems set; needs `contents`.'),
   sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
   webhooks: described(
-    v.optional(v.union([v.literal(false), WebhookOptions]), {}),
-    'Webhooks, and how their deliveries are sent; `false` turns them off.',
+    v.optional(WebhookOptions, false),
+    'Webhooks: `true`, or how their deliveries are sent, turns them on.',
   ),
   forks: enabled('Whether repositories can be forked, and made from templates.'),
   quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),

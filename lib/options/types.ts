@@ -36,8 +36,8 @@ export interface DataOptions {
   statuses?: boolean | undefined
   /** Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`. */
   sharing?: boolean | undefined
-  /** Webhooks, and how their deliveries are sent; `false` turns them off. */
-  webhooks?: false | WebhooksOptions | undefined
+  /** Webhooks: `true`, or how their deliveries are sent, turns them on. Default: `false`. */
+  webhooks?: boolean | WebhooksOptions | undefined
   /** Whether repositories can be forked, and made from templates. Default: `true`. */
   forks?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
@@ -70,7 +70,7 @@ export interface DataOptions {
   htmlUrls?: HtmlUrlsOptions | undefined
 }
 
-/** Webhooks, and how their deliveries are sent; `false` turns them off. */
+/** Webhooks: `true`, or how their deliveries are sent, turns them on. Default: `false`. */
 export interface WebhooksOptions {
   /**
    * Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host

@@ -4,8 +4,7 @@ import { count, described, milliseconds, nonEmptyText } from './checks.ts'
 
 const MINUTE = 60_000
 
-/** The option `webhooks`. */
-export const WebhookOptions = v.strictObject({
+const Settings = v.strictObject({
   allowedHosts: described(
     v.optional(v.array(nonEmptyText('a host or an address')), []),
     'Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host names such as `ci.internal` or `*.corp.example`.',
@@ -28,4 +27,12 @@ export const WebhookOptions = v.strictObject({
     'Milliseconds for which deliveries are kept after they were sent or given up.',
   ),
 })
-export type WebhookOptions = v.InferOutput<typeof WebhookOptions>
+
+/** The option `webhooks`: `true` is every setting with its default. */
+export const WebhookOptions = v.union([
+  v.pipe(
+    v.boolean(),
+    v.transform((isOn): false | v.InferOutput<typeof Settings> => isOn && v.parse(Settings, {})),
+  ),
+  Settings,
+])

@@ -15,7 +15,7 @@ describe('When a write runs again because of a conflict', () => {
     store = await createSpecStore()
     const repeating = repeatingDriver(store.driver)
     repeatNext = repeating.repeatNext
-    allot = await start({ driver: repeating.driver })
+    allot = await start({ driver: repeating.driver, webhooks: true })
     await ok('POST', '/admin/quota/rules', { name: 'r', limit: 0, subjects: ['size:all'] })
     await ok('POST', '/user/repos', { name: 'demo', auto_init: true })
     await ok('POST', '/repos/root/demo/issues', { title: 'one' })

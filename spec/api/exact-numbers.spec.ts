@@ -112,7 +112,7 @@ describe('A number that JSON.parse would round to an integer', () => {
 let allot: TestServer
 let alice: Person
 before(async () => {
-  allot = await start()
+  allot = await start({ webhooks: true })
   alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })

@@ -33,7 +33,7 @@ const FREQUENT = [200, 204, 401, 404, 422]
 it('Random requests get a status that the route declares, never a 5xx, with and without credentials', async (t) => {
   const statuses = new Map<number, number>()
   const property = fc.asyncProperty(requests, async (asked) => {
-    const running = await start()
+    const running = await start({ webhooks: true })
     try {
       const ask = sender(running, (await populate(running.allot)).alice.token)
       for (const one of asked) {

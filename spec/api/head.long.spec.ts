@@ -27,7 +27,8 @@ let mia: PageClient
 let values: Record<string, string>
 before(async () => {
   const directory = temporaryDirectory()
-  site = await startSite({ repositories: { directory, git: wrappedGit(`echo "$*" >> '${starts}'`) } })
+  const repositories = { directory, git: wrappedGit(`echo "$*" >> '${starts}'`) }
+  site = await startSite({ repositories, webhooks: true })
   mia = site.browser()
   await mia.signIn('mia', PASSWORD)
   for (const name of REPOSITORIES) await addLargeFiles(name)

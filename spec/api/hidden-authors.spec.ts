@@ -18,7 +18,7 @@ const made = async (person: Person, method: string, path: string, body?: unknown
 
 /** Public content of every kind, by a member of the organization who hides afterwards. */
 before(async () => {
-  allot = await start({ repositories: false })
+  allot = await start({ repositories: false, webhooks: true })
   ;[alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
   await made(alice, 'POST', '/orgs', { username: 'acme' })

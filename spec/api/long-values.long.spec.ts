@@ -129,7 +129,7 @@ describe('A value that is too long for a key of the store', () => {
   let allot: TestServer
   let tokens: Record<string, string | undefined>
   before(async () => {
-    allot = await start()
+    allot = await start({ webhooks: true })
     await populate(allot.allot)
     const shy = (await allot.allot.hosting.accounts.byName('shy'))!
     const { secret } = await allot.allot.hosting.tokens.create(shy.id, 'spec', ['all'])

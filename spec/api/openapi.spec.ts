@@ -9,11 +9,11 @@ import { assertDeclared } from '../support/declared-answers.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { exchange } from '../support/request.ts'
 import { type Answer, start, type TestServer } from '../support/test-server.ts'
-import { committedDocument, currentDocument } from './document.ts'
+import { committedSummary, currentSummary } from './document.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start()
+  allot = await start({ webhooks: true })
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as JSON
@@ -34,11 +34,11 @@ describe('GET /openapi.json', () => {
     assert.deepEqual([info.version, info['x-allot-version']], ['1.1.1', Version])
   })
 
-  it('equals the committed copy', () => {
-    assert.deepEqual(
-      committedDocument(),
-      currentDocument(),
-      'spec/api/openapi.json is not current: renew it with `npm run openapi`, and look at its diff',
+  it('has the routes and the schemas of the committed summary', () => {
+    assert.equal(
+      committedSummary(),
+      currentSummary(),
+      'spec/api/routes.txt is not current: renew it with `npm run openapi`, and look at its diff',
     )
   })
 

@@ -29,7 +29,7 @@ const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>):
 
 /** Visible content. It is created first, so that it has the same ids in both instances. */
 const openWorld = async (): Promise<World & { alice: Person }> => {
-  const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
+  const allot = await startPages({ repositories: { directory: temporaryDirectory() }, webhooks: true })
   const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   await made(allot, alice, 'POST', '/orgs', { username: 'acme' })
   for (const path of ['/user/repos', '/orgs/acme/repos'])

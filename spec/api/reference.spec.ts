@@ -29,7 +29,7 @@ let document: Document
 /** Every operation, with its method and its path. */
 let operations: (Operation & { title: string; method: string; path: string })[]
 before(async () => {
-  allot = await start()
+  allot = await start({ webhooks: true })
   document = (await allot.request('GET', '/openapi.json')).body
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({

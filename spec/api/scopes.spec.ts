@@ -22,7 +22,7 @@ const made = async (person: Person, ...asked: [method: string, path: string, bod
 }
 
 before(async () => {
-  allot = await startPages({ quota: { defaultGroups: [] } })
+  allot = await startPages({ quota: { defaultGroups: [] }, webhooks: true })
   root = allot.root
   alice = await allot.person('alice')
   await made(alice, 'POST', '/orgs', { username: 'acme' })

@@ -8,7 +8,7 @@ import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start({ repositories: false })
+  allot = await start({ repositories: false, webhooks: true })
 })
 after(() => allot.stop())
 

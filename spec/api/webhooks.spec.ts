@@ -229,8 +229,14 @@ it('The audit log names the repository of a webhook as it is stored', async () =
   await allot.as(alice, 'DELETE', `/repos/alice/app/hooks/${id}`)
 })
 
-it('Without webhooks, their routes do not exist and nothing is recorded', async () => {
-  const off = await start({ repositories: false, webhooks: false })
+it('Webhooks are off by default: neither the routes nor the OpenAPI document have them', async () => {
+  const off = await start({ repositories: false })
   for (const path of ['/user/hooks', '/admin/hooks']) assertNotFound(await off.as(off.root, 'GET', path))
+  const { paths, tags } = (await off.request('GET', '/openapi.json')).body
+  const names = [...Object.keys(paths), ...tags.map(({ name }: { name: string }) => name)]
+  assert.deepEqual(
+    names.filter((name) => name.includes('hook')),
+    [],
+  )
   await off.stop()
 })

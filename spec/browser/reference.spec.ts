@@ -4,7 +4,7 @@ import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { routes } from '../../lib/api/index.ts'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { type Mount, start, type TestServer } from '../support/test-server.ts'
 
 /** The entry of an operation in the sidebar. */
 const entry = (page: Page, operation: string) => page.locator(`[id="link-${operation}"]`)
@@ -16,7 +16,8 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
   const [errors, foreignRequests]: [string[], string[]] = [[], []]
 
   before(async () => {
-    allot = await start({}, { mount: (handler) => express().use('/code', handler), prefix: '/code' })
+    const mount: Mount = (handler) => express().use('/code', handler)
+    allot = await start({ webhooks: true }, { mount, prefix: '/code' })
     browser = await launchChromium()
     page = await browser.newPage()
     page.setDefaultTimeout(PATIENT_MS)

@@ -29,7 +29,7 @@ export interface Served {
 
 /** Starts a server on a store, until the end of the file at the latest. */
 export const serve = async (options: AllotOptions): Promise<Served> => {
-  const allot = await openAllot({ ...PATIENT, baseUrl: BASE, ...options })
+  const allot = await openAllot({ ...PATIENT, baseUrl: BASE, webhooks: true, ...options })
   const server = await listen(allot.handler)
   const api = `${server.origin}/api/v1`
   const stop = once(async () => {
@@ -155,7 +155,7 @@ const hook = async (
   await hooks.edit(ann, place, id, { active: false })
 }
 
-/** Creates an instance with every kind of record. */
+/** Creates an instance with every kind of record. Its webhooks must be on. */
 export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
   const { accounts, emails, organizations, repositories, relations, tokens } = hosting

@@ -56,7 +56,7 @@ let lines: string[]
 const folder = temporaryDirectory()
 const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
 before(async () => {
-  const allot = await openAllot({ driver: memory(), ...directories })
+  const allot = await openAllot({ driver: memory(), webhooks: true, ...directories })
   await populate(allot)
   lines = (await exported(allot)).toString().trimEnd().split('\n').slice(1, -1)
   for (const line of lines) {

@@ -36,7 +36,7 @@ const startWatched = async () => {
     info: () => undefined,
   }
   const running = await start(
-    { log },
+    { log, webhooks: true },
     {
       mount: (handler) => (req, res) => {
         res.once('finish', () => statuses.set(res.statusCode, (statuses.get(res.statusCode) ?? 0) + 1))

@@ -26,7 +26,7 @@ let whole: Raw
 before(async () => {
   const driver = memory()
   const ground = aGround()
-  const allot = await openAllot({ driver, repositories: false, files: ground.files })
+  const allot = await openAllot({ driver, repositories: false, files: ground.files, webhooks: true })
   await populate(allot)
   await fill(allot, 'filer')
   const { repositories } = allot.hosting

@@ -39,7 +39,7 @@ export const startTarget = async ({ git: hasGit = true } = {}): Promise<Target> 
   const directory = temporaryDirectory()
   const made = await createSpecStore()
   const repositories = hasGit && { directory }
-  const target = await start({ repositories }, { store: async () => made })
+  const target = await start({ repositories, webhooks: true }, { store: async () => made })
   const git = hasGit ? { directory, git: 'git' } : undefined
   const pauses: number[] = []
   const connect = ({ base, root, fetch }: From) =>

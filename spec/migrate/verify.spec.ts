@@ -71,7 +71,7 @@ const fill = async () => {
 }
 
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
+  source = await start({ dialect: 'forgejo', webhooks: true })
   await fill()
   seen = await replay({}, (req, res) => {
     asked.push(`${req.method} ${req.url}`)

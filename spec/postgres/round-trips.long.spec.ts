@@ -153,7 +153,7 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     queries = countQueries()
     atEnd(queries.restore)
     const { url } = await emptyStore()
-    allot = await start({ driver: postgres(url), repositories: false })
+    allot = await start({ driver: postgres(url), repositories: false, webhooks: true })
     alice = await allot.person('alice', { admin: true })
     await allot.person('bob')
     const as = async (method: string, path: string, body?: unknown) => {

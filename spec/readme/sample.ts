@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import * as v from 'valibot'
 import { Config } from '../../bin/config/config.ts'
 import { membersOf, type Row, rowsOf, snake } from './options.ts'
 
@@ -73,7 +74,8 @@ const entryOf = (row: Row): string[] => {
 const nameOf = ({ key }: Row): string => key.slice(key.indexOf(' ') + 1)
 
 const BEGIN = [
-  '# Every option of `allot serve --config FILE` with its default. To change an option, remove the # before it.',
+  '# Every option of `allot serve --config FILE` with its default. To change an option, remove the # before it,',
+  '# and before its section, which by itself turns on what is off by default.',
   '# Sizes are bytes, or as in "2 GiB"; times are milliseconds. The server refuses unknown names and wrong values.',
 ]
 
@@ -81,7 +83,8 @@ const BEGIN = [
 export const sample = (): string => {
   const sections = Object.entries(membersOf(Config)).map(([name, member]) => {
     const rows = rowsOf({ [name]: member })
-    return ['', `[${snake(name)}]`, ...rows.flatMap(entryOf)].join('\n')
+    const mark = v.getDefault(member) === false ? '#' : ''
+    return ['', `${mark}[${snake(name)}]`, ...rows.flatMap(entryOf)].join('\n')
   })
   return `${[...BEGIN, ...sections].join('\n')}\n`
 }

@@ -28,7 +28,7 @@ const contentOf = (text: string) => Readable.from([Buffer.from(text)], { objectM
 /** An instance with a record of every collection, and a file in every area. */
 const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
-  const allot = await openAllot({ driver, ...directories })
+  const allot = await openAllot({ driver, webhooks: true, ...directories })
   await populate(allot)
   const { accounts, repositories, lfs, packages, migrationLog } = allot.hosting
   const ann = (await accounts.byName('ann'))!

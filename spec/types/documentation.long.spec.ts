@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { Declarations, PublicMembers } from './public-types.ts'
-import { REFERENCE, reference } from './reference.ts'
+import { reference } from './reference.ts'
 
 interface Manifest {
   dependencies: Record<string, string>
@@ -69,9 +69,8 @@ describe('The published declarations', () => {
     assert.deepEqual(missing, [['fastify', join('lib', 'fastify.d.ts')]])
   })
 
-  it('are what the reference of the package says', () => {
+  it('are in the reference of the package', () => {
     const page = reference(declarations, members)
-    assert.equal(readFileSync(REFERENCE, 'utf8'), page, 'run: npm run reference')
     for (const [, exports] of declarations.entries())
       for (const { name } of exports) assert.ok(page.includes(`\n### ${name}\n`), name)
   })

@@ -1,15 +1,11 @@
-import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { SignatureKind, SymbolFlags, type Type, type Symbol as TypeSymbol } from 'typescript/unstable/sync'
 import { Declarations, nameOf, PublicMembers } from './public-types.ts'
 
-/** The reference of the package, made from the declarations and their comments. */
-export const REFERENCE = fileURLToPath(new URL('../../docs/reference.md', import.meta.url))
-
 const HEAD = `# Reference of the package
 
-What \`import\` gets from the package, with what editors show: written by \`npm run reference\` from the published declarations. The
-[HTTP API](api.md) has a reference of its own.
+What \`import\` gets from the package, with what editors show, made from the published declarations. The [HTTP API](../docs/api.md) has
+a reference of its own.
 `
 
 const OTHERS = `
@@ -18,7 +14,10 @@ const OTHERS = `
 Types of parameters, members and results, which have no name to import. \`Parameters\`, \`ReturnType\` and \`Awaited\` find them.
 `
 
-/** @param members of the same declarations */
+/**
+ * The reference of the package, made from the declarations and their comments.
+ * @param members of the same declarations
+ */
 export const reference = (declarations: Declarations, members: PublicMembers): string => {
   const writer = new Writer(declarations)
   const modules = declarations.entries().map(([module, exports]) => {
@@ -146,9 +145,10 @@ const sentenceOf = (tag: string, text: string, indent: string): string => {
   return `${tag === 'throws' ? 'Throws' : 'Returns'} ${line.replace(/^AllotError /, '`AllotError` ')}.`
 }
 
-// `npm run reference` updates the page.
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** `npm run reference` */
+if (process.argv[1] === import.meta.filename) {
   const declarations = new Declarations()
-  writeFileSync(REFERENCE, reference(declarations, new PublicMembers(declarations)))
+  mkdirSync('dist', { recursive: true })
+  writeFileSync('dist/reference.md', reference(declarations, new PublicMembers(declarations)))
   declarations.close()
 }

@@ -28,7 +28,7 @@ describe('The page of the audit log', () => {
   let allot: PageServer
   let root: PageClient
   before(async () => {
-    allot = await startPages()
+    allot = await startPages({ webhooks: true })
     root = allot.browser()
     await root.signIn('', allot.root.token)
     const ann = await allot.person('ann', { admin: true })

@@ -16,7 +16,7 @@ const log = {
   info: () => undefined,
 }
 before(async () => {
-  allot = await startGit({ log, webhooks: false })
+  allot = await startGit({ log })
   alice = await allot.person('alice')
 })
 

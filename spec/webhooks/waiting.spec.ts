@@ -43,7 +43,7 @@ it('finds the webhooks with waiting deliveries by one delivery of each', async (
   t.mock.timers.enable({ apis: ['setInterval'] })
   const last = keyText(recordKey(hooks.options.name, [102]))
   const { counts, driver } = counting({ ...memory(), shared: true }, last)
-  const server = await start({ driver, webhooks: {} })
+  const server = await start({ driver, webhooks: true })
   const change = (body: (delivery: Delivery) => (tx: never) => Promise<unknown>) =>
     driver.write(async (tx) => {
       for (const hook of [101, 102])

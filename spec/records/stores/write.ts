@@ -19,6 +19,7 @@ const allot = await openAllot({
   driver,
   repositories: { directory: join(folder, 'repositories') },
   files: { directory: join(folder, 'files') },
+  webhooks: true,
 })
 await populate(allot)
 await allot.close()
