@@ -22,8 +22,7 @@ export const pktLine = (payload: Buffer | string): Buffer => {
   return Buffer.concat([Buffer.from(length), bytes])
 }
 
-/** @param hasDelimiters whether `0001` and `0002` of protocol version 2 end sections, too */
-export const createPktLineParser = ({ hasDelimiters = false } = {}) => {
+export const createPktLineParser = () => {
   let rest: Buffer = Buffer.alloc(0)
 
   /** The first packet of `rest`; undefined while it is incomplete. */
@@ -31,8 +30,7 @@ export const createPktLineParser = ({ hasDelimiters = false } = {}) => {
     if (rest.length < HEADER_LENGTH) return undefined
     const header = rest.toString('latin1', 0, HEADER_LENGTH)
     const length = /^[0-9a-fA-F]{4}$/.test(header) ? Number.parseInt(header, 16) : Number.NaN
-    if (length === 0 || (hasDelimiters && length <= 2))
-      return { bytes: rest.subarray(0, HEADER_LENGTH), payload: undefined }
+    if (length === 0) return { bytes: rest.subarray(0, HEADER_LENGTH), payload: undefined }
     if (!(length >= HEADER_LENGTH && length <= MAX_LENGTH))
       throw new AllotError(
         'bad_request',

@@ -16,10 +16,8 @@ const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
 interface References {
   /** The ids of references with files of their own. */
   readonly loose: ReadonlyMap<string, string>
-  /**
-   * The ids of other references, each followed by the id of the object that its tag points to, if it is one.
-   */
-  readonly packed: ReadonlyMap<string, readonly string[]>
+  /** The ids of other references. */
+  readonly packed: ReadonlyMap<string, string>
   /** Whether these are all references: false when there are too many, or when one is symbolic or damaged. */
   readonly isComplete: boolean
 }
@@ -56,21 +54,12 @@ export const readReferences = async (folder: string): Promise<References> => {
   return { loose, packed, isComplete }
 }
 
-/**
- * The objects of each packed reference; a line with `^` names the object that the tag of the line before it
- * points to.
- */
-const parsePackedRefs = (text: string): Map<string, string[]> => {
-  const packed = new Map<string, string[]>()
-  let last: string[] = []
+/** Leaves out lines with `^`, which name the object that the tag of the line before them points to. */
+const parsePackedRefs = (text: string): Map<string, string> => {
+  const packed = new Map<string, string>()
   for (const line of text.split('\n')) {
-    const [id] = OBJECT_ID.exec(line.replace('^', '')) ?? []
-    if (id === undefined) continue
-    if (line.startsWith('^')) last.push(id)
-    else {
-      last = [id]
-      packed.set(line.slice(id.length + 1), last)
-    }
+    const [id] = OBJECT_ID.exec(line) ?? []
+    if (id !== undefined) packed.set(line.slice(id.length + 1), id)
   }
   return packed
 }
@@ -94,7 +83,7 @@ export const advertisePush = async (folder: string): Promise<Buffer | undefined>
   const { size } = await stat(join(folder, 'packed-refs')).catch(ifMissing({ size: 0 }))
   if (size > MAX_PACKED_BYTES) return undefined
   const { loose, packed, isComplete } = await readReferences(folder)
-  const references = [...loose, ...[...packed].map(([name, [id]]) => [name, id!] as const)]
+  const references = [...loose, ...packed]
   // A name that is not UTF-8.
   if (!isComplete || references.some(([name]) => name.includes('\uFFFD'))) return undefined
   if (references.length === 0) references.push(['capabilities^{}', NONE])

@@ -11,11 +11,10 @@ import {
   type ProcessesOptions,
 } from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
-import { createReachability, type FindUnreachable } from './reachability.ts'
 import { advertisePush } from './references.ts'
 import { checkOnDisk } from './repository-processes.ts'
+import { readSmallBody } from './small-body.ts'
 import { isSmallPush } from './small-pack.ts'
-import { bufferStart, feedChecked, feedConnection } from './want-check.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -51,8 +50,10 @@ const UPLOAD = [
   // One fetch uses one core.
   'pack.threads=1',
   'uploadpack.allowFilter=true',
-  // Partial clones ask for objects by their ids. `feedChecked` decides which of them a client gets.
+  // Partial clones ask for objects by their ids. In version 2 of the protocol, git allows any id anyway.
   'uploadpack.allowAnySHA1InWant=true',
+  // The name of a sparse filter may be an abbreviated id, and the answer tells whether such an object exists.
+  'uploadpackfilter.sparse:oid.allow=false',
 ]
 
 /** A setting that changes the capabilities of a push is also one of `CAPABILITIES` in references.ts. */
@@ -69,6 +70,9 @@ const RECEIVE = [
 
 /** Bytes that a client may send for a fetch: the wants and haves of a fetch of a million objects. */
 export const FETCH_LIMIT = 64 * 1024 * 1024
+
+/** The size of most fetch requests. */
+const MAX_BUFFERED = 64 * 1024
 
 /**
  * The server side of git's protocol, over HTTP (gitprotocol-http) and SSH. Every returned stream is what the
@@ -122,28 +126,29 @@ export class Transport {
 
   /** Answers a fetch. `completed` rejects when git was stopped before the end of its output. */
   async upload(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }> {
-    const folder = this.#folderOf(id)
-    const body = await bufferStart(request.body, this.#options.idleTimeout)
-    const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', folder]
+    // A client that sends headers and no body must not occupy a process that others wait for.
+    const whole = await readSmallBody(request.body, MAX_BUFFERED, this.#options.idleTimeout)
+    const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
-    const refusal = await feedChecked(body, child, this.#findUnreachable(folder, request))
-    if (refusal === undefined) return { output: child.stdout, completed: completionOf(child) }
-    return { output: Readable.from([refusal]), completed: child.ended.then(() => undefined) }
+    if (whole === undefined) feed(request.body, child)
+    else child.stdin.end(whole)
+    return { output: child.stdout, completed: completionOf(child) }
   }
 
   /**
    * Serves a fetch on a connection that stays open, as over SSH: lists the references, and answers each
-   * request. `completed` rejects when git was stopped before the end of its output.
+   * request. `completed` rejects when git was stopped before the end of its output, and with the error of a
+   * request that fails.
    */
   async serve(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }> {
-    const folder = this.#folderOf(id)
-    const args = [...configuration(...UPLOAD), 'upload-pack', folder]
+    const { body } = request
+    const args = [...configuration(...UPLOAD), 'upload-pack', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
-    const refusal = feedConnection(request.body, child, this.#findUnreachable(folder, request))
-    const completed = refusal.then((bytes) => (bytes === undefined ? completionOf(child) : undefined))
+    feed(body, child)
+    const completed = completionOf(child).catch((error) => Promise.reject(body.errored ?? error))
     // The reader of the output may have left.
     completed.catch(() => undefined)
-    return { output: Readable.from(withRefusal(child.stdout, refusal), { objectMode: false }), completed }
+    return { output: child.stdout, completed }
   }
 
   /** Takes a push. */
@@ -206,11 +211,6 @@ export class Transport {
     while (pending().length > 0) await Promise.allSettled(pending())
   }
 
-  #findUnreachable(folder: string, { signal }: ProcessClient): FindUnreachable {
-    const { git, idleTimeout, timeout, maxMemory } = this.#options
-    return createReachability({ git, folder, signal, limits: { idleTimeout, timeout, maxMemory } })
-  }
-
   #folderOf(id: number): string {
     return folderOf(this.#options.directory, id)
   }
@@ -223,12 +223,6 @@ export class Transport {
 
 /** git announces this version of the protocol in its answers; a push does not know version 2. */
 const isVersion1 = (protocol: string | undefined): boolean => /(?:^|:)version=1(?:$|:)/.test(protocol ?? '')
-
-async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefined>): AsyncGenerator<Buffer> {
-  yield* output as AsyncIterable<Buffer>
-  const bytes = await refusal.catch(() => undefined)
-  if (bytes !== undefined) yield bytes
-}
 
 /** A larger push is stored as a pack, and not unpacked into a file for each object. */
 const MAX_UNPACKED_BYTES = 1024 * 1024

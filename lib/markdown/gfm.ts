@@ -166,9 +166,12 @@ const countElements = (html: string, openElements: Map<string, number>) => {
   }
 }
 
-/** `@name`, `#7`, `owner/name#7` or `owner/name@0123abc`; not within a word, an address or an entity. */
+/**
+ * `@name`, `#7`, `owner/name#7`, or `owner/name@` with the full id of a commit; not within a word, an address
+ * or an entity.
+ */
 const REFERENCE =
-  /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-])|([\w.-]{1,100})\/([\w.-]{1,100})(?:#(\d{1,15})|@([0-9a-f]{7,64}))(?![\w-]))/g
+  /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-])|([\w.-]{1,100})\/([\w.-]{1,100})(?:#(\d{1,15})|@([0-9a-f]{40}))(?![\w-]))/g
 
 /** A token of HTML that replaces a part of a text. */
 interface HtmlToken extends Tokens.Generic {

@@ -267,78 +267,10 @@ export interface PagesOptions {
   /** Text of that link. Default: `"Back"`. */
   backText?: string | undefined
   /**
-   * Values of the CSS variables of the pages, which `docs/configuration.md` lists. A variable that has a default
-   * for dark mode keeps it there.
+   * CSS that follows the style sheet of the pages in the same file, such as values of the variables that
+   * `docs/configuration.md` lists. Default: `""`.
    */
-  variables?: VariablesOptions | undefined
-  /** Values of the same variables for dark mode. */
-  darkVariables?: VariablesOptions | undefined
-}
-
-/** Values of the CSS variables of the pages, which `docs/configuration.md` lists. A variable that has a default for dark mode keeps it there. */
-export interface VariablesOptions {
-  /** Background of the page. */
-  background?: string | undefined
-  /** Background of cards, tables and fields. */
-  card?: string | undefined
-  /** Background of code, of tabs and of rows under the pointer. */
-  surface?: string | undefined
-  /** Lines around cards and between rows. */
-  border?: string | undefined
-  /** Borders of fields. */
-  field?: string | undefined
-  /** Text. */
-  text?: string | undefined
-  /** Text of less weight. */
-  muted?: string | undefined
-  /** Links, buttons and the focus. */
-  link?: string | undefined
-  /** Text of buttons. */
-  buttonText?: string | undefined
-  /** Background of the header. */
-  header?: string | undefined
-  /** The name in the header. */
-  headerText?: string | undefined
-  /** Links and buttons in the header. */
-  headerLink?: string | undefined
-  /** Text about what is over quota, and buttons that delete. */
-  over?: string | undefined
-  /** Background of notices that something is over. */
-  overBackground?: string | undefined
-  /** Text about what is near its limit. */
-  near?: string | undefined
-  /** Background of notices that something is near. */
-  nearBackground?: string | undefined
-  /** Text about what is within its limit. */
-  success?: string | undefined
-  /** Background of notices of success. */
-  successBackground?: string | undefined
-  /** The empty part of a bar. */
-  track?: string | undefined
-  /** The mark of the limit in a bar or a chart. */
-  limit?: string | undefined
-  /** Public repositories in bars and charts. */
-  part0?: string | undefined
-  /** Private repositories. */
-  part1?: string | undefined
-  /** Git LFS. */
-  part2?: string | undefined
-  /** Attachments. */
-  part3?: string | undefined
-  /** Artifacts. */
-  part4?: string | undefined
-  /** Packages. */
-  part5?: string | undefined
-  /** Fonts that the system of the user has; the pages load none. */
-  font?: string | undefined
-  /** Rounding of buttons and fields; cards have half as much again. */
-  radius?: string | undefined
-  /** Unit of the space between and inside parts. */
-  space?: string | undefined
-  /** Maximum width of the content. */
-  width?: string | undefined
-  /** Height of the logo. */
-  logoHeight?: string | undefined
+  css?: string | undefined
 }
 
 /** Templates of `html_url`, for hosts with pages of their own. */

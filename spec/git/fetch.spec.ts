@@ -75,6 +75,15 @@ describe('git clone and fetch', () => {
       assert.equal((await git(clone, 'cat-file', 'blob', blob)).length, 20_000)
     })
 
+  for (const version of [0, 2])
+    for (const filter of ['tree:0', 'blob:limit=2'])
+      it(`give a partial clone the history on demand (version ${version}, ${filter})`, async () => {
+        const words = ['-c', `protocol.version=${version}`, 'clone', '--quiet']
+        const clone = await cloned(...words, `--filter=${filter}`)
+        assert.match(await git(clone, 'log', '--patch', '--format=%s', '-2'), /-two\n\+three.*-one\n\+two/s)
+        await git(clone, 'fsck')
+      })
+
   it('transfer only new objects', async () => {
     const clone = await cloned('clone', '--quiet')
     const next = await commit(checkout, { a: 'four\n' })
@@ -110,6 +119,37 @@ describe('git clone and fetch', () => {
       await mounted.assertCounted('bob')
     } finally {
       await mounted.stop()
+    }
+  })
+})
+
+describe('An object that no branch or tag leads to', () => {
+  it('is sent by its full id, in every version of the protocol, until git gc deletes it', async () => {
+    const path = await allot.repository(alice, 'dropped')
+    const from = await aCheckout()
+    await git(from, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    const dropped = await commit(from, { secret: 'one' })
+    const blob = await git(from, 'rev-parse', 'HEAD:secret')
+    await git(from, 'push', '--quiet', urlFor(allot, path, alice), 'main:drop')
+    await git(from, 'push', '--quiet', urlFor(allot, path, alice), ':drop')
+    const fetched = async (version: number, id: string) => {
+      const empty = temporaryDirectory()
+      await git(empty, 'init', '--quiet')
+      const words = ['-c', `protocol.version=${version}`, 'fetch', '--quiet', urlFor(allot, path), id]
+      return attempt(empty, words)
+    }
+    for (const version of [0, 1, 2])
+      for (const id of [dropped, blob]) assert.equal((await fetched(version, id)).code, 0, `${version} ${id}`)
+    await git(await allot.folderOf(path), 'gc', '--quiet', '--prune=now')
+    for (const version of [0, 2]) assert.match((await fetched(version, dropped)).err, /not our ref/)
+  })
+
+  it('is not found by an abbreviated id in a filter', async () => {
+    const blob = await git(checkout, 'rev-parse', 'HEAD:big')
+    for (const id of [blob.slice(0, 4), blob]) {
+      const words = ['clone', '--quiet', '--no-checkout', `--filter=sparse:oid=${id}`, url(), 'clone']
+      const { code, err } = await attempt(temporaryDirectory(), words)
+      assert.deepEqual([code, /filter 'sparse:oid' not supported/.test(err)], [128, true], err)
     }
   })
 })

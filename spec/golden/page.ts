@@ -14,7 +14,8 @@ Forgejo and fail on any difference that this table does not name, and on any row
 
 Not recorded: \`PUT /version\` answers 405, because the version of a server is not set over the API.
 Taking the right or the account of the last active administrator answers 422, for PATCH as for DELETE; Forgejo answers
-PATCH with 400.
+PATCH with 400. An object of git is found by its full id only, since an abbreviated id would find objects that no
+reference reaches.
 
 | Allot | Reason |
 |---|---|

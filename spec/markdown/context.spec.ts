@@ -7,6 +7,7 @@ after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'
 const at = `${baseUrl}/alice/demo`
+const COMMIT = 'abcdef0123'.repeat(4)
 
 /** All accounts but `nobody` exist. */
 const knownNames = async (names: string[]) => names.filter((name) => name !== 'nobody')
@@ -73,11 +74,11 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
     '<p dir="auto">acme/proj#1b a/b/c#1 <code>a/b#1</code></p>',
   ],
   [
-    'alice/demo@abcdef0',
+    `alice/demo@${COMMIT} alice/demo@${COMMIT.slice(0, 39)}`,
     'gfm',
     '',
     false,
-    `<a href="${at}/commit/abcdef0" rel="nofollow">alice/demo@abcdef0</a>`,
+    `<a href="${at}/commit/${COMMIT}" rel="nofollow">alice/demo@${COMMIT}</a> alice/demo@${COMMIT.slice(0, 39)}`,
   ],
   ['see #12', 'comment', '', false, '<p dir="auto">see #12</p>'],
   ['a#12 #12b', 'comment', '/alice/demo', false, '<p dir="auto">a#12 #12b</p>'],

@@ -166,7 +166,7 @@ const VECTORS = [
   '# "><script>alert(1)</script>',
   '# a\n# a\n# a-1\n# user content a\n<b id="a">x</b>',
   ':smile: :"onclick="x: \u{1f600} :__proto__: :constructor:',
-  'x"/y"#1 a/b@0123456"onclick="x a/b#1"><script>alert(1)</script>',
+  'x"/y"#1 a/b@0123456789012345678901234567890123456789"onclick="x a/b#1"><script>alert(1)</script>',
   '<a target="_blank" href="/x">x</a> <a target="top" rel="opener" href="/x">x</a> <img loading="eager" src="/x">',
   '<span class="emoji evil" aria-label="x" data-alias="y" data-x="z" style="x">x</span>',
   '<blockquote class="attention-header evil">x</blockquote>',

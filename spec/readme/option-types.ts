@@ -21,14 +21,6 @@ type Member = v.GenericSchema & {
 const interfaceOf = (section: string): string =>
   section === 'quota' ? 'QuotaSettings' : `${section.charAt(0).toUpperCase()}${section.slice(1)}Options`
 
-const names = new WeakMap<object, string>()
-
-/** Sections with the same schema share the interface of the first. */
-const nameOf = (entries: object, section: string): string => {
-  if (!names.has(entries)) names.set(entries, interfaceOf(section))
-  return names.get(entries)!
-}
-
 const entriesOf = (member: Member): Record<string, Member> | undefined =>
   member.entries ??
   (member.wrapped && entriesOf(member.wrapped)) ??
@@ -39,8 +31,7 @@ const sectionsOf = (entries: Record<string, Member>): string =>
     .flatMap(([name, member]) => {
       const inside = entriesOf(member)
       if (inside === undefined) return []
-      const section = `\n/** ${commentOf(member)} */\nexport interface ${interfaceOf(name)} {\n${linesOf(inside)}}\n`
-      return nameOf(inside, name) === interfaceOf(name) ? [section + sectionsOf(inside)] : []
+      return [`\n/** ${commentOf(member)} */\nexport interface ${interfaceOf(name)} {\n${linesOf(inside)}}\n`]
     })
     .join('')
 
@@ -57,7 +48,7 @@ const typeOf = (member: Member, name: string): string => {
     case 'literal':
       return String(member.literal)
     case 'strict_object':
-      return nameOf(member.entries!, name)
+      return interfaceOf(name)
     default:
       return member.type
   }

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
-import { variableDefaults } from '../../lib/host-pages/brand.ts'
 import { Options } from '../../lib/options/index.ts'
 import { replaceSection } from './documents.ts'
 
@@ -78,17 +77,6 @@ export const tables: Readonly<Record<string, () => string>> = {
         `\`${row.option.replace('storage.', '')}\``,
         `\`${row.key}\``,
         row.description,
-      ]),
-    ),
-  'page variables': () =>
-    tableOf(
-      ['in code', 'in the file', 'default', 'in dark mode', 'what it is for'],
-      variableDefaults.map(({ name, light, dark, description }) => [
-        `\`${name}\``,
-        `\`${snake(name)}\``,
-        `\`${light}\``,
-        dark === undefined ? '' : `\`${dark}\``,
-        description,
       ]),
     ),
 }

@@ -308,6 +308,6 @@ describe('The toml snippets', () => {
       snippetsOf(document, 'toml').map(read),
     )
     assert.equal(first!.quota.defaultTotal, 5 * 1024 ** 3)
-    assert.ok(others.some(({ pages }) => pages.variables.link !== undefined))
+    assert.ok(others.some(({ pages }) => pages.css.includes('--link: ')))
   })
 })

@@ -61,14 +61,10 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
     page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`)
 
   const pages: PageOptions = {
-    variables: {
-      background: '#fffef0',
-      header: '#004400',
-      headerText: '#ffffff',
-      link: '#7a1fa2',
-      radius: '11px',
-    },
-    darkVariables: { background: '#001100', header: '#002200', link: '#d9a6ff' },
+    css: `
+:root { --background: #fffef0; --header: #004400; --header-text: #ffffff; --link: #7a1fa2; --radius: 11px; }
+@media (prefers-color-scheme: dark) { :root { --background: #001100; --header: #002200; --link: #d9a6ff; } }
+`,
   }
 
   for (const [colorScheme, colors] of Object.entries({
@@ -85,7 +81,7 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
           ],
           colors,
         )
-        // A variable without a default for dark mode has its value in both modes.
+        // A variable that is set for both modes.
         assert.equal(await styleOf(page, '.brand', 'color'), 'rgb(255, 255, 255)')
         assert.equal(await styleOf(page, 'button', 'borderRadius'), '11px')
       }))

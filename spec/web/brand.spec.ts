@@ -10,6 +10,7 @@ import { gunzipSync } from 'node:zlib'
 import { readConfig } from '../../bin/config/config.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type AllotOptions, createAllot } from '../../lib/index.ts'
+import { readDocument } from '../readme/documents.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageServer, startPages } from './browser.ts'
 import { MARKUP } from './fixture.ts'
@@ -138,41 +139,43 @@ describe('The brand of the host', () => {
       }
     }))
 
-  it('has its CSS variables in the style sheet, each in its mode, with another ETag', () =>
+  it('has its CSS at the end of the style sheet, with another ETag', () =>
     withPages({}, async (plain) => {
       const before = await plain.browser().get('/-/style.css')
-      const variables = {
-        link: '#7a1fa2',
-        headerText: 'rgb(255 255 255 / 90%)',
-        font: `"Source Sans 3", 'Noto Sans', sans-serif`,
-        radius: '0',
-        width: '72.5rem',
-      }
-      await withPages({ variables, darkVariables: { link: 'oklch(80% 0.1 300)' } }, async (allot) => {
+      const css = '\n:root { --link: #7a1fa2; }\n.brand::after { content: "</style>ä"; }\n'
+      await withPages({ css }, async (allot) => {
         const { text, headers } = await allot.browser().get('/-/style.css')
-        const [light, dark] = text.split('@media (prefers-color-scheme: dark)')
-        for (const line of [
-          '--link: #7a1fa2;',
-          '--header-text: rgb(255 255 255 / 90%);',
-          `--font: "Source Sans 3", 'Noto Sans', sans-serif;`,
-          '--radius: 0;',
-          '--width: 72.5rem;',
-          '--text: #151a24;',
-        ])
-          assert.ok(light!.includes(line), line)
-        assert.match(dark!, /--link: oklch\(80% 0\.1 300\);/)
-        assert.match(dark!, /--text: #e9edf3;/)
-        assert.match(before.text, /--link: #1a56cf;.*--link: #8ab4ff;/s)
+        assert.equal(text, before.text + css)
+        assert.equal(headers.get('content-type'), 'text/css;charset=utf-8')
         assert.notEqual(headers.get('etag'), before.headers.get('etag'))
       })
+    }))
+
+  it('can set the CSS variables that the documentation lists, each with its default in both modes', () =>
+    withPages({}, async (plain) => {
+      const { text } = await plain.browser().get('/-/style.css')
+      const [, light, dark] =
+        /^:root \{([^}]*)\}\n@media \(prefers-color-scheme: dark\) \{ :root \{([^}]*)\}/m.exec(text)!
+      const values = (rules: string) =>
+        [...rules.matchAll(/(--[\w-]+): ([^;]+);/g)].map(([, name, value]) => [name, value])
+      const rows = [
+        ...readDocument('docs/configuration.md').matchAll(
+          /^\| `(--[\w-]+)` \| `([^`]+)` \| (?:`([^`]+)`)? \|/gm,
+        ),
+      ]
+      assert.deepEqual(
+        [...rows.map(([, name, value]) => [name, value]), ['--mark', 'url("icon.svg")']],
+        values(light!),
+      )
+      assert.deepEqual(
+        rows.flatMap(([, name, , value]) => (value === undefined ? [] : [[name, value]])),
+        values(dark!),
+      )
     }))
 })
 
 const IMAGE = 'expected a path such as /logo.svg, or a URL that begins with https:// and a host'
 const BACK = 'expected a path such as /home, or a URL that begins with https:// or http:// and a host'
-const COLOR = 'expected a color such as #0b57b8, rgb(11 87 184) or oklch(47% 0.17 257)'
-const LENGTH = 'expected a length such as 4px or 56rem'
-const FONTS = 'expected names of fonts such as "Source Sans 3", sans-serif'
 const LINE = 'expected text of one line'
 
 /** Options that are refused, each with the sentence that says why. */
@@ -207,54 +210,16 @@ const BAD: readonly [option: string, values: readonly unknown[], message: string
     ['', 'home', '//example.org', 'javascript:alert(1)', 'data:text/html,x', 'mailto:a@b', 'http://a b'],
     BACK,
   ],
-  [
-    'variables.link',
-    [
-      '',
-      'red',
-      '#12',
-      '#12345',
-      '#gggggg',
-      'url(https://example.org/x)',
-      'var(--text)',
-      'rgb(1,2)',
-      'rgb(1 2 3);color:red',
-      '#fff} body{display:none',
-      '#fff;--text:#fff',
-      'red/**/',
-      'expression(alert(1))',
-      '</style><script>',
-      'rgb(1 2 3',
-      '#fff\n',
-    ],
-    COLOR,
-  ],
-  ['variables.radius', ['', '4', 'px', '-1px', 'calc(1px + 2px)', '4px;', '4 px', '1e3px'], LENGTH],
-  [
-    'variables.font',
-    ['', 'a;b', 'a}', '"a', '"a\\"', 'url(x)', '@import "x"', '"</style>"', 'a,', ',a', '3 Sans'],
-    FONTS,
-  ],
-  ['variables.font', ['x'.repeat(301)], 'expected at most 300 characters'],
-  ['darkVariables.overBackground', ['blue'], COLOR],
-  ['variables.link', [7], 'expected a string, received the number 7'],
-  ['variables.--link', ['#fff'], 'there is no such option; did you mean pages.variables.link?'],
-  ['variables.colour', ['#fff'], 'there is no such option'],
-  ['darkVariables.link}body{', ['#fff'], 'there is no such option'],
+  ['css', [7], 'expected a string, received the number 7'],
+  ['css', ['x'.repeat(65_537)], 'expected at most 65536 characters'],
 ]
-
-/** @returns the options `pages` with one option, which may be in a section of them */
-const pagesWith = (option: string, value: unknown): PageOptions => {
-  const [section, name] = option.split(/\.(.*)/s)
-  return (name === undefined ? { [section!]: value } : { [section!]: { [name]: value } }) as PageOptions
-}
 
 describe('An option of the brand', () => {
   for (const [option, values, message] of BAD)
     it(`is refused: ${option} = ${values.map((value) => JSON.stringify(value).slice(0, 60)).join(', ')}`, async () => {
       for (const value of values)
         await assert.rejects(
-          createAllot({ driver: memory(), repositories: false, pages: pagesWith(option, value) }),
+          createAllot({ driver: memory(), repositories: false, pages: { [option]: value } }),
           { code: 'invalid', message: `pages.${option}: ${message}` },
           JSON.stringify(value),
         )
@@ -266,20 +231,16 @@ describe('An option of the brand', () => {
       writeFileSync(file, text)
       return readConfig(file).pages
     }
-    const { name, backUrl, variables, darkVariables } = read(`[pages]
+    const { name, backUrl, css } = read(`[pages]
 name = "Example"
 back_url = "/home"
-variables = { header_text = "#fff" }
-[pages.dark_variables]
-over_background = "#300"
+css = """
+:root { --link: #300; }
+"""
 `)
-    assert.deepEqual([name, backUrl, variables], ['Example', '/home', { headerText: '#fff' }])
-    assert.deepEqual(darkVariables, { overBackground: '#300' })
-    assert.throws(
-      () => read('[pages]\nback_url = "home"\n[pages.dark_variables]\nover_background = "blue"\n'),
-      {
-        message: `${file}:\n  pages.back_url: ${BACK}\n  pages.dark_variables.over_background: ${COLOR}`,
-      },
-    )
+    assert.deepEqual([name, backUrl, css], ['Example', '/home', ':root { --link: #300; }\n'])
+    assert.throws(() => read('[pages]\nback_url = "home"\ncss = 7\n'), {
+      message: `${file}:\n  pages.back_url: ${BACK}\n  pages.css: expected a string, received the number 7`,
+    })
   })
 })

@@ -43,6 +43,21 @@ describe('The pages of a branch whose name begins with that of a tag or with an 
     }
   })
 
+  it('are not at an abbreviated id, nor at what git-describe writes', async () => {
+    const id = await git(checkout, 'rev-parse', 'main')
+    assert.match(await pageOf(`/mia/names/commit/${id}`), /The third one/)
+    for (const path of [
+      `commit/${id.slice(0, 39)}`,
+      `src/commit/${id.slice(0, 10)}`,
+      `raw/commit/${id.slice(0, 10)}/README.md`,
+      `commits/commit/${id.slice(0, 10)}`,
+      `src/branch/${id.slice(0, 10)}`,
+      `src/branch/main-g${id.slice(0, 10)}`,
+      `src/tag/v1-1-g${id.slice(0, 10)}`,
+    ])
+      assert.equal((await site.browser().get(`/mia/names/${path}`)).status, 404, path)
+  })
+
   it('show the tag under its own address', async () => {
     assert.match(await pageOf('/mia/names/src/tag/1.0/README.md'), /The second one/)
     assert.match(await pageOf('/mia/names/src/tag/release/README.md'), /The first one/)

@@ -204,7 +204,7 @@ describe('The page of a repository', () => {
     ] as const)
       await waitFor(async () => last(name, subject).test(await shown(path)))
     const { text } = await visitor().get('/mia/atlas')
-    assert.match(text, new RegExp(`href="/mia/atlas/commit/${site.commits.main.slice(0, 12)}">`))
+    assert.match(text, new RegExp(`href="/mia/atlas/commit/${site.commits.main}">`))
   })
 
   it('loads no picture of another server, and pictures of the README from its files', async () => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
-import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import { MODES, OBJECT_ID, type TreeEntry } from '../../git/objects/parse.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
@@ -66,7 +66,7 @@ interface EntryContext {
 
 /** How pages name a reference: as a commit when it is an id. */
 const pageOfRef = (ref: string): string =>
-  /^[0-9a-f]{40}$/.test(ref) ? `commit/${ref}` : `branch/${encodePath(ref)}`
+  OBJECT_ID.test(ref) ? `commit/${ref}` : `branch/${encodePath(ref)}`
 
 /** @param submodules addresses of submodules, by path */
 const presentEntry = (

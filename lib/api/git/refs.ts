@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { OBJECT_ID } from '../../git/objects/parse.ts'
 import { NotFound } from '../../http/index.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
@@ -144,9 +145,9 @@ export const refRoutes = [
     handle: async (request, services) => {
       const { sha } = request.params
       const open = await openIn(services, request)
-      if (open === undefined || !/^[0-9a-f]{4,40}$/.test(sha)) return reply(404)
+      if (open === undefined || !OBJECT_ID.test(sha)) return reply(404)
       const { git, access } = open
-      const found = await git.find(access, [sha])
+      const found = await git.find(access, sha)
       if (found?.type !== 'blob') return reply(404)
       const isSmall = found.size <= git.maxObjectSize
       const content = isSmall ? (await git.object(access, found.id))!.content.toString('base64') : null

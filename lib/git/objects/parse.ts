@@ -1,3 +1,6 @@
+/** A full id. Abbreviations are not taken: with 65,536 of them, anyone could find all unreachable objects. */
+export const OBJECT_ID = /^[0-9a-f]{40}$/
+
 /** Person and time of a commit or a tag. */
 export interface PersonAtTime {
   readonly name: string

@@ -7,6 +7,7 @@ import { configuration, type GitProcess, type ProcessLimits, REUSE_OF_MEMORY } f
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
 import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
+import { OBJECT_ID } from './parse.ts'
 
 interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' | 'message'> {
   /** Maximum number of `git cat-file` processes. */
@@ -90,22 +91,13 @@ export class GitReader {
   }
 
   /**
-   * The first of some objects that exists.
-   * @param expressions as in gitrevisions, made of checked names: git would run `:/text` over the whole
+   * Type and size of an object; undefined when it does not exist.
+   * @param expression as in gitrevisions, made of checked names: git would run `:/text` over the whole
    * history
    */
-  async find(
-    { repository, client }: ReadAccess,
-    expressions: readonly string[],
-  ): Promise<ObjectInfo | undefined> {
-    const asked = expressions.filter((expression) => !expression.includes('\n'))
-    return this.#pool.use(repository, client, async (batch) => {
-      for (const expression of asked) {
-        const found = await batch.info(expression)
-        if (found !== undefined) return found
-      }
-      return undefined
-    })
+  async find({ repository, client }: ReadAccess, expression: string): Promise<ObjectInfo | undefined> {
+    if (expression.includes('\n')) return undefined
+    return this.#pool.use(repository, client, (batch) => batch.info(expression))
   }
 
   /** Types and sizes of objects, in the order of their ids; undefined for those that do not exist. */
@@ -222,9 +214,6 @@ export class GitReader {
     await Promise.all([this.#pool.close(), ...this.#commands.endings(), ...this.#background.endings()])
   }
 }
-
-/** The id of an object, full or abbreviated. Nothing else is passed to git as an id. */
-const OBJECT_ID = /^[0-9a-f]{4,64}$/
 
 /** @returns undefined when there is more */
 const readAtMost = async (stream: Readable, limit: number): Promise<Buffer | undefined> => {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
-import type { Commit } from '../../git/objects/parse.ts'
+import { type Commit, OBJECT_ID } from '../../git/objects/parse.ts'
 import type { OpenRepository } from './open-repository.ts'
 
 /** The changes of a commit against its first parent. */
@@ -75,7 +75,7 @@ const parseChanges = (output: string): Map<string, CommitChanges> => {
   const fields = output.split('\0')
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index]!
-    if (/^[0-9a-f]{40}$/.test(field)) {
+    if (OBJECT_ID.test(field)) {
       current = { files: [], additions: 0, deletions: 0 }
       changes.set(field, current)
     } else if (field.startsWith(':')) {

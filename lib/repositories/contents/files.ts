@@ -50,12 +50,12 @@ export const findEntry = async (
 const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | undefined> => {
   const { git, access, commit } = open
   if (path !== '') {
-    const found = await git.find(access, [`${commit}:${path}`])
+    const found = await git.find(access, `${commit}:${path}`)
     return found?.type === 'tree' ? found : undefined
   }
   // Asked for `commit:`, git would read the whole root folder.
   const { tree } = (await readCommit(open, commit)) ?? {}
-  return tree === undefined ? undefined : git.find(access, [tree])
+  return tree === undefined ? undefined : git.find(access, tree)
 }
 
 /**

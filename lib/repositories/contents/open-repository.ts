@@ -3,6 +3,8 @@ import type { Viewer } from '../../accounts/access.ts'
 import { readableRepository } from '../../accounts/find.ts'
 import { cacheKey, namedCache } from '../../caches.ts'
 import { AllotError } from '../../errors.ts'
+import type { ObjectInfo } from '../../git/objects/batch-process.ts'
+import { OBJECT_ID } from '../../git/objects/parse.ts'
 import type { GitReader, ReadAccess } from '../../git/objects/reader.ts'
 import { canBePushed } from '../../git/ref-names.ts'
 import type { Repository } from '../../records/schema/index.ts'
@@ -110,8 +112,8 @@ export class RepositoryContents {
    * Opens a repository at a commit. The commit of a reference is cached until the repository's record
    * changes, which every push does. In a shared store another process can push, so it is read from the disk
    * each time.
-   * @param ref name of a branch or a tag, or a commit's id, which no reference needs to reach (see "Git" in
-   *   SECURITY.md); the default branch when it is empty
+   * @param ref name of a branch or a tag, or a commit's full id, which no reference needs to reach (see
+   *   "Git" in SECURITY.md); the default branch when it is empty
    * @returns undefined when the viewer cannot see the repository, or when it has no such commit
    */
   async openAt(
@@ -141,29 +143,48 @@ export const refuseEmpty = ({ repository }: OpenRepository): void => {
   if (repository.empty) throw new AllotError('conflict', 'Git Repository is empty.')
 }
 
-/** The commit that a branch, a tag or an id names; the default branch's when the name is empty. */
+/** The commit that a branch, a tag or a full id names; the default branch's when the name is empty. */
 export const commitOf = async (open: OpenRepository, name: string): Promise<string | undefined> =>
   (await commitWithRef(open, name))?.commit
 
 /** The commit of `commitOf`, with the full name of the reference; for an id, with the commit's id. */
 export const commitWithRef = async (
-  { repository, git, access }: OpenRepository,
+  open: OpenRepository,
   name: string,
 ): Promise<{ commit: string; ref: string } | undefined> => {
-  const wanted = name === '' || name === 'HEAD' ? HEADS + repository.defaultBranch : name
+  const wanted = name === '' || name === 'HEAD' ? HEADS + open.repository.defaultBranch : name
   for (const ref of expressionsOf(wanted)) {
-    const commit = (await git.find(access, [`${ref}^{commit}`]))?.id
+    const commit = (await findObject(open, ref, '^{commit}'))?.id
     if (commit !== undefined) return { commit, ref: ref.startsWith('refs/') ? ref : commit }
   }
   return undefined
 }
+
+/**
+ * The object that a name leads to.
+ * @param name full id, `HEAD`, or full name of a reference
+ * @param type what a tag or a commit is followed to, as in gitrevisions; the object itself when it is empty
+ */
+export const findObject = async (
+  { git, access }: OpenRepository,
+  name: string,
+  type: '' | '^{commit}' | '^{tree}',
+): Promise<ObjectInfo | undefined> => {
+  const object = await git.find(access, name + type)
+  if (object === undefined || !DESCRIPTION.test(name)) return object
+  const found = await git.lines(access, 'for-each-ref', ['--format=%(refname)', name])
+  return found.includes(name) ? object : undefined
+}
+
+/** As git-describe writes: git takes the end of such a name for an abbreviated id (gitrevisions). */
+const DESCRIPTION = /-g[0-9a-f]{4,}$/i
 
 const HEADS = 'refs/heads/'
 const TAGS = 'refs/tags/'
 
 /** The references that a name can mean, the most likely first, without those that git would refuse. */
 export const expressionsOf = (name: string): string[] => {
-  if (/^[0-9a-f]{40}$/.test(name)) return [name, HEADS + name, TAGS + name]
+  if (OBJECT_ID.test(name)) return [name, HEADS + name, TAGS + name]
   if (name === 'HEAD') return [name]
   if (!canBePushed(name)) return []
   const isFull = name.startsWith(HEADS) || name.startsWith(TAGS)
@@ -172,6 +193,5 @@ export const expressionsOf = (name: string): string[] => {
     HEADS + name,
     TAGS + name,
     ...(/^(?:heads|tags)\/./.test(name) ? [`refs/${name}`] : []),
-    ...(/^[0-9a-f]{4,39}$/.test(name) ? [name] : []),
   ]
 }

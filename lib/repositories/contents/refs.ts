@@ -1,7 +1,7 @@
 import { invalidMember } from '../../errors.ts'
 import { canBePushed, isRefName } from '../../git/ref-names.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
-import type { OpenRepository } from './open-repository.ts'
+import { findObject, type OpenRepository } from './open-repository.ts'
 
 /** A reference, and the object that it points to. */
 export interface Ref {
@@ -51,10 +51,10 @@ export const refsBelow = async (open: OpenRepository, start: string): Promise<Re
   return (await listRefs(open, folder)).filter(({ ref }) => ref.startsWith(wanted))
 }
 
-const findRef = async ({ git, access }: OpenRepository, ref: string): Promise<Ref | undefined> => {
-  const object = await git.find(access, [ref])
+const findRef = async (open: OpenRepository, ref: string): Promise<Ref | undefined> => {
+  const object = await findObject(open, ref, '')
   if (object === undefined) return undefined
-  const target = object.type === 'tag' ? await git.find(access, [`${object.id}^{}`]) : object
+  const target = object.type === 'tag' ? await open.git.find(open.access, `${object.id}^{}`) : object
   return { ref, id: object.id, type: object.type, target: (target ?? object).id }
 }
 

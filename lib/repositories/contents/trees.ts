@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
+import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
 import type { Slice } from '../../records/pages.ts'
-import { expressionsOf, type OpenRepository } from './open-repository.ts'
+import { expressionsOf, findObject, type OpenRepository } from './open-repository.ts'
 
 /** An entry of a tree, or of a tree below it, with its whole path. */
 interface TreeItem {
@@ -23,18 +24,19 @@ interface TreePage {
   readonly total: number
 }
 
-/** @param name of a branch or a tag, or the id of a commit or a tree; undefined when there is no such tree */
+/**
+ * @param name of a branch or a tag, or the full id of a commit or a tree
+ * @returns undefined when there is no such tree
+ */
 export const readTree = async (
   open: OpenRepository,
   name: string,
   { isRecursive, offset, limit }: Slice & { isRecursive: boolean },
 ): Promise<TreePage | undefined> => {
   const { git, access } = open
-  const names = expressionsOf(name === '' ? open.repository.defaultBranch : name)
-  const tree = await git.find(
-    access,
-    names.map((one) => `${one}^{tree}`),
-  )
+  let tree: ObjectInfo | undefined
+  for (const one of expressionsOf(name === '' ? open.repository.defaultBranch : name))
+    tree ??= await findObject(open, one, '^{tree}')
   if (tree === undefined) return undefined
   const read = isRecursive ? readRecursively : readFlat
   const { entries, total } = await read(open, tree.id, { offset, limit })

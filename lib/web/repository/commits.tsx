@@ -1,6 +1,6 @@
 /** A commit with what it changed. */
 import { accountsByAddress } from '../../accounts/emails.ts'
-import type { Commit, PersonAtTime } from '../../git/objects/parse.ts'
+import { type Commit, OBJECT_ID, type PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
@@ -39,7 +39,7 @@ export const commitPageRoutes = [
     part: 'code',
     async handle(view, request, services) {
       const { sha } = request.params
-      if (!/^[0-9a-f]{4,40}$/.test(sha)) throw missing(`commit ${sha}`)
+      if (!OBJECT_ID.test(sha)) throw missing(`commit ${sha}`)
       const open = await services.hosting.contents?.openAt(request.user, view.name, sha, request.client)
       const commit = open && (await readCommit(open, open.commit))
       if (commit === undefined) throw missing(`commit ${sha}`)

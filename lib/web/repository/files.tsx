@@ -224,7 +224,7 @@ const EntryRow = ({
       </Link>
       {commit !== undefined && (
         <span class="changed small">
-          <Link to={`${view.path}/commit/${commit.id.slice(0, 12)}`}>
+          <Link to={`${view.path}/commit/${commit.id}`}>
             <bdi>{subjectOf(commit).slice(0, 80)}</bdi>
           </Link>{' '}
           <Day seconds={commit.committer.time} />

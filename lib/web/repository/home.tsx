@@ -95,7 +95,7 @@ const codeBody = async (
 }
 
 const rootOf = async ({ git, access, commit }: OpenCommit): Promise<string> =>
-  (await git.find(access, [`${commit}^{tree}`]))?.id ?? ''
+  (await git.find(access, `${commit}^{tree}`))?.id ?? ''
 
 const readLast = async (services: PageServices, request: PageRequest, open: OpenCommit) => {
   const commit = await readCommit(open, open.commit)

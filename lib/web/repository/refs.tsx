@@ -1,5 +1,6 @@
 /** Branches and tags: their pages, the choice of one, and the commit that the path of a page names. */
 
+import { OBJECT_ID } from '../../git/objects/parse.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { FoundEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
@@ -74,7 +75,7 @@ const isRefKind = (kind: string): kind is RefName['kind'] => Object.hasOwn(PREFI
 /** The names that the beginning of a path can be. */
 const titlesIn = (kind: RefName['kind'], segments: readonly string[]): string[] =>
   kind === 'commit'
-    ? segments.slice(0, 1).filter((id) => /^[0-9a-f]{4,40}$/.test(id))
+    ? segments.slice(0, 1).filter((id) => OBJECT_ID.test(id))
     : segments.slice(0, MAX_SEGMENTS).map((_, index) => segments.slice(0, index + 1).join('/'))
 
 /** Branches and tags that the choice lists; the pages list all. */

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { type Brand, type PageVariables, variableDefaults } from '../../host-pages/brand.ts'
+import type { Brand } from '../../host-pages/brand.ts'
 import { forms } from './forms.ts'
 import { icons } from './icons.ts'
 import { layout, print } from './layout.ts'
 import { parts } from './parts.ts'
 import { site } from './site.ts'
+import { variables } from './variables.ts'
 
-/** The style sheet of the pages with the variables of the host, their script and their icon. */
+/** The style sheet of the pages with the CSS of the host, their script and their icon. */
 
 /** A file that is the same for all viewers. */
 export interface Asset {
@@ -22,10 +23,10 @@ export interface Asset {
 }
 
 /** @returns the files of the pages, by their paths */
-export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
+export const assetsOf = ({ css }: Brand): Readonly<Record<string, Asset>> => ({
   '/-/style.css': asset(
     'text/css;charset=utf-8',
-    [variableRules(brand), icons, layout, parts, forms, site, print].join(''),
+    [variables, icons, layout, parts, forms, site, print, css].join(''),
   ),
   [SCRIPT_PATH]: asset(
     'text/javascript;charset=utf-8',
@@ -47,19 +48,3 @@ const asset = (type: string, text: string): Asset => ({
   gzip: gzipSync(text),
   tag: `"${createHash('sha1').update(text).digest('base64url')}"`,
 })
-
-/** The defaults have WCAG AA contrast for text in both modes. No state is shown by color alone. */
-const variableRules = ({ variables, darkVariables }: Brand): string => {
-  const light = Object.fromEntries(variableDefaults.map(({ name, light }) => [name, light]))
-  const dark = Object.fromEntries(variableDefaults.flatMap(({ name, dark }) => (dark ? [[name, dark]] : [])))
-  return `:root { color-scheme: light dark; ${declarations({ ...light, ...variables })} --mark: url("icon.svg"); }
-@media (prefers-color-scheme: dark) { :root { ${declarations({ ...dark, ...darkVariables })} } }
-`
-}
-
-const declarations = (variables: PageVariables): string =>
-  Object.entries(variables)
-    .map(([name, value]) => `--${kebabCase(name)}: ${value};`)
-    .join(' ')
-
-const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

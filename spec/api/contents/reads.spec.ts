@@ -547,6 +547,23 @@ describe('The languages of a repository', () => {
 })
 
 describe('What does not exist', () => {
+  /** Addresses at which a branch, a tag, or the full id of an object is read. */
+  const pathsAt = (text: string) => [
+    `/commits?sha=${text}`,
+    `/git/commits/${text}`,
+    `/git/trees/${text}`,
+    `/git/blobs/${text}`,
+    `/git/tags/${text}`,
+    `/git/refs/${text}`,
+    `/branches/${text}`,
+    `/tags/${text}`,
+    `/contents?ref=${text}`,
+    `/contents/README.md?ref=${text}`,
+    `/raw/README.md?ref=${text}`,
+    `/media/README.md?ref=${text}`,
+    `/compare/main...${text}`,
+  ]
+
   it('is answered 404, also when the name is not one that git takes', async () => {
     const wrong = [
       'nope',
@@ -561,26 +578,50 @@ describe('What does not exist', () => {
     ]
     for (const name of wrong) {
       const text = name.includes('%') ? name : encodeURIComponent(name)
-      for (const path of [
-        `/commits?sha=${text}`,
-        `/git/commits/${text}`,
-        `/git/trees/${text}`,
-        `/git/blobs/${text}`,
-        `/git/tags/${text}`,
-        `/git/refs/${text}`,
-        `/branches/${text}`,
-        `/tags/${text}`,
-        `/contents?ref=${text}`,
-        `/contents/README.md?ref=${text}`,
-        `/raw/README.md?ref=${text}`,
-        `/media/README.md?ref=${text}`,
-        `/compare/main...${text}`,
-      ])
-        assertNotFound(await get(path))
+      for (const path of pathsAt(text)) assertNotFound(await get(path))
     }
     for (const path of ['nope', 'README.md/x', 'src%2F..%2FREADME.md', '.git/config', 'a%0Ab', 'lib/x'])
       for (const kind of ['contents', 'raw', 'media']) assertNotFound(await get(`/${kind}/${path}`))
     for (const kind of ['raw', 'media']) assertNotFound(await get(`/${kind}/src`))
+  })
+
+  it('is also an object of an abbreviated id, however it is written', async () => {
+    const others = [await idOf('v1.0'), await idOf('main^{tree}'), await idOf('main:README.md')]
+    const id = ids.second!.slice(0, 4)
+    for (const text of [
+      id,
+      ids.second!.slice(0, 39),
+      `v1.0-1-g${id}`,
+      `heads%2Fx-g${id}`,
+      `refs%2Ftags%2Fx-g${id.toUpperCase()}`,
+      ...others.map((other) => other.slice(0, 7)),
+    ]) {
+      for (const path of pathsAt(text)) assertNotFound(await get(path))
+      for (const path of [
+        `/commits?sha=main&not=${text}`,
+        `/git/commits/${text}.diff`,
+        `/git/commits/${text}.patch`,
+        `/commits/${text}/status`,
+        `/commits/${text}/statuses`,
+        `/statuses/${text}`,
+        `/archive/${text}.zip`,
+      ])
+        assertNotFound(await get(path))
+      assert.equal((await fetch(`${allot.base}/ann/app/archive/${text}.zip`)).status, 404)
+      const from = { new_branch_name: 'from-short', old_ref_name: decodeURIComponent(text) }
+      assert.equal((await allot.as(ann, 'POST', `${at}/branches`, from)).status, 404)
+      assert.equal((await allot.as(ann, 'DELETE', `${at}/branches/${text}`)).status, 404)
+    }
+  })
+
+  it('is not a branch whose name ends like what git-describe writes', async () => {
+    const name = `fix-g${ids.first!.slice(0, 7)}`
+    const branch = { new_branch_name: name, old_ref_name: ids.third }
+    assert.equal((await allot.as(ann, 'POST', `${at}/branches`, branch)).status, 201)
+    assert.equal((await body(`/branches/${name}`)).commit.id, ids.third)
+    assert.equal((await body(`/git/trees/${name}`)).sha, await idOf('main^{tree}'))
+    assert.equal((await body(`/commits?sha=${name}`)).length, 3)
+    assert.equal((await allot.as(ann, 'DELETE', `${at}/branches/${name}`)).status, 204)
   })
 
   it('is also what the viewer cannot read: each route is answered 404, and 403 without the scope', async () => {

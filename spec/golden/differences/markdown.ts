@@ -80,6 +80,12 @@ export const markdown: readonly Difference[] = [
     ],
   },
   {
+    title: '`owner/name@` leads to a commit with its full id only',
+    reason: 'Commits are not found by abbreviated ids. Forgejo takes 7 digits.',
+    records: of('gfm.commit', 'mode.comment.commit'),
+    lines: ['html lacks <a>', 'html lacks href="*"', 'html lacks rel="nofollow"', 'html lacks </a>'],
+  },
+  {
     title: '`!3` is text',
     reason: 'Allot has no pull requests.',
     records: of('mode.comment.issueref'),
