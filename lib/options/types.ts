@@ -12,10 +12,10 @@ export interface DataOptions {
   /** Public URL of the service, for links in responses; taken from the Host header when absent. */
   baseUrl?: string | undefined
   /**
-   * With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification
-   * that Allot was written to. Default: `"specification"`.
+   * With `forgejo`, responses are those of a Forgejo where they differ from the specification that Allot was
+   * written to. Clients of Gitea accept them, too. Default: `"specification"`.
    */
-  dialect?: 'specification' | 'forgejo' | 'gitea' | undefined
+  dialect?: 'specification' | 'forgejo' | undefined
   /**
    * Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get
    * 413. Default: `1048576`.
