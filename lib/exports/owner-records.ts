@@ -7,7 +7,6 @@ import {
   dailyUsages,
   emailAddresses,
   gpgKeys,
-  invitations,
   issueEvents,
   issueSequences,
   issueSubscriptions,
@@ -131,9 +130,6 @@ const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
   ),
   transfer: within('offers of repositories', byId(repositoryIds, transfers), ({ doer, recipient }) => ({
     accounts: [doer, recipient],
-  })),
-  invitation: within('invitations', ofAccounts(invitations, 'organization'), ({ account }) => ({
-    accounts: [account],
   })),
   sshKey: ofAccounts(sshKeys, 'account'),
   gpgKey: ofAccounts(gpgKeys, 'account'),
