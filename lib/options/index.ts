@@ -172,7 +172,7 @@ export const Options = v.strictObject({
     v.optional(v.union([v.literal(false), WebhookOptions]), {}),
     'Webhooks, and how their deliveries are sent; `false` turns them off.',
   ),
-  forks: enabled('Whether repositories can be forked, and made from templates.'),
+  forks: enabled('Whether repositories can be forked.'),
   quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(
     v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
