@@ -133,15 +133,6 @@ const writeLicenses = () => {
   writeFileSync('dist/lib/licenses.json.br', brotliCompressSync(JSON.stringify(texts), { params }))
 }
 
-/** Writes what a language is known by as one compressed file. Its package takes 7 MB, and half a second to load. */
-const writeLanguages = async () => {
-  const languages = Object.values(await import('linguist-languages'))
-  const table = languages.map(({ name, type, extensions, filenames }) => ({
-    ...{ name, type, extensions, filenames },
-  }))
-  writeFileSync('dist/lib/languages.json.br', brotliCompressSync(JSON.stringify(table)))
-}
-
 function packages() {
   const { dependencies = {}, peerDependencies = {} } = readJson('package.json')
   return { dependencies: Object.keys(dependencies), optionalPeers: Object.keys(peerDependencies) }
@@ -174,7 +165,6 @@ if (isWhole || !isCurrent()) {
   copyViewer()
   cpSync('lib/web/styles/pages-script.js', 'dist/lib/pages-script.js')
   writeLicenses()
-  await writeLanguages()
   await buildClient()
   writeFileSync(NOTICES, notices(packageFolders(await bundle())))
 }

@@ -237,8 +237,8 @@ const publicServices = (hosting: Hosting) => ({
 
 /**
  * Imports an export into an empty store, on any driver.
- * @throws AllotError conflict when the store is not empty; invalid when the file is cut short or changed, with
- * the number of a line that is not valid
+ * @throws AllotError conflict when the store is not empty; invalid when the file is cut short or changed,
+ * with the number of a line that is not valid
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,

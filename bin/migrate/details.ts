@@ -80,7 +80,6 @@ const DIFFERENT = {
   name: 'the name differs from that at the source',
   rules: 'the rules of these quota groups differ from those at the source',
   subjects: 'the subjects of these quota rules differ from those at the source',
-  template: 'these repositories are templates on one side only',
   topics: 'the topics differ from those at the source',
   units: 'the rights of these teams by unit differ from those at the source',
   url: 'the URL of these webhooks differs from that at the source',

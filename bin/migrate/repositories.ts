@@ -141,16 +141,9 @@ export const synchronizeRepository = async (
 }
 
 /** The members that can change at the source, besides rights. */
-const detailsOf = ({
+const detailsOf = ({ description, website, topics, default_branch: defaultBranch }: SourceRepository) => ({
   description,
   website,
-  template,
-  topics,
-  default_branch: defaultBranch,
-}: SourceRepository) => ({
-  description,
-  website,
-  template,
   ...(defaultBranch === '' ? {} : { defaultBranch }),
   ...(topics ? { topics: topics.map((topic) => topic.toLowerCase()).sort() } : {}),
 })
@@ -165,9 +158,8 @@ const followRepository = (
   const { id, description, website, defaultBranch } = repository
   const here = { description, website, defaultBranch, topics: repository.topics ?? [] }
   const subject = { kind: 'repository', scope, name, label: given.full_name } as const
-  const template = repository.template === true
   const source = detailsOf(given)
-  return followDetails(migration, { ...subject, here: { ...here, template }, source }, async (details) => {
+  return followDetails(migration, { ...subject, here, source }, async (details) => {
     const { topics: wanted, ...edit } = details
     await repositories.edit(id, edit)
     if (wanted !== undefined)
@@ -209,8 +201,8 @@ const createRepository = async (
     private: given.private || audience > audienceOf[owner.visibility],
     defaultBranch: given.default_branch || undefined,
   })
-  const { website, archived, template } = given
-  const created = await repositories.edit(id, { website, archived, template })
+  const { website, archived } = given
+  const created = await repositories.edit(id, { website, archived })
   if (created === undefined) throw invalid('it was deleted during the migration')
   await migrationLog.save([{ ...record, copy: { id }, grants: grantsHere(owner, created) }])
   report.count('repositories', 'copied')

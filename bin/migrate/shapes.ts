@@ -74,7 +74,6 @@ export const SourceRepository = v.object({
   empty: flag,
   /** KiB */
   size: count,
-  template: flag,
   topics: v.nullish(v.array(v.string())),
   parent: v.nullish(v.object({ name: v.string(), owner: v.object({ login: v.string() }) })),
   created_at: time,

@@ -16,7 +16,6 @@ import {
   follows,
   formerNames,
   gpgKeys,
-  invitations,
   jobs,
   ledgerEntries,
   memberships,
@@ -105,10 +104,6 @@ export const accountsIntegrity: IntegrityChecks = {
     check(teams, ({ id, organization }, find, report) => {
       if (find(isOrganization, organization) !== 1 && find(pendingRemoval, organization) === undefined)
         report(`team ${id} belongs to organization ${organization}, which does not exist`)
-    }),
-    check(invitations, ({ organization, account }, find, report) => {
-      requireAccount(find, account, `organization ${organization} invites`, report)
-      requireAccount(find, organization, `account ${account} is invited by`, report)
     }),
     check(teamMembers, ({ account, organization, team }, find, report) => {
       requireAccount(find, account, `a member of team ${team} is`, report)

@@ -7,7 +7,6 @@ import {
   type Account,
   accounts,
   collaborators,
-  invitations,
   type Membership,
   memberships,
   repositories,
@@ -176,7 +175,14 @@ export class Organizations {
       if (before === undefined) await refuseTooManyMemberships(tx, options.viewer ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
       if (before !== undefined && !owner) await refuseLastFounder(tx, before, account, options.viewer)
-      await saveRole(tx, id, account.id, owner)
+      // A role that is given by name is more than that of a team.
+      const {
+        founder,
+        byTeam: _,
+        ...kept
+      } = before ?? { organization: id, member: account.id, createdAt: now() }
+      const after: Membership = { ...kept, owner }
+      await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
     })
   }
 
@@ -211,27 +217,9 @@ export class Organizations {
   }
 }
 
-/** Gives an account a role in an organization: one that is given by name is more than that of a team. */
-export const saveRole = async (
-  tx: WriteContext,
-  organization: number,
-  member: number,
-  owner: boolean,
-): Promise<void> => {
-  const {
-    founder,
-    byTeam: _,
-    ...kept
-  } = (await membershipOf(tx, organization, member)) ?? { organization, member, createdAt: now() }
-  const after: Membership = { ...kept, owner }
-  await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
-  await invitations.remove(tx, [organization, member])
-}
-
 /**
- * Removes a membership with all that came with it: teams, rights on repositories that the member created, and
- * a pending invitation, by which the member could come back as an owner. Collaborators whom somebody added
- * stay.
+ * Removes a membership with all that came with it: teams, and rights on repositories that the member created.
+ * Collaborators whom somebody added stay.
  */
 export const removeMembership = async (
   tx: WriteContext,
@@ -244,7 +232,6 @@ export const removeMembership = async (
   for (const { id, owner } of (await repositories.byIds(tx, created)).values())
     if (owner === organization) await collaborators.remove(tx, [id, member])
   await memberships.remove(tx, [organization, member])
-  await invitations.remove(tx, [organization, member])
 }
 
 /** Members, administrators and the member itself know of a membership; others only when it is public. */

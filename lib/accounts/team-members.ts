@@ -5,7 +5,6 @@ import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import {
   type Account,
-  invitations,
   type Membership,
   memberships,
   type Team,
@@ -53,7 +52,6 @@ export const joinTeam = async (
   if (before === undefined) await refuseTooManyMemberships(tx, viewer, account)
   const blank = { organization: organization.id, member: account.id, owner: false, createdAt: now() }
   const membership: Membership = before ?? { ...blank, byTeam: true }
-  await endInvitation(tx, membership, team === undefined)
   if (team === undefined) {
     await memberships.save(tx, { ...membership, owner: true })
     return
@@ -71,20 +69,6 @@ export const joinTeam = async (
   await teamMembers.save(tx, { ...member, createdAt: now() })
 }
 
-/**
- * Ends the invitation of an account that has become a member, or an owner: one to be an owner stays for a
- * mere member.
- */
-const endInvitation = async (
-  tx: WriteContext,
-  { organization, member }: Membership,
-  isOwner: boolean,
-): Promise<void> => {
-  const invitation = await invitations.get(tx, [organization, member])
-  if (invitation !== undefined && (isOwner || !invitation.owner))
-    await invitations.remove(tx, [organization, member])
-}
-
 /** @returns whether the account was in the team */
 export const leaveTeam = async (
   tx: WriteContext,
@@ -98,10 +82,7 @@ export const leaveTeam = async (
   return true
 }
 
-/**
- * Saves a membership, or removes it, with an invitation to own the organization, when it has neither a role
- * nor a team left.
- */
+/** Saves a membership, or removes it when it has neither a role nor a team left. */
 export const saveOrLeave = async (tx: WriteContext, membership: Membership): Promise<void> => {
   const { organization, member, owner, byTeam } = membership
   const isKept = owner || byTeam !== true || (await teamsOf(tx, member, organization)).length > 0

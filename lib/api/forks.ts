@@ -1,27 +1,12 @@
-/** Repositories that are made from others: forks, and repositories from templates. */
 import * as v from 'valibot'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import { TEXT_LIMITS } from '../records/text-limits.ts'
-import { acceptedBooleans, example, repositoryNameOf, shortText } from './fields.ts'
+import { example, repositoryNameOf, shortText } from './fields.ts'
 import { Repository, replyRepositories, replyRepository } from './repository-presenter.ts'
 import { reply, repositoryWrite, route } from './route.ts'
-import { hostNameOf } from './users.ts'
 
 const CreateForkOption = v.object({
   organization: v.optional(v.nullable(example(shortText, 'acme'))),
   name: v.optional(v.nullable(example(shortText, 'app'))),
-})
-
-const GenerateRepoOption = v.object({
-  owner: example(shortText, 'acme'),
-  name: example(shortText, 'new-app'),
-  description: v.optional(
-    example(v.pipe(v.string(), v.maxLength(TEXT_LIMITS.repository.description)), 'An application'),
-  ),
-  private: v.optional(v.boolean()),
-  git_content: v.optional(example(v.boolean(), true)),
-  topics: v.optional(v.boolean()),
-  ...acceptedBooleans('avatar', 'git_hooks', 'labels', 'protected_branch', 'webhooks'),
 })
 
 export const forkRoutes = [
@@ -61,28 +46,6 @@ export const forkRoutes = [
       const options = { organization: body.organization || undefined, name: body.name || undefined }
       const fork = await services.hosting.forks.fork(user, repositoryNameOf(params), options)
       return replyRepository(services, request, 202, fork)
-    },
-  }),
-  route({
-    ...repositoryWrite,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/generate',
-    operationId: 'generateRepo',
-    summary: 'Create a repository with the files of a template, as one commit, or with its topics',
-    body: GenerateRepoOption,
-    responses: {
-      201: Repository,
-      403: Forbidden,
-      404: NotFound,
-      409: ErrorBody,
-      422: ValidationError,
-    },
-    handle: async (request, services) => {
-      const { user, params, body, baseUrl } = request
-      const { git_content: withFiles = false, topics: withTopics = false, ...given } = body
-      const options = { ...given, withFiles, withTopics, host: hostNameOf(baseUrl) }
-      const made = await services.hosting.forks.generate(user, repositoryNameOf(params), options)
-      return replyRepository(services, request, 201, made)
     },
   }),
 ]

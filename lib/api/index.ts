@@ -39,7 +39,6 @@ import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists
 import type { Services } from './route.ts'
 import { documentRoute, exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
 import { collaboratorRoutes } from './sharing/collaborators.ts'
-import { invitationRoutes } from './sharing/invitations.ts'
 import { membershipRoutes } from './sharing/memberships.ts'
 import { repositoryTeamRoutes, teamRepositoryRoutes } from './sharing/team-repositories.ts'
 import { teamMemberRoutes, teamRoutes } from './sharing/teams.ts'
@@ -73,9 +72,8 @@ const gitContentRoutes: ApiRoute[] = [
   ...fileChangeRoutes,
 ]
 
-/** Routes of collaborators, of teams, and of repositories that are offered to another owner. */
+/** Routes of collaborators and of teams. */
 const sharingRoutes: ApiRoute[] = [
-  ...invitationRoutes,
   ...collaboratorRoutes,
   ...repositoryTeamRoutes,
   ...teamRoutes,

@@ -150,7 +150,7 @@ const WatchOption = v.object({
   ignored: v.optional(v.literal(false)),
 })
 
-/** `created_at` is the time of the subscription. Gogs, Gitea and Forgejo have that of the repository there. */
+/** `created_at` is the time of the subscription. Forgejo has that of the repository there. */
 const replyWatch = async (
   services: Services,
   request: Recipient,

@@ -41,7 +41,7 @@ const CreateRepoOption = v.object({
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
   // Refused, not ignored: a client that asks for SHA-256 cannot push to a SHA-1 repository.
   object_format_name: v.optional(v.picklist(['', 'sha1'], 'must be sha1, the only format of objects')),
-  template: v.optional(v.boolean()),
+  ...acceptedBooleans('template'),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 
@@ -51,7 +51,6 @@ const EditRepoOption = v.object({
   website: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.website))),
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
-  template: v.optional(v.boolean()),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
   ...acceptedBooleans(
     'allow_fast_forward_only_merge',
@@ -73,6 +72,7 @@ const EditRepoOption = v.object({
     'has_releases',
     'has_wiki',
     'ignore_whitespace_conflicts',
+    'template',
   ),
 })
 
@@ -81,7 +81,6 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRep
   name: body.name,
   description: body.description,
   private: body.private,
-  template: body.template,
   autoInit: body.auto_init,
   gitignores: body.gitignores,
   license: body.license,
@@ -96,7 +95,6 @@ const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<Repository
   website: body.website,
   private: body.private,
   archived: body.archived,
-  template: body.template,
   defaultBranch: body.default_branch || undefined,
 })
 
@@ -119,7 +117,7 @@ const create = async (
 
 /**
  * The specification has no 409 for this route, so a taken name is 422 there.
- * @throws AllotError
+ * @throws AllotError invalid for a conflict; the error itself otherwise
  */
 const refuseName = (error: unknown): never => {
   if (!(error instanceof AllotError) || error.code !== 'conflict') throw error

@@ -139,7 +139,6 @@ const SearchQuery = v.object({
   private: flag('Whether to include private repositories.'),
   is_private: flag('Finds only private, or only public repositories.'),
   archived: flag('Finds only archived repositories, or only others.'),
-  template: flag('Finds only templates, or only others.'),
   mode: v.optional(
     parameter(
       v.picklist(['', ...SEARCH_MODES, 'collaborative']),
@@ -161,7 +160,6 @@ const filterIn = (query: v.InferOutput<typeof SearchQuery>): Complete<Repository
   open: isSet(query.private) === false || undefined,
   private: isSet(query.is_private),
   archived: isSet(query.archived),
-  template: isSet(query.template),
   texts: textsIn(query),
   mode: query.mode === 'collaborative' ? undefined : query.mode || undefined,
   starredBy: query.starredBy,

@@ -44,6 +44,7 @@ const members = {
   release_counter: number(1),
   default_branch: text('main'),
   archived: v.boolean(),
+  /** Always false, for clients of Gitea and Forgejo. */
   template: v.boolean(),
   topics: example(v.array(v.string()), ['git']),
   created_at: Time,
@@ -95,7 +96,7 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     release_counter: releases,
     default_branch: repository.defaultBranch,
     archived: repository.archived,
-    template: repository.template === true,
+    template: false,
     topics: repository.topics ?? [],
     created_at: timestamp(repository.createdAt),
     updated_at: timestamp(repository.updatedAt),

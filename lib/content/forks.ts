@@ -1,25 +1,17 @@
 import { audienceOfAccount, canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
-import { type Authorizer, authorizeCreateIn } from '../accounts/authorize.ts'
-import { readableRepository, visibleAccount } from '../accounts/find.ts'
-import { noreplyAddress } from '../accounts/names.ts'
-import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { authorizeCreateIn } from '../accounts/authorize.ts'
+import { readableRepository } from '../accounts/find.ts'
+import { AllotError } from '../errors.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import type { GitContent, NewRepository } from '../repositories/git-data.ts'
+import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
-import {
-  authorFor,
-  countFork,
-  insertRepository,
-  recordOf,
-  refuseTaken,
-} from '../repositories/new-repository.ts'
+import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
@@ -31,41 +23,17 @@ interface ForkOptions {
   readonly name?: string | undefined
 }
 
-interface GenerateOptions extends NewRepository {
-  /** Name of the new owner: the viewer, or an organization. */
-  readonly owner: string
-  /** Whether to take over the files of the default branch. */
-  readonly withFiles: boolean
-  readonly withTopics: boolean
-}
-
-/** The repository to copy and the new owner, as of one transaction. */
-interface Places {
+/** The repository to fork, the new owner, and the fork as they make it, as of one transaction. */
+interface PlannedFork {
   readonly source: Repository
   readonly into: Account
-}
-
-/** What a fork and a repository from a template do differently. */
-interface CopyRequest {
-  readonly viewer: SignedIn
-  /** The repository to copy. */
-  readonly from: RepositoryName
-  readonly findOwner: Authorizer<Account>
-  contentOf(places: Places, creator: Account): GitContent
-  /**
-   * The new repository, and the members of its record that follow from the copied one.
-   * @throws AllotError conflict
-   */
-  describe(
-    tx: ReadTransaction,
-    places: Places,
-  ): Promise<{ readonly given: NewRepository; readonly changes: Partial<Repository> }>
+  readonly given: NewRepository
 }
 
 /**
- * Repositories that are made from others: forks with the whole history, and repositories from templates with
- * the files. Each is a full copy, whose git data counts for its own owner before it is visible. Its LFS
- * objects are copied and counted afterwards, before the call returns; after a crash, a job completes them.
+ * Forks are full copies with the whole history, whose git data counts for their own owner before they are
+ * visible. Their LFS objects are copied and counted afterwards, before the call returns; after a crash, a job
+ * completes them.
  */
 export class Forks {
   readonly #services: RepositoryServices
@@ -86,105 +54,41 @@ export class Forks {
   /**
    * @returns undefined when the repository or the organization does not exist or is hidden
    * @throws AllotError conflict when the new owner owns the parent, has a fork of it, or a repository of the
-   * name; forbidden in an organization in which the viewer cannot create repositories
+   * name; forbidden in an organization in which the viewer cannot create repositories; not_found when the
+   * repository or the new owner is deleted meanwhile
    */
-  async fork(
-    viewer: SignedIn,
-    from: RepositoryName,
-    { organization, name: forkName }: ForkOptions,
-  ): Promise<Repository | undefined> {
-    const fork = await this.#copy({
-      viewer,
-      from,
-      findOwner: async (tx) =>
-        organization === undefined
-          ? accounts.get(tx, [viewer.id])
-          : authorizeCreateIn(viewer, organization)(tx),
-      contentOf: ({ source }) => ({ from: source.id, branch: source.defaultBranch }),
-      async describe(tx, { source, into }) {
-        await refuseSecondFork(tx, source, into)
-        const { id: parent, name, description, defaultBranch, empty } = source
-        const isPrivate = isForkPrivate(source, into)
-        const given = { name: forkName ?? name, description, defaultBranch, private: isPrivate }
-        return { given, changes: { parent, empty } }
-      },
-    })
-    if (fork !== undefined) this.#maintenance?.afterChange(fork)
-    return fork
-  }
-
-  /**
-   * Makes a copy without history, and without a parent.
-   * @throws AllotError invalid unless the repository is a template, and for a bad name; forbidden for an
-   * owner that the viewer may not create repositories for; conflict when the owner has a repository of that
-   * name
-   */
-  generate(
-    viewer: SignedIn,
-    from: RepositoryName,
-    { owner, withFiles, withTopics, host = 'localhost', ...given }: GenerateOptions,
-  ): Promise<Repository | undefined> {
-    const isEmpty = (source: Repository) => source.empty || !withFiles
-    return this.#copy({
-      viewer,
-      from,
-      async findOwner(tx) {
-        const account = await visibleAccount(tx, viewer, owner)
-        if (account === undefined || account.id === viewer.id) return account
-        if (account.kind === 'organization') return authorizeCreateIn(viewer, owner)(tx)
-        throw new AllotError('forbidden', `only ${account.name} may create repositories for ${account.name}`)
-      },
-      contentOf({ source, into }, creator) {
-        if (source.template !== true)
-          throw invalid(`${source.name} is not a template: set template=true first`)
-        const branch = source.defaultBranch
-        if (isEmpty(source)) return { branch }
-        const by = authorFor(into, creator)
-        const author = { name: by.fullName || by.name, email: noreplyAddress(by.name, host) }
-        return { from: source.id, branch, only: branch, first: { author, when: new Date(now() * 1000) } }
-      },
-      async describe(_tx, { source }) {
-        const topics = withTopics ? (source.topics ?? []) : []
-        const changes = { empty: isEmpty(source), ...(topics.length === 0 ? {} : { topics }) }
-        return { given: { ...given, defaultBranch: source.defaultBranch }, changes }
-      },
-    })
-  }
-
-  /**
-   * Checks, copies the git data, and saves the record in a write that finds and authorizes everything again.
-   */
-  async #copy(request: CopyRequest): Promise<Repository | undefined> {
+  async fork(viewer: SignedIn, from: RepositoryName, options: ForkOptions): Promise<Repository | undefined> {
     const { store, gitData } = this.#services
-    const { viewer, contentOf, describe } = request
+    const plan = plannedFork(viewer, from, options)
     const checked = await store.read(async (tx) => {
       const creator = await accounts.get(tx, [viewer.id])
-      const places = await placesOf(tx, request)
-      if (creator === undefined || places === undefined) return undefined
-      const content = contentOf(places, creator)
-      const { given } = await describe(tx, places)
+      const planned = await plan(tx)
+      if (creator === undefined || planned === undefined) return undefined
+      const { source, into, given } = planned
       checkRepositoryName(given.name)
       checkTexts('repository', given)
-      await refuseTaken(tx, places.into.id, given.name)
-      return { creator, content }
+      await refuseTaken(tx, into.id, given.name)
+      return { creator, content: { from: source.id, branch: source.defaultBranch } }
     })
     if (checked === undefined) return undefined
     const { creator, content } = checked
     const id = await store.sequences.next('repository')
-    const copy = await gitData.create(id, content, creator, (size) =>
+    const fork = await gitData.create(id, content, creator, (size) =>
       store.write(async (tx) => {
-        const places = await placesOf(tx, request)
-        if (places === undefined) throw gone()
-        const { given, changes } = await describe(tx, places)
-        const record = { ...recordOf(id, places.into, given, size), ...changes }
-        if ('from' in content) await this.#lfsCopies.begin(tx, content.from, id)
+        const planned = await plan(tx)
+        if (planned?.source.id !== content.from)
+          throw new AllotError('not_found', 'the repository or the new owner was deleted')
+        const { source, into, given } = planned
+        const record = { ...recordOf(id, into, given, size), parent: source.id, empty: source.empty }
+        await this.#lfsCopies.begin(tx, source.id, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
-        await this.#recordCopy(tx, repository, creator.id)
+        await this.#recordFork(tx, source.id, repository, creator.id)
         return repository
       }),
     )
-    await this.#lfsCopies.finish(copy.id)
-    return copy
+    await this.#lfsCopies.finish(id)
+    this.#maintenance?.afterChange(fork)
+    return fork
   }
 
   /**
@@ -203,13 +107,12 @@ export class Forks {
     })
   }
 
-  /** Reports a fork to the webhooks of its parent, and each copy to those of its owner. */
-  async #recordCopy(tx: WriteContext, repository: Repository, by: number): Promise<void> {
+  /** Reports a fork to the webhooks of its parent, and to those of its owner. */
+  async #recordFork(tx: WriteContext, parentId: number, fork: Repository, by: number): Promise<void> {
     const { outbox } = this.#services
-    const parent = repository.parent === null ? undefined : await repositories.get(tx, [repository.parent])
-    if (parent !== undefined)
-      await outbox.record(tx, { event: 'fork', repository: parent, fork: repository, by })
-    await outbox.record(tx, { event: 'repository', action: 'created', repository, by })
+    const parent = await repositories.get(tx, [parentId])
+    if (parent !== undefined) await outbox.record(tx, { event: 'fork', repository: parent, fork, by })
+    await outbox.record(tx, { event: 'repository', action: 'created', repository: fork, by })
   }
 
   /** Forks of a repository that the viewer can read, by id. */
@@ -227,17 +130,28 @@ export class Forks {
   }
 }
 
-/** @returns undefined when one of them does not exist, or is hidden from the viewer */
-const placesOf = async (
-  tx: ReadTransaction,
-  { viewer, from: { owner, name }, findOwner }: CopyRequest,
-): Promise<Places | undefined> => {
-  const source = await readableRepository(tx, viewer, owner, name, 'code')
-  const into = source && (await findOwner(tx))
-  return source && into && { source, into }
-}
-
-const gone = () => new AllotError('not_found', 'the repository or the new owner was deleted')
+/**
+ * Finds and authorizes everything, in the read that checks a fork and again in the write that saves it.
+ * Undefined when the repository or the new owner does not exist, or is hidden from the viewer.
+ */
+const plannedFork =
+  (viewer: SignedIn, { owner, name }: RepositoryName, { organization, name: forkName }: ForkOptions) =>
+  async (tx: ReadTransaction): Promise<PlannedFork | undefined> => {
+    const source = await readableRepository(tx, viewer, owner, name, 'code')
+    if (source === undefined) return undefined
+    const into = await (organization === undefined
+      ? accounts.get(tx, [viewer.id])
+      : authorizeCreateIn(viewer, organization)(tx))
+    if (into === undefined) return undefined
+    await refuseSecondFork(tx, source, into)
+    const { description, defaultBranch } = source
+    const isPrivate = isForkPrivate(source, into)
+    return {
+      source,
+      into,
+      given: { name: forkName ?? source.name, description, defaultBranch, private: isPrivate },
+    }
+  }
 
 /** A fork is never visible to more people than its parent. */
 const isForkPrivate = (parent: Repository, into: Account): boolean =>

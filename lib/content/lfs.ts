@@ -164,7 +164,11 @@ export class LfsCopies {
 
   async #copyAll(id: number): Promise<void> {
     const { store } = this.#services
-    for (const object of shuffled(await this.#objectsFor(id))) {
+    const objects = await store.read(async (tx) => {
+      const copy = await lfsCopies.get(tx, [id])
+      return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
+    })
+    for (const object of shuffled(objects)) {
       this.#signal.throwIfAborted()
       const [repository, copied] = await store.read((tx) =>
         Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
@@ -173,23 +177,6 @@ export class LfsCopies {
       if (copied === undefined)
         await this.#copyObject(id, object).catch((error) => this.#passOver(id, object, error))
     }
-  }
-
-  /**
-   * A fork gets all objects of its parent; a repository without one, from a template, those that its own
-   * files stand for.
-   */
-  async #objectsFor(id: number): Promise<StoredFile[]> {
-    const { store, gitData } = this.#services
-    const { objects, repository } = await store.read(async (tx) => {
-      const copy = await lfsCopies.get(tx, [id])
-      const objects =
-        copy === undefined ? [] : await files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
-      return { objects, repository: await repositoryById(tx, id) }
-    })
-    if (objects.length === 0 || repository === undefined) return []
-    const ids = repository.parent === null ? await gitData.lfsIds(id) : undefined
-    return ids === undefined ? objects : objects.filter(({ sha256 }) => ids.has(sha256))
   }
 
   /**

@@ -18,7 +18,6 @@ import {
   follows,
   formerNames,
   gpgKeys,
-  invitations,
   issueSubscriptions,
   issues,
   type Job,
@@ -98,7 +97,6 @@ export class AccountRemoval implements Removal {
     await removeListed(teamMembers, 'account')(tx, id)
     await removeListed(collaborators, 'account')(tx, id)
     await removeListed(transfers, 'doer')(tx, id)
-    await removeListed(invitations, 'account')(tx, id)
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
     await removeListed(emailAddresses, 'account')(tx, id)
@@ -218,7 +216,6 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     removeListed(teams, 'organization'),
     removeListed(transfers, 'recipient'),
     removeListed(memberships, 'organization'),
-    removeListed(invitations, 'organization'),
     removeListed(issueSubscriptions, 'account'),
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwner(tx, id, limit),

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DeletionHold, diskFault, ifMissing, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { type Bundle, type BundleImport, createBundle, setHead, startBundleImport } from './bundle.ts'
-import { type CopyOptions, copyRepository } from './copy.ts'
+import { copyRepository } from './copy.ts'
 import { type FirstCommit, writeFirstCommit } from './first-commit.ts'
 import {
   folderOf,
@@ -17,7 +17,6 @@ import {
   UNFINISHED,
 } from './folders.ts'
 import { initialize } from './initialize.ts'
-import { lfsPointers } from './lfs-pointers.ts'
 import type { RefUpdate } from './push.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { runGit } from './run.ts'
@@ -71,16 +70,17 @@ export class GitStorage {
 
   /**
    * Creates a full copy of a repository: its branches and tags.
+   * @param branch the branch that HEAD of the copy names
    * @returns bytes on disk
    * @throws AllotError not_found when the source was deleted
    */
-  async copy(from: number, id: number, options: CopyOptions): Promise<number> {
+  async copy(from: number, id: number, branch: string): Promise<number> {
     const [source, folder] = [this.#folderOf(from), this.#folderOf(id)]
     const unfinished = `${folder}${UNFINISHED}`
     await mkdir(dirname(folder), { recursive: true })
     await removeTree(unfinished)
     try {
-      await copyRepository(this.#git, source, unfinished, options)
+      await copyRepository(this.#git, source, unfinished, branch)
     } catch (cause) {
       await removeTree(unfinished)
       if ((await sizeOf(source)) > 0) throw cause
@@ -88,13 +88,6 @@ export class GitStorage {
     }
     await placeFolder(unfinished, folder)
     return sizeOf(folder)
-  }
-
-  /** Ids of the LFS objects that the files of all commits stand for. */
-  async lfsIds(id: number): Promise<Set<string>> {
-    const ids = new Set<string>()
-    for await (const { oid } of lfsPointers(id, { directory: this.#directory, git: this.#git })) ids.add(oid)
-    return ids
   }
 
   /** @throws Error when the repository is not on the disk */

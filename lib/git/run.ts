@@ -35,8 +35,6 @@ const CONCURRENCY = 4
 const queues = { short: new CommandQueue(), long: new CommandQueue() }
 
 interface RunOptions {
-  /** Standard input. */
-  input?: string
   /**
    * Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large,
    * and waits with its like.
@@ -60,13 +58,11 @@ const executeFile = promisify(execFile)
 const execute = async (
   git: string,
   args: readonly string[],
-  { input = '', timeoutMs = TIMEOUT_MS }: RunOptions,
+  { timeoutMs = TIMEOUT_MS }: RunOptions,
 ): Promise<string> => {
   const limits = { timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY }
   const execution = executeFile(git, [...configuration(), ...args], { env: ENVIRONMENT, ...limits })
-  // A git that fails before it has read its input reports that by its exit code.
-  execution.child.stdin?.on('error', () => undefined)
-  execution.child.stdin?.end(input)
+  execution.child.stdin?.end()
   try {
     return (await execution).stdout
   } catch (cause) {

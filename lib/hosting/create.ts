@@ -3,7 +3,6 @@ import { Avatars } from '../accounts/avatars.ts'
 import { Tokens } from '../accounts/credentials.ts'
 import { EmailAddresses } from '../accounts/emails.ts'
 import { Identities } from '../accounts/identity.ts'
-import { Invitations } from '../accounts/invitations.ts'
 import { GpgKeys, SshKeys } from '../accounts/keys.ts'
 import { SessionUses, TokenUses } from '../accounts/last-uses.ts'
 import { PasswordLogin } from '../accounts/login.ts'
@@ -248,7 +247,6 @@ const contentOf = (services: RepositoryServices, { log }: HostingHost) => ({
 /** Services of memberships, teams, collaborators and transfers. */
 const sharingOf = (store: Store, repositories: Repositories) => ({
   memberships: new Memberships(store),
-  invitations: new Invitations(store),
   teams: new Teams(store),
   teamRepositories: new TeamRepositories(store),
   collaborators: new Collaborators(store),

@@ -172,7 +172,7 @@ export const Options = v.strictObject({
     v.optional(WebhookOptions, false),
     'Webhooks: `true`, or how their deliveries are sent, turns them on.',
   ),
-  forks: enabled('Whether repositories can be forked, and made from templates.'),
+  forks: enabled('Whether repositories can be forked.'),
   quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(
     v.optional(v.union([v.literal(false), RepositoryOptions]), {}),

@@ -38,7 +38,7 @@ export interface DataOptions {
   sharing?: boolean | undefined
   /** Webhooks: `true`, or how their deliveries are sent, turns them on. Default: `false`. */
   webhooks?: boolean | WebhooksOptions | undefined
-  /** Whether repositories can be forked, and made from templates. Default: `true`. */
+  /** Whether repositories can be forked. Default: `true`. */
   forks?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
   quota?: QuotaSettings | undefined

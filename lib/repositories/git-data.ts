@@ -4,7 +4,6 @@ import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import { invalidMember } from '../errors.ts'
-import type { CopyOptions } from '../git/copy.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/reader.ts'
@@ -23,8 +22,6 @@ export interface NewRepository extends TemplateNames {
   description?: string | undefined
   /** Whether only accounts with a right on it and administrators can see it; false when absent. */
   private?: boolean | undefined
-  /** Whether others can generate repositories from it. */
-  template?: boolean | undefined
   /**
    * Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license`
    * are checked only.
@@ -39,10 +36,13 @@ export interface NewRepository extends TemplateNames {
   host?: string | undefined
 }
 
-/** What git data begins with: a branch that is empty or has one commit, or a copy of another repository. */
-export type GitContent =
+/**
+ * What git data begins with: a branch that is empty or has one commit, or a copy of the repository with the
+ * id `from`.
+ */
+type GitContent =
   | { readonly branch: string; readonly first?: FirstCommit | undefined }
-  | (CopyOptions & { /** Id of the repository to copy. */ readonly from: number })
+  | { readonly branch: string; readonly from: number }
 
 /**
  * Shares repository creation fairly among users, since each creation writes and syncs some twenty files. The
@@ -123,7 +123,7 @@ export class GitData {
     const budget = 'from' in content ? this.#copies : this.#creations
     const build = () =>
       'from' in content
-        ? gitStorage.copy(content.from, id, content)
+        ? gitStorage.copy(content.from, id, content.branch)
         : gitStorage.create(id, content.branch, content.first)
     await store.write((tx) => savePending(tx, id))
     try {
@@ -133,11 +133,6 @@ export class GitData {
       if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)
       throw error
     }
-  }
-
-  /** Ids of the LFS objects that its files stand for; undefined when the host keeps repositories itself. */
-  async lfsIds(id: number): Promise<ReadonlySet<string> | undefined> {
-    return this.#options.gitStorage?.lfsIds(id)
   }
 
   /**

@@ -38,7 +38,6 @@ export const recordOf = (
   empty: repository.autoInit !== true,
   mirror: false,
   archived: false,
-  ...(repository.template === true ? { template: true } : {}),
   parent: null,
   defaultBranch: repository.defaultBranch ?? 'main',
   size,

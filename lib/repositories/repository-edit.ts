@@ -11,8 +11,6 @@ export interface RepositoryEdit {
   private?: boolean | undefined
   /** Whether it is read-only. */
   archived?: boolean | undefined
-  /** Whether others can generate repositories from it. */
-  template?: boolean | undefined
   /** Branch that HEAD names. */
   defaultBranch?: string | undefined
 }
@@ -23,7 +21,6 @@ const SAVED: Readonly<Record<keyof RepositoryEdit, true>> = {
   website: true,
   private: true,
   archived: true,
-  template: true,
   defaultBranch: true,
 }
 

@@ -44,6 +44,14 @@ describe('The dialect `forgejo`', () => {
     assert.equal(headers.get('x-total-count'), '1')
   })
 
+  it('answers 409 to a name that is taken in an organization', async () => {
+    const post = (path: string, body: object) =>
+      allot.request('POST', path, { token: allot.root.token, body })
+    await post('/orgs', { username: 'acme' })
+    assert.equal((await post('/org/acme/repos', { name: 'taken' })).status, 201)
+    assertError(await post('/org/acme/repos', { name: 'taken' }), 409)
+  })
+
   it('sends a body with 404', async () => {
     assertError(await allot.request('GET', '/users/nobody'), 404, /^The target couldn't be found\.$/)
     assertError(await allot.request('GET', '/no/such/path'), 404)

@@ -144,7 +144,7 @@ describe('The examples of requests', () => {
       })
       // 404, 409 and these messages: the example is well formed, but its resource does not exist, or already
       // exists.
-      const isTaken = /is already taken|already has a repository|is not a template/.test(text)
+      const isTaken = /is already taken|already has a repository/.test(text)
       const isAccepted = status < 300 || status === 404 || status === 409 || isTaken
       if (!isAccepted) refused.push(`${title}: ${status} ${text}`)
     }

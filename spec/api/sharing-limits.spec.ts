@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
-import {
-  collaborators,
-  invitations,
-  teamMembers,
-  teamRepositories,
-  teams,
-} from '../../lib/records/schema/index.ts'
+import { collaborators, teamMembers, teamRepositories, teams } from '../../lib/records/schema/index.ts'
 import { Store, type WriteContext } from '../../lib/records/store.ts'
 import { assertError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -22,7 +16,6 @@ const isFilled = (record: object): boolean =>
 const removeFilled = async (tx: WriteContext): Promise<void> => {
   for (const collection of [
     collaborators,
-    invitations,
     teamMembers,
     teamRepositories,
     teams,
@@ -74,15 +67,6 @@ describe('What others can add', () => {
       409,
       /1000 collaborators/,
     )
-  })
-
-  it('is at most 1,000 invitations of an organization', async () => {
-    const { id: organization } = await made('/orgs', { username: 'wide' })
-    await fill(1000, (tx, account) =>
-      invitations.save(tx, { organization, account, owner: false, createdAt: 0 }),
-    )
-    const invited = await allot.as(owner, 'POST', '/orgs/wide/invitations', { username: 'zoe' })
-    assertError(invited, 409, /wide already has 1000 invitations/)
   })
 
   it('is at most 1,000 repositories of a team', async () => {

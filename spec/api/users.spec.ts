@@ -113,10 +113,12 @@ describe('GET /users/search', () => {
     assertList(await as(undefined, '/users/search?q=nobody-at-all'), 'login', [])
   })
 
-  it('finds every visible user without a query, and for an invalid uid', async () => {
+  it('finds every visible user without a query', async () => {
     const all = (await as(undefined, '/users/search')).headers.get('x-total-count')
-    for (const query of ['?q=', '?uid=abc', '?uid=', '?uid=0', '?page=x&limit=-3'])
+    for (const query of ['?q=', '?uid=', '?uid=0'])
       assert.equal((await as(undefined, `/users/search${query}`)).headers.get('x-total-count'), all)
+    for (const query of ['?uid=abc', '?page=x', '?limit=-3'])
+      assert.equal((await as(undefined, `/users/search${query}`)).status, 422, query)
   })
 
   it('finds private users for administrators only', async () => {

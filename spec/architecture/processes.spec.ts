@@ -11,6 +11,7 @@ const EXCEPTIONS = [
   'spec/cover.ts',
   'spec/driver-spec/durability.ts',
   'spec/postgres/workers.ts',
+  'spec/support/group-runs.ts',
   'spec/web/figures.ts',
 ]
 

@@ -95,12 +95,18 @@ describe('The command line', () => {
       out('explain'),
       /^acme uses 3\.0 MiB of 2\.0 MiB for size:assets:artifacts: OVER by 1\.0 MiB$/m,
     )
-    assert.match(out('explain'), /^Over quota: no group allows more of size:assets:artifacts\./m)
+    assert.match(
+      out('explain'),
+      /^Over quota: no group that limits size:assets:artifacts allows more of it\./m,
+    )
     const row =
       /^NAME +SUBJECT +RULE +USED +LIMIT\nacme +size:assets:artifacts +few +3\.0 MiB +2\.0 MiB +OVER by 1\.0 MiB\n$/
     assert.match(out('over'), row)
     assert.equal(out('over of any subject'), out('over'))
-    assert.match(out('explain any subject'), /^Over quota: no group allows more of size:assets:artifacts\./m)
+    assert.match(
+      out('explain any subject'),
+      /^Over quota: no group that limits size:assets:artifacts allows more of it\./m,
+    )
     assert.deepEqual(JSON.parse(out('over --json'))[0].left, -MIB)
   })
 

@@ -123,19 +123,12 @@ const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void
 }
 
 /** A team with a member and a repository, a collaborator and an offer. */
-const share = async ({
-  collaborators,
-  invitations,
-  teams,
-  teamRepositories,
-  transfers,
-}: OpenAllot['hosting']) => {
+const share = async ({ collaborators, teams, teamRepositories, transfers }: OpenAllot['hosting']) => {
   const root = { id: 1, admin: true }
   const units = [{ unit: 'repo.code', level: 'write' } as const]
   const { team } = (await teams.create(root, 'guild', { name: 'Masons', level: 'write', units }))!
   await teams.addMember(root, team!.id, 'cleo')
   await teamRepositories.add(root, team!.id, { owner: 'guild', name: 'hidden' })
-  await invitations.invite(root, 'guild', 'root', true)
   await collaborators.set(root, { owner: 'guild', name: 'hidden' }, 'cleo', 'read')
   await transfers.begin({ id: 2, admin: false }, { owner: 'ann', name: 'hall' }, 'cleo')
 }
@@ -198,7 +191,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     const viewer = { id: account.id, admin: account.admin }
     await relations.stars.set(viewer, { owner: 'ann', name: 'demo' })
     await relations.watches.set(viewer, { owner: 'guild', name: 'hidden' })
-    await relations.follows.follow(viewer, 'ann')
+    if (viewer.id !== ann.id) await relations.follows.follow(viewer, 'ann')
   }
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
   await hosting.sessions.begin(

@@ -42,7 +42,7 @@ const anyNumber = fc.oneof(
 
 /** Values that match a schema; members with known values often have one of these. */
 export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<unknown> => {
-  const { type, wrapped, item, value, entries, options } = schema as Schema
+  const { type, wrapped, item, value, entries, options, literal } = schema as Schema
   switch (type) {
     case 'optional':
       return arbitraryOf(wrapped!, member)
@@ -54,6 +54,8 @@ export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<
       return anyNumber
     case 'boolean':
       return fc.boolean()
+    case 'literal':
+      return fc.constant(literal)
     case 'picklist':
       return fc.constantFrom(...options!)
     case 'array':

@@ -7,7 +7,6 @@ import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { files, lfsCopies } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { POINTER } from '../api/contents/repository.ts'
 import { signal } from '../driver-spec/fixture.ts'
 import { run } from '../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
@@ -137,93 +136,6 @@ describe('A fork', () => {
     assertError(await fork({ name: 7 }), 422, /^name: /)
     assert.equal((await allot.as(bob, 'GET', `/repos/${path}`)).body.forks_count, 1)
     assert.equal((await fork({})).status, 202)
-  })
-})
-
-describe('A repository from a template', () => {
-  it('has the files of the default branch as one commit of the user, and no parent', async () => {
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    const path = await aRepository(alice, 'template', { template: true })
-    await allot.as(alice, 'PUT', `/repos/${path}/topics`, { topics: ['kit'] })
-    const body = { owner: bob.name, name: 'made', git_content: true, topics: true, private: true }
-    const one = await made(bob, `/repos/${path}/generate`, body)
-    assert.deepEqual(
-      [one.full_name, one.fork, one.template, one.topics, one.empty, one.private],
-      [`${bob.name}/made`, false, false, ['kit'], false, true],
-    )
-    const work = `${folder}/made`
-    await git('clone', '--quiet', urlOf(bob, one.full_name), work)
-    assert.equal((await git('-C', work, 'log', '--format=%an %s')).trim(), `${bob.name} Initial commit`)
-    const source = `${folder}/${alice.name}-template`
-    const tree = (of: string) => git('-C', of, 'rev-parse', 'HEAD^{tree}')
-    assert.equal(await tree(work), await tree(source))
-    assert.equal((await refsOf(bob, one.full_name)).match(/refs\//g)?.length, 1)
-    await git('-C', work, 'fsck', '--strict')
-    assert.ok((await usedBy(bob)).repos.private > 0)
-    const empty = await made(bob, `/repos/${path}/generate`, { owner: bob.name, name: 'bare', topics: true })
-    assert.deepEqual([empty.empty, empty.topics], [true, ['kit']])
-  })
-
-  it('has the LFS objects that its files stand for, and not those of the history and of other branches', async () => {
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    const path = await aRepository(alice, 'large', { template: true })
-    const work = `${folder}/${alice.name}-large`
-    const [current, former, other, unused] = ['of a file', 'of the history', 'of a branch', 'of no commit']
-    const texts = [current!, former!, other!, unused!]
-    const oids = texts.map((text) => createHash('sha256').update(text).digest('hex'))
-    const save = async (index: number, branch: string) => {
-      writeFileSync(`${work}/asset`, POINTER(oids[index]!, texts[index]!.length))
-      await git('-C', work, 'add', 'asset')
-      await git('-C', work, 'commit', '--quiet', '-m', 'asset')
-      await git('-C', work, 'push', '--quiet', 'origin', `HEAD:refs/heads/${branch}`)
-    }
-    await save(1, 'main')
-    await save(0, 'main')
-    await save(2, 'side')
-    const { id } = (await allot.as(alice, 'GET', `/repos/${path}`)).body
-    for (const text of texts) await addLfs(alice, id, text)
-    const one = await made(bob, `/repos/${path}/generate`, {
-      owner: bob.name,
-      name: 'made',
-      git_content: true,
-    })
-    const found = await allot.allot.hosting.lfs.find(one.id, oids)
-    assert.deepEqual(
-      found.map((object) => object !== undefined),
-      [true, false, false, false],
-    )
-    assert.equal((await usedBy(bob)).git.LFS, current!.length)
-  })
-
-  it('in a public organization does not name a private user as the author of its commit', async () => {
-    const [alice, hidden] = [await allot.person(), await allot.person()]
-    const path = await aRepository(alice, 'open', { template: true })
-    const owner = `${alice.name}-org`
-    await made(hidden, '/orgs', { username: owner })
-    const profile = { full_name: 'Hidden Person', visibility: 'private' }
-    const { status, text } = await allot.as(allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
-    assert.equal(status, 200, text)
-    await made(hidden, `/repos/${path}/generate`, { owner, name: 'made', git_content: true })
-    const work = `${folder}/${owner}`
-    await git('clone', '--quiet', `${allot.base}/${owner}/made.git`, work)
-    const names = (await git('-C', work, 'log', '--format=%an %cn %ae %ce')).trim()
-    assert.match(names, new RegExp(`^${owner} ${owner} `))
-    assert.ok(!names.includes(hidden.name), names)
-  })
-
-  it('is refused for what is not a template, a taken name, and an owner for whom the user cannot create', async () => {
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    await made(alice, '/user/repos', { name: 'plain', auto_init: true })
-    await made(alice, '/user/repos', { name: 'tpl', auto_init: true, template: true })
-    const from = (name: string, body: object) =>
-      allot.as(bob, 'POST', `/repos/${alice.name}/${name}/generate`, { git_content: true, ...body })
-    assertError(await from('plain', { owner: bob.name, name: 'x' }), 422, /not a template/)
-    assertError(await from('tpl', { owner: alice.name, name: 'x' }), 403)
-    assertNotFound(await from('tpl', { owner: 'nobody', name: 'x' }))
-    assertNotFound(await from('none', { owner: bob.name, name: 'x' }))
-    await made(bob, '/user/repos', { name: 'x' })
-    assertError(await from('tpl', { owner: bob.name, name: 'x' }), 409)
-    assertError(await from('tpl', { owner: bob.name, name: 'a/b' }), 422, /^name: /)
   })
 })
 

@@ -40,7 +40,6 @@ const recorded = (as: string, { owner, name, size, empty, ...body }: Made): Reco
   by: as,
   description: body.description,
   private: body.private,
-  template: body.template,
   default_branch: body.default_branch,
   ...(empty ? {} : { size: SIZES[`${owner.login}/${name}`] ?? Math.max(size * 1024, 500) }),
 })

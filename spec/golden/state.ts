@@ -7,7 +7,6 @@ export interface RecordedRepository {
   by?: string
   description?: string
   private?: boolean
-  template?: boolean
   default_branch?: string
   /** Bytes of git data; absent for an empty repository. */
   size?: number

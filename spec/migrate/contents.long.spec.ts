@@ -23,7 +23,7 @@ before(async () => {
   source = await start({ dialect: 'forgejo' })
   ann = await source.person('ann')
   ben = await source.person('ben')
-  const made = { name: 'app', template: true, description: 'an application' }
+  const made = { name: 'app', description: 'an application' }
   await source.as(ann, 'POST', '/user/repos', made)
   await source.as(ann, 'PUT', '/repos/ann/app/topics', { topics: ['git', 'quota'] })
   await source.as(ben, 'POST', '/repos/ann/app/issues', { title: 'one', body: 'first\n' })
@@ -123,7 +123,7 @@ describe('A migration copies', () => {
     assert.equal(await downloaded(target, '/api/packages/ann/generic/kit/1.0/kit%201.tar'), 'kit')
   })
 
-  it('topics, templates, dates, and which repository is a fork of which', async () => {
+  it('topics, dates, and which repository is a fork of which', async () => {
     const { body } = await target.as(target.root, 'GET', '/repos/ben/app')
     assert.equal(body.parent.full_name, 'ann/app')
     for (const path of [APP, '/repos/ben/app', '/users/ann'])
@@ -148,7 +148,7 @@ describe('A later run', () => {
     await source.as(ann, 'DELETE', `${APP}/issues/3`)
     await source.as(ben, 'POST', `${APP}/issues`, { title: 'four' })
     await source.as(ann, 'DELETE', `${APP}/releases/2`)
-    await source.as(ann, 'PATCH', APP, { description: 'another', template: false })
+    await source.as(ann, 'PATCH', APP, { description: 'another' })
     await source.as(ann, 'DELETE', '/packages/ann/generic/kit/1.0')
     const headers = { authorization: `token ${ann!.token}` }
     assert.ok((await fetch(source.base + LONG[0]!, { method: 'DELETE', headers })).ok)

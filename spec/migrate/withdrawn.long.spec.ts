@@ -396,7 +396,7 @@ describe('What was created here', () => {
     })
     await organizations.setMember(acme!.id, ben!.id, { owner: true })
     await organizations.setMember(acme!.id, ann!.id, { owner: false, viewer: OPERATOR })
-    await repositories.edit((await repositoryHere('acme', 'site')).id, { archived: false, template: true })
+    await repositories.edit((await repositoryHere('acme', 'site')).id, { archived: false })
     await repositories.edit((await repositoryHere('ann', 'demo')).id, { archived: true, description: 'mine' })
     const [found] = (await teams.list(OPERATOR, 'acme', { offset: 0, limit: 9 }))!.items.filter(
       ({ team }) => team?.name === 'team2',
@@ -413,7 +413,6 @@ describe('What was created here', () => {
       'the website differs from that at the source: ben',
       'these repositories are archived at the source, but not here: acme/site',
       'these repositories are archived here, but not at the source: ann/demo',
-      'these repositories are templates on one side only: acme/site',
       'these users are administrators at the source, but not here: ben',
       'these users can sign in at the source, but not here: ben',
       'these users can sign in here, but not at the source, or only as restricted users: carl',

@@ -59,7 +59,7 @@ describe('The package', () => {
     for (const path of ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'package.json'])
       assert.ok(paths.includes(path), path)
     const needed =
-      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$|(?:licenses|languages)\.json\.br$|^dist\/reference\.md$|^docs\/.*\.(?:md|svg|png)$|^examples\//
+      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$|licenses\.json\.br$|^dist\/reference\.md$|^docs\/.*\.(?:md|svg|png)$|^examples\//
     const rest = paths.filter((path) => !needed.test(path))
     assert.deepEqual(rest.sort(), [
       'CHANGELOG.md',

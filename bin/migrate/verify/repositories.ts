@@ -57,7 +57,6 @@ const fieldsOf = (repository: SourceRepository): Fields => ({
   description: repository.description,
   website: repository.website,
   archived: repository.archived,
-  template: repository.template,
   // The source may refuse the git data of an inactive owner.
   empty: repository.owner.active ? repository.empty : undefined,
   'default branch': repository.default_branch || undefined,

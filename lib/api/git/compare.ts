@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { NotFound } from '../../http/index.ts'
 import { compare } from '../../repositories/contents/compare.ts'
-import { languagesOf } from '../../repositories/contents/language-sizes.ts'
-import { example, number } from '../fields.ts'
+import { number } from '../fields.ts'
 import { reply, route } from '../route.ts'
 import { openIn, read } from './access.ts'
 import { Commit, CommitFiles, presentCommits } from './schema.ts'
@@ -30,18 +29,6 @@ export const compareRoutes = [
       const fields = { stat: false, files: false, verification: true, changes: new Map() }
       const commits = await presentCommits(services, request, open!, found.commits, fields)
       return reply(200, { total_commits: found.total, commits, files: [...found.files] })
-    },
-  }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/languages',
-    operationId: 'repoGetLanguages',
-    summary: "The languages of the default branch's files, with the bytes of each",
-    responses: { 200: example(v.record(v.string(), v.number()), { TypeScript: 1200 }), 404: NotFound },
-    handle: async (request, services) => {
-      const open = await openIn(services, request)
-      return open === undefined ? reply(404) : reply(200, await languagesOf(open))
     },
   }),
 ]

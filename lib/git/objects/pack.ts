@@ -70,7 +70,7 @@ const textObject = (type: 'commit' | 'tag', message: string, headers: readonly s
   newObject(type, Buffer.from(`${headers.join('\n')}\n\n${message.trimEnd()}\n`))
 
 /** A person and a time, as commits and tags name them. */
-export const personText = ({ name, email, time, offset }: PersonAtTime): string => {
+const personText = ({ name, email, time, offset }: PersonAtTime): string => {
   const minutes = Math.abs(offset)
   const two = (number: number) => String(number).padStart(2, '0')
   const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${two(minutes % 60)}`

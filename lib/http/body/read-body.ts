@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { AllotError, invalid } from '../../errors.ts'
+import { hasBody } from '../drain.ts'
 import { isFileField, type Route, type StreamRoute } from '../route.ts'
 import { parseObject, validate } from '../validate.ts'
 import { AT_ONCE, type BodyTurn } from './body-turns.ts'
@@ -32,8 +33,9 @@ export const readBody = async (
   limit: number,
   { turns, ...sender }: BodyTurn = AT_ONCE,
 ): Promise<unknown> => {
-  checkContentType(req, route)
   const { body } = route
+  // Some clients send a content type without a body.
+  if (hasBody(req) || route.accepts !== undefined) checkContentType(req, route)
   if (isFileField(body)) return readUpload(req, body)
   const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route))
   if (req.readableEnded) return parse(parsedByHost(req))

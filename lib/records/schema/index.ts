@@ -47,7 +47,7 @@ import {
   stars,
   watches,
 } from './repositories.ts'
-import { collaborators, invitations, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
+import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
 import { commitStatuses } from './statuses.ts'
 import { deliveries, hookLeases, hookQueues, hooks } from './webhooks.ts'
 
@@ -95,7 +95,6 @@ export const collections = [
   teamMembers,
   teamRepositories,
   transfers,
-  invitations,
   sshKeys,
   gpgKeys,
   rules,

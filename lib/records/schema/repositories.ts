@@ -25,8 +25,6 @@ const Repository = v.object({
   mirror: v.boolean(),
   /** Whether it is read-only. */
   archived: v.boolean(),
-  /** Whether others can generate repositories from it; absent: no. */
-  template: v.optional(v.boolean()),
   /** Topics in lower case, in alphabetical order; absent: none. */
   topics: v.optional(v.array(v.string())),
   /** Id of the repository that it was forked from; null for others. */

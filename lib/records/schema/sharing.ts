@@ -137,21 +137,3 @@ export const transfers = new Collection({
   },
   counted: { recipient: (transfer) => [transfer.recipient] },
 })
-
-const Invitation = v.object({ organization: id, account: id, owner: v.boolean(), createdAt: seconds })
-export type Invitation = v.InferOutput<typeof Invitation>
-
-/** Users whom an organization invites to become members, or owners; they accept or decline. */
-export const invitations = new Collection({
-  name: 'invitation',
-  schema: Invitation,
-  id: (invitation) => [invitation.organization, invitation.account],
-  ordered: {
-    organization: (invitation) => [invitation.organization],
-    account: (invitation) => [invitation.account],
-  },
-  counted: {
-    organization: (invitation) => [invitation.organization],
-    account: (invitation) => [invitation.account],
-  },
-})

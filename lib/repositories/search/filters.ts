@@ -26,7 +26,6 @@ export interface RepositoryFilter {
   open?: true | undefined
   private?: boolean | undefined
   archived?: boolean | undefined
-  template?: boolean | undefined
   /** Words of which one is in the name or the description, or is a topic; with `topicOnly`, is a topic. */
   texts?: { readonly parts: readonly QueryPart[]; readonly topicOnly: boolean } | undefined
   mode?: SearchMode | undefined
@@ -121,7 +120,6 @@ const CONDITIONS: {
   open: () => (repository) => repository.audience === PUBLIC,
   private: (value) => (repository) => repository.private === value,
   archived: (value) => (repository) => repository.archived === value,
-  template: (value) => (repository) => (repository.template ?? false) === value,
   texts: (texts, tx) => textsPredicate(tx, texts),
   mode: (mode, tx) => (repository) => matchesMode(tx, repository, mode),
   starredBy: (id, tx, viewer) => starPredicate(tx, viewer, id),

@@ -67,12 +67,11 @@ export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' 
   )
 }
 
-/** The labels of a repository: private, archived, template, mirror and fork. */
+/** The labels of a repository: private, archived, mirror and fork. */
 export const RepositoryTags = ({ repository }: { repository: Repository }) => (
   <>
     {repository.private && <span class="tag">private</span>}
     {repository.archived && <span class="tag">archived</span>}
-    {repository.template === true && <span class="tag">template</span>}
     {repository.mirror && <span class="tag">mirror</span>}
     {repository.parent !== null && <span class="tag">fork</span>}
   </>

@@ -44,7 +44,6 @@ const page = async () => {
 
 describe('A git that is killed before its output is complete', () => {
   for (const [what, read, isWhole] of [
-    ['languages', api('/languages'), ({ body }: Response) => body.Python > 0 && body.TypeScript > 0],
     ['a tree', api('/git/trees/main?recursive=1'), ({ body }: Response) => body.total_count === 12],
     ['the page of a commit', page, ({ text }: Response) => text.includes('deep/b.py')],
   ] as const)

@@ -104,7 +104,6 @@ const READS = () => [
   '/media/big.bin',
   '/archive/main.zip',
   '/compare/feature/x...main',
-  '/languages',
 ]
 
 const PAGES = [

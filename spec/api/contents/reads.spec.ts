@@ -201,7 +201,6 @@ describe('The commits of a repository', () => {
     assertError(await allot.as(ann, 'GET', `/repos/${path}/commits`), 409, /Git Repository is empty/)
     for (const list of ['branches', 'tags', 'git/refs'])
       assert.deepEqual((await allot.as(ann, 'GET', `/repos/${path}/${list}`)).body, [])
-    assert.deepEqual((await allot.as(ann, 'GET', `/repos/${path}/languages`)).body, {})
     assertNotFound(await allot.as(ann, 'GET', `/repos/${path}/contents`))
   })
 })
@@ -540,12 +539,6 @@ describe('Submodules', () => {
   })
 })
 
-describe('The languages of a repository', () => {
-  it('are counted in bytes, by the names of its own files', async () => {
-    assert.deepEqual(await body('/languages'), { TypeScript: 10, Python: 9, C: 7 })
-  })
-})
-
 describe('What does not exist', () => {
   /** Addresses at which a branch, a tag, or the full id of an object is read. */
   const pathsAt = (text: string) => [
@@ -638,7 +631,7 @@ describe('What does not exist', () => {
         'git/blobs/aaaa',
       ],
       ...['git/tags/aaaa', 'contents', 'contents/README.md', 'raw/README.md', 'media/README.md'],
-      ...['archive/main.zip', 'compare/main...main', 'languages'],
+      ...['archive/main.zip', 'compare/main...main'],
     ]
     const token = await allot.scoped(ann, 'read:user')
     for (const one of paths) {

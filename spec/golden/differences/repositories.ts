@@ -128,6 +128,22 @@ export const repositories: readonly Difference[] = [
     lines: ['status 422 → 201'],
   },
   {
+    title: 'Repositories are never templates: `template` is ignored',
+    reason: 'A repository is created or forked. Forgejo also makes repositories from templates.',
+    records: { repositories: ['*.template'] },
+    lines: ['body.template true → false'],
+    also: [
+      {
+        records: { search: ['search.flag#7'] },
+        lines: [
+          'body.data[].full_name "acme/tpl-*" → "acme/*"',
+          'header x-total-count "2" → "*"',
+          'header link absent → "*',
+        ],
+      },
+    ],
+  },
+  {
     title: 'Templates that do not exist are 422',
     reason:
       'The specification has 422 for invalid input. Forgejo answers 400 for a readme, and fails with 500 for the rest.',
