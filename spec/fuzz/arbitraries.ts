@@ -9,6 +9,7 @@ type Schema = v.GenericSchema & {
   readonly value?: Schema
   readonly entries?: Record<string, Schema>
   readonly options?: readonly unknown[]
+  readonly literal?: unknown
 }
 
 /** Any text, most often a short lower-case word. */
