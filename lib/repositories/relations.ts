@@ -23,6 +23,7 @@ import { visiblePage } from './visible-page.ts'
 
 /** A repository, and since when an account has a relation to it. */
 interface Related {
+  /** The repository. */
   readonly repository: Repository
   /** Unix time in seconds. */
   readonly since: number

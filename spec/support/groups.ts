@@ -7,7 +7,7 @@ import { isLong } from './long.ts'
  * How many spec files a process runs, one after another. To start a process and to load the server takes
  * longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
  */
-const FILES_IN_GROUP = 24
+const FILES_IN_GROUP = isLong ? 10 : 24
 
 /**
  * The last groups have fewer files, so that no core is idle at the end: each has this share of the files that

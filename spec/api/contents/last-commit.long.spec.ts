@@ -116,7 +116,7 @@ describe('The last commit of a file', () => {
           }
         }
       }),
-      { numRuns: 2, endOnFailure: true },
+      { numRuns: 1, endOnFailure: true },
     )
   })
 })
