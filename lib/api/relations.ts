@@ -2,9 +2,8 @@
 import * as v from 'valibot'
 import { Empty, NotFound, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
-import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/names.ts'
-import type { Relations } from '../repositories/relations.ts'
+import type { Related, Relations } from '../repositories/relations.ts'
 import { example, repositoryNameOf, Time, text, timestamp } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
@@ -151,11 +150,7 @@ const WatchOption = v.object({
 })
 
 /** `created_at` is the time of the subscription. Forgejo has that of the repository there. */
-const replyWatch = async (
-  services: Services,
-  request: Recipient,
-  watched: { readonly repository: RepositoryRecord; readonly since: number } | undefined,
-) => {
+const replyWatch = async (services: Services, request: Recipient, watched: Related | undefined) => {
   if (watched === undefined) return reply(404)
   const { url } = await readRepository(services, request, watched.repository)
   return reply(200, {

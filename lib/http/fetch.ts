@@ -66,8 +66,8 @@ export const fetchOf =
   }
 
 /**
- * `Readable.toWeb` throws outside of any promise when a body is canceled whose last part has been made.
- * Node's web streams are those of `Response`, but their types are incompatible.
+ * `Readable.toWeb` can throw outside of any promise when the body is canceled. Node's web streams are those
+ * of `Response`, but their types are incompatible.
  */
 const bodyOf = (stream: Readable): BodyInit => ReadableStream.from(stream) as unknown as BodyInit
 

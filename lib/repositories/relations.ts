@@ -22,7 +22,7 @@ import { countsWithPending, pendingRelations } from './pending-relations.ts'
 import { visiblePage } from './visible-page.ts'
 
 /** A repository, and since when an account has a relation to it. */
-interface Related {
+export interface Related {
   /** The repository. */
   readonly repository: Repository
   /** Unix time in seconds. */
@@ -45,22 +45,16 @@ export class RepositoryRelation {
    * Sets the relation; setting it twice changes nothing.
    * @returns the repository, and since when it is set
    */
-  set(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Related | undefined> {
-    return this.#store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && relate(tx, this.#relation, viewer.id, repository)
-    })
+  set(viewer: SignedIn, repository: RepositoryName): Promise<Related | undefined> {
+    return this.#change(viewer, repository, relate)
   }
 
   /**
    * Clears the relation; clearing it twice changes nothing.
    * @returns the repository
    */
-  clear(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
-    return this.#store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && unrelate(tx, this.#relation, viewer.id, repository)
-    })
+  clear(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
+    return this.#change(viewer, repository, unrelate)
   }
 
   /**
@@ -105,6 +99,17 @@ export class RepositoryRelation {
       const ids = related.map(({ account }) => account)
       const items = await visibleAmong(tx, viewer, ids)
       return { items, total: repository[this.#relation.count] }
+    })
+  }
+
+  #change<T>(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    change: (tx: WriteContext, relation: CountedRelation, account: number, of: Repository) => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && change(tx, this.#relation, viewer.id, repository)
     })
   }
 }
