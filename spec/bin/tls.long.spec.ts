@@ -15,6 +15,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { authority, configured, send, serialOf, serveHttps } from './https.ts'
 import { allot, served } from './in-process.ts'
 import { served as servedApart } from './program.ts'
+import { stopAmidRequests } from './stopping.ts'
 
 describe('allot serve with a certificate', () => {
   it('speaks https, and every address in its responses says so', async () => {
@@ -105,33 +106,7 @@ describe('allot serve with a certificate', () => {
     atEnd(() => agent.destroy())
     const silent = connectPlain(Number(new URL(server.origin).port), '127.0.0.1')
     silent.on('error', () => undefined)
-    const statuses: number[] = []
-    let stoppedAt = Number.POSITIVE_INFINITY
-    const client = async () => {
-      for (;;) {
-        try {
-          const { status, headers } = await send(`${server.api}/users/root`, { agent })
-          statuses.push(status)
-          if (headers.connection === 'close') return
-        } catch (error) {
-          const { code } = error as { code?: string }
-          // The server closes a connection that is quiet for 300 ms, and a slow client may use it then.
-          const isLate = code === 'ECONNRESET' && performance.now() - stoppedAt > 300
-          const isStopping = performance.now() > stoppedAt
-          assert.ok(
-            isStopping && (isLate || code === 'ECONNREFUSED'),
-            `only later requests are refused: ${code}`,
-          )
-          return
-        }
-      }
-    }
-    const clients = Array.from({ length: 8 }, client)
-    await waitFor(() => statuses.length > 100)
-    stoppedAt = performance.now()
-    assert.equal(await server.stop(), 0)
-    await Promise.all(clients)
-    assert.deepEqual(new Set(statuses), new Set([200]))
+    await stopAmidRequests(server, 8, () => send(`${server.api}/users/root`, { agent }))
   })
 
   it('closes a handshake that never ends when it is stopped, before it cuts slow clients', async (t) => {

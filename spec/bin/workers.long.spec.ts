@@ -11,6 +11,7 @@ import { lacks } from '../support/requirements.mjs'
 import { createSender } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { begin, type Served, served } from './program.ts'
+import { stopAmidRequests } from './stopping.ts'
 
 const COUNT = 3
 
@@ -179,36 +180,15 @@ describe('allot serve --workers', { skip: lacks('PostgreSQL') }, () => {
     const agent = new Agent({ keepAlive: true })
     t.after(() => agent.destroy())
     const { port } = new URL(server.api)
-    const statuses: (number | undefined)[] = []
-    let stoppedAt = Number.POSITIVE_INFINITY
-    const client = async () => {
-      for (;;) {
-        const asked = get({ host: '127.0.0.1', port, path: '/api/v1/users/root', agent })
-        try {
-          const [res] = await once(asked, 'response')
-          res.resume()
-          await once(res, 'end')
-          statuses.push(res.statusCode)
-          if (res.headers.connection === 'close') return
-        } catch (error) {
-          const { code } = error as { code?: string }
-          // A worker closes a connection that is quiet for 300 ms, and a slow client may use it then.
-          const isLate = code === 'ECONNRESET' && performance.now() - stoppedAt > 300
-          const isStopping = performance.now() > stoppedAt
-          assert.ok(
-            isStopping && (isLate || code === 'ECONNREFUSED'),
-            `only what comes too late is refused: ${code}`,
-          )
-          return
-        }
-      }
-    }
-    const clients = Array.from({ length: 12 }, client)
-    await waitFor(() => statuses.length > 100)
-    stoppedAt = performance.now()
-    assert.equal(await server.stop(), 0)
-    await Promise.all(clients)
-    assert.deepEqual(new Set(statuses), new Set([200]))
+    await stopAmidRequests(server, 12, async () => {
+      const [res] = await once(
+        get({ host: '127.0.0.1', port, path: '/api/v1/users/root', agent }),
+        'response',
+      )
+      res.resume()
+      await once(res, 'end')
+      return { status: res.statusCode, headers: res.headers }
+    })
   })
 
   it('ends the workers when the supervisor is killed', { skip: !isLinux }, async (t) => {

@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import type { AllotOptions } from '../../lib/index.ts'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
-import { type PageServer, startPages } from './browser.ts'
-
-type PageOptions = NonNullable<AllotOptions['pages']>
-
-/** Starts the pages with these options, runs the body, and stops them. */
-const withPages = async (pages: PageOptions, body: (allot: PageServer) => Promise<void>): Promise<void> => {
-  const allot = await startPages({ pages })
-  try {
-    await body(allot)
-  } finally {
-    await allot.stop()
-  }
-}
+import { type PageOptions, withPages } from './browser.ts'
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"><rect width="300" height="100"/></svg>'

@@ -9,23 +9,11 @@ import { describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { readConfig } from '../../bin/config/config.ts'
 import { memory } from '../../drivers/memory/index.ts'
-import { type AllotOptions, createAllot } from '../../lib/index.ts'
+import { createAllot } from '../../lib/index.ts'
 import { readDocument } from '../readme/documents.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type PageServer, startPages } from './browser.ts'
+import { type PageServer, withPages } from './browser.ts'
 import { MARKUP } from './fixture.ts'
-
-type PageOptions = NonNullable<AllotOptions['pages']>
-
-/** Starts the pages with these options, runs the body, and stops them. */
-const withPages = async (pages: PageOptions, body: (allot: PageServer) => Promise<void>): Promise<void> => {
-  const allot = await startPages({ pages })
-  try {
-    await body(allot)
-  } finally {
-    await allot.stop()
-  }
-}
 
 const signedIn = async (allot: PageServer) => {
   const browser = allot.browser()

@@ -27,6 +27,8 @@ export type FormFields = Record<string, string | readonly string[]>
 
 export type PageServer = TestServer & { browser(): PageClient }
 
+export type PageOptions = NonNullable<AllotOptions['pages']>
+
 /** Starts a server with the API and the pages. */
 export const startPages = async (
   options: Partial<AllotOptions> = {},
@@ -44,6 +46,19 @@ export const startPages = async (
     },
   )
   return { ...server, browser: () => createPageClient(server.base) }
+}
+
+/** Starts the pages with these options, runs the body, and stops them. */
+export const withPages = async (
+  pages: PageOptions,
+  body: (allot: PageServer) => Promise<void>,
+): Promise<void> => {
+  const allot = await startPages({ pages })
+  try {
+    await body(allot)
+  } finally {
+    await allot.stop()
+  }
 }
 
 export const createPageClient = (base: string): PageClient => {
