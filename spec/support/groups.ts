@@ -5,7 +5,8 @@ import { isLong } from './long.ts'
 
 /**
  * How many spec files a process runs, one after another. To start a process and to load the server takes
- * longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
+ * longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.) Those of the long
+ * suite take longer.
  */
 const FILES_IN_GROUP = isLong ? 10 : 24
 

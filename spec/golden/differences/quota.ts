@@ -122,7 +122,7 @@ export const quota: readonly Difference[] = [
   {
     title: 'A subject that no rule covers is within quota',
     reason:
-      'A limit applies to the subjects that it names, and wikis are always within, as the specification says. Forgejo denies what is not covered.',
+      'A limit applies to the subjects that it names, and the specification says that wikis are always within quota. On Forgejo an owner is over quota for a subject that no rule covers.',
     records: { 'quota-evaluation': uncovered() },
     lines: ['body false → true'],
   },

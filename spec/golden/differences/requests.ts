@@ -212,8 +212,8 @@ export const requests: readonly Difference[] = [
     lines: ['status 200 → 422'],
   },
   {
-    title: 'Nobody follows himself: 422',
-    reason: 'Forgejo answers 204, and then 404 to the question whether it is so.',
+    title: 'An account cannot follow itself: 422',
+    reason: 'Forgejo answers 204 and saves nothing.',
     records: { following: ['follow.self.put'] },
     lines: ['status 204 → 422'],
   },
