@@ -1,8 +1,8 @@
 import { type Bytes, deferred, keyText, WriteBuffer } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
 import type { Deadline } from './deadline.ts'
-import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
-import { backoff, MAX_BROKEN_CONNECTIONS, recoverOutcome, tooManyBroken } from './plain.ts'
+import { isConflict, isLockShortage, isLost, tooManyConflicts, toStorageError } from './errors.ts'
+import { backoff, LockWaits, MAX_BROKEN_CONNECTIONS, recoverOutcome, tooManyBroken } from './plain.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
@@ -75,13 +75,19 @@ export class Batch {
     const expected = expectedParameters(this.#readSet, ranges)
     const { putKeys, putValues, deletes } = splitChanges(this.changes.changes())
     const changes = [putKeys, putValues, deletes].map(byteaArray)
+    const lockWaits = new LockWaits()
     let broken = 0
     for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
       const time = this.#cache.tick()
       const sent = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
       if (sent === 'committed') return sent
-      for (const deadline of this.#deadlines) deadline.reset()
+      this.#resetDeadlines()
       if (sent === 'refused') return 'stale'
+      if (sent === 'no locks') {
+        await lockWaits.wait()
+        attempt--
+        continue
+      }
       if (sent === 'lost') {
         if (++broken === MAX_BROKEN_CONNECTIONS) throw tooManyBroken()
         continue
@@ -96,14 +102,19 @@ export class Batch {
     throw tooManyConflicts()
   }
 
+  #resetDeadlines(): void {
+    for (const deadline of this.#deadlines) deadline.reset()
+  }
+
   /**
    * @returns the results that differ from the read set; none when nothing was written and the batch can be
-   *   sent again, `lost` when that is so because the connection broke; `refused` when a transaction of the
+   *   sent again, `lost` when that is so because the connection broke, `no locks` because the server has no
+   *   room for its locks; `refused` when a transaction of the
    *   batch has been refused meanwhile, so that the others have to form another batch
    */
   async #send(
     parameters: (writer: Writer) => unknown[],
-  ): Promise<readonly Row[] | 'committed' | 'refused' | 'lost'> {
+  ): Promise<readonly Row[] | 'committed' | 'refused' | 'lost' | 'no locks'> {
     let used: Writer | undefined
     try {
       return await this.#connections.withWriter(async (session, writer) => {
@@ -119,6 +130,7 @@ export class Batch {
       })
     } catch (error) {
       if (isConflict(error)) return []
+      if (isLockShortage(error)) return 'no locks'
       if (used === undefined || !isLost(error)) throw error
       return (await recoverOutcome(this.#connections, used)) ? 'committed' : 'lost'
     }

@@ -17,6 +17,13 @@ export const messageOf = (cause: unknown): string => {
 export const isConflict = (cause: unknown): boolean => ['40001', '40P01'].includes(codeOf(cause) ?? '')
 
 /**
+ * Whether the server has no room for further locks. The predicate locks of a serializable transaction stay
+ * until every transaction that ran beside it has ended, so one that runs for seconds on a busy server fills
+ * the table; a retry succeeds when it has ended.
+ */
+export const isLockShortage = (cause: unknown): boolean => codeOf(cause) === '53200'
+
+/**
  * Whether two processes created the tables at the same time: IF NOT EXISTS does not prevent collisions in the
  * catalog.
  */
@@ -58,6 +65,7 @@ const MEANINGS: readonly (Meaning & { readonly code: RegExp })[] = [
   { code: /^3D000/, reason: 'failed', predicate: 'has no such database' },
   { code: /^42501/, reason: 'failed', predicate: 'does not grant this user the privileges that Allot needs' },
   { code: /^53300/, reason: 'busy', predicate: 'accepts no more connections' },
+  { code: /^53200/, reason: 'busy', predicate: 'has no room for further locks' },
   { code: /^53100/, reason: 'full', predicate: 'has no space left on its disk' },
   { code: /^(57014|25P03|55P03)/, reason: 'busy', predicate: 'did not answer in time' },
   { code: /^25006/, reason: 'away', predicate: 'is a standby and takes no writes' },
@@ -93,3 +101,9 @@ export const toStorageError = (where: string | undefined, cause: unknown): Stora
 
 export const tooManyConflicts = (): StorageError =>
   new StorageError('busy', 'too many concurrent writes to the same records: try again in a moment')
+
+export const tooFewLocks = (): StorageError =>
+  new StorageError(
+    'busy',
+    'the database has no room for further locks (its setting max_pred_locks_per_transaction): try again in a moment',
+  )

@@ -9,7 +9,14 @@ import {
 } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
 import { type Deadline, notWritten, unknownOutcome } from './deadline.ts'
-import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
+import {
+  isConflict,
+  isLockShortage,
+  isLost,
+  tooFewLocks,
+  tooManyConflicts,
+  toStorageError,
+} from './errors.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, type QueryResult, readTransaction, runPage, runQueries } from './queries.ts'
 import { byteaArray, type Session, splitChanges } from './statements.ts'
@@ -41,6 +48,20 @@ export const tooManyBroken = () =>
 /** Exponential, with jitter. */
 export const backoff = (attempt: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, 100)))
+
+/** Times that a write waits for room in the server's table of locks, and for how long each time. */
+const [MAX_LOCK_WAITS, LOCK_WAIT_MS] = [100, 100]
+
+/** The times that one write has waited because the server had no room for its locks. */
+export class LockWaits {
+  #count = 0
+
+  /** @throws StorageError `busy` when the write has waited for about 10 seconds */
+  async wait(): Promise<void> {
+    if (++this.#count > MAX_LOCK_WAITS) throw tooFewLocks()
+    await new Promise((resolve) => setTimeout(resolve, LOCK_WAIT_MS))
+  }
+}
 
 const KEEP_ALIVE_MS = 20_000
 
@@ -87,13 +108,17 @@ export class PlainEngine implements Engine {
     deadline: Deadline,
     onCommitted: (changes: Iterable<PendingChange>) => void = () => undefined,
   ): Promise<T> {
+    const lockWaits = new LockWaits()
     let broken = 0
     for (let attempt = 0; attempt <= this.#retries && !deadline.isOver; attempt++) {
       const result = await this.#connections.withWriter((session, writer) =>
         this.#writeOnce(session, writer, body, deadline),
       )
       if (result === 'conflict') await backoff(attempt)
-      else if (result !== 'lost') {
+      else if (result === 'no locks') {
+        await lockWaits.wait()
+        attempt--
+      } else if (result !== 'lost') {
         onCommitted(result.changes)
         return unwrap(result.outcome)
       } else if (++broken === MAX_BROKEN_CONNECTIONS) throw tooManyBroken()
@@ -128,7 +153,8 @@ export class PlainEngine implements Engine {
     writer: Writer,
     body: (tx: WriteTransaction) => Promise<T>,
     deadline: Deadline,
-  ): Promise<{ outcome: Outcome<T>; changes: Iterable<PendingChange> } | 'conflict' | 'lost'> {
+  ): Promise<{ outcome: Outcome<T>; changes: Iterable<PendingChange> } | 'conflict' | 'no locks' | 'lost'> {
+    let isShort = false
     try {
       await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
       const { tx, end, buffer } = buffered(this.#readerOver(session, new Map(), deadline))
@@ -144,11 +170,12 @@ export class PlainEngine implements Engine {
       }
     } catch (error) {
       if (isLost(error)) return 'lost'
-      if (!isConflict(error)) throw toStorageError(undefined, error)
+      isShort = isLockShortage(error)
+      if (!isShort && !isConflict(error)) throw toStorageError(undefined, error)
     }
     deadline.reset()
     await session.rollBack()
-    return 'conflict'
+    return isShort ? 'no locks' : 'conflict'
   }
 
   /**
