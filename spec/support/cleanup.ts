@@ -24,7 +24,7 @@ export const atEnd = (stop: Stop): (() => void) => {
 }
 
 /** How long one of them may take. */
-const STOP_MS = 60_000
+const STOP_MS = 30_000
 
 /** @throws Error with the source of the function when it takes too long */
 const ended = async (stop: Stop): Promise<void> => {

@@ -10,7 +10,7 @@ import { endTracking } from './untracked.mjs'
 fc.configureGlobal({ seed })
 
 /** How long the tests of a file may take, together. The long suite repeats, and runs beside the coverage. */
-const FILE_MS = isLong ? 600_000 : 120_000
+const FILE_MS = isLong ? 600_000 : 60_000
 
 /** Says what a file waits for, shortly before it is ended. */
 const watch = (file: string): NodeJS.Timeout =>

@@ -3,15 +3,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { before, describe, it } from 'node:test'
-import { withoutChromium } from '../support/chromium.ts'
 import { png } from '../support/images.ts'
-import { sampleOf } from '../support/long.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { PageClient } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
-import { LONG, type Site, startSite } from './site.ts'
-import { SITE_PAGES } from './site-pages.ts'
-import { walkInBrowser } from './walk.ts'
+import { type Site, startSite } from './site.ts'
 
 let site: Site
 let mia: PageClient
@@ -25,9 +21,6 @@ before(async () => {
 })
 
 const HTML = { accept: 'text/html' }
-
-/** Files, code, comments, and a page of who is signed in. */
-const WALKED = ['a repository with files', 'a source file', 'an issue', 'own page']
 
 /** The text of the main part of a page. */
 const wordsOf = (html: string): string =>
@@ -544,19 +537,6 @@ describe('The pages of people and repositories', () => {
     assert.equal(status, 403)
     assert.match(text, /Signed in as /)
   })
-
-  it('have less than 100 KB each', async () => {
-    for (const [name, { path, who }] of Object.entries(SITE_PAGES(site))) {
-      const { status, text } = await (who === 'mia' ? mia : visitor()).get(path, HTML)
-      assert.equal(status, name === 'nothing' ? 404 : 200, path)
-      assert.ok(Buffer.byteLength(text) < 100_000, path)
-    }
-    assert.equal((await visitor().get(`/mia/${LONG}`)).status, 200)
-  })
-
-  it('fit the screen, and pass axe-core, light and dark', { skip: withoutChromium }, () =>
-    walkInBrowser(site, sampleOf(SITE_PAGES(site), WALKED)),
-  )
 })
 
 describe('The link to the storage of an organization', () => {

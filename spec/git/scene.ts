@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { memory } from '../../drivers/memory/index.ts'
+import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
+import { type PushJournalEntry, pushJournal } from '../../lib/records/schema/index.ts'
+import type { Person } from '../support/test-server.ts'
+import { aCheckout } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+
+export const large = () => aCheckout({ big: randomBytes(400_000) })
+
+/** The entries of the push journal. */
+export const entriesIn = (driver: StorageDriver): Promise<PushJournalEntry[]> =>
+  driver.read(async (tx) => {
+    const found: PushJournalEntry[] = []
+    for await (const entry of pushJournal.all(tx)) found.push(entry)
+    return found
+  })
+
+export const notesIn = async (driver: StorageDriver): Promise<number> => (await entriesIn(driver)).length
+
+export const quarantines = (folder: string) =>
+  readdirSync(`${folder}/objects`).filter((name) => /^(?:tmp_objdir|incoming)-/.test(name))
+
+export interface Scene {
+  allot: ServedGit
+  driver: StorageDriver
+  alice: Person
+  url: (path: string) => string
+}
+
+export const scene = async (options: Partial<AllotOptions> = {}, driver = memory()): Promise<Scene> => {
+  const allot = await startGit({ driver, ...options })
+  const alice = await allot.person('alice')
+  return { allot, driver, alice, url: (path) => `${allot.base}/${path}.git` }
+}
