@@ -39,6 +39,10 @@ describe('The specs', () => {
     )
   })
 
+  it('have a message for each assertion that fails, which Node need not make of their source', () => {
+    assert.throws(() => assert.ok(starting.length < 0), { message: 'the value is not true' })
+  })
+
   it('have no exception from this that is not needed', () => {
     assert.deepEqual(
       EXCEPTIONS.filter((file) => !starting.includes(file)),
