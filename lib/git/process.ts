@@ -17,6 +17,7 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   // A push of refs/replace/… must not change what an id stands for: caches rely on it, and clones have the
   // object itself.
@@ -35,6 +36,13 @@ export const REUSE_OF_MEMORY = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
   MALLOC_TRIM_THRESHOLD_: String(16 * 1024 * 1024),
 }
+
+/**
+ * Environment in which git finds no program but its own, which are not in the PATH: an archive of a file with
+ * `$Format:%G?$` and `export-subst` would start gpg on a signature that was pushed, and before 2.41 git does
+ * not read the setting `gpg.program` there.
+ */
+export const NO_PROGRAMS = process.platform === 'win32' ? {} : { PATH: '/dev/null' }
 
 const CONFIGURATION = [
   // The repositories may be on a disk that another user owns.
@@ -137,8 +145,7 @@ export const startProcess = async (
   args: readonly string[],
   { git, env, isDetached, isHeld = false, ...limits }: ProcessOptions,
 ): Promise<GitProcess> => {
-  if (isHeld) await checkInstalled(git)
-  const limited = await withMemoryLimit(git, args, limits.maxMemory)
+  const limited = withMemoryLimit(await locate(git), args, limits.maxMemory)
   const [command, commandArgs] = isHeld ? held(...limited) : limited
   const child = spawn(command, commandArgs, { env, detached: isDetached, stdio: 'pipe' }) as PipedProcess
   await new Promise<void>((resolve, reject) => {
@@ -254,17 +261,15 @@ export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
  * A command that runs git with a limit on its memory, which all processes that git starts inherit. The limit
  * is on data (`ulimit -d`) and not on the address space, because git maps whole packs into memory.
  * @param bytes for each process; undefined: no limit
- * @throws AllotError unavailable when git is not installed: the shell would only print that
  */
-export const withMemoryLimit = async (
+export const withMemoryLimit = (
   git: string,
   args: readonly string[],
   bytes: number | undefined,
-): Promise<[command: string, args: readonly string[]]> => {
-  if (bytes === undefined || process.platform === 'win32') return [git, args]
-  await checkInstalled(git)
-  return ['/bin/sh', ['-c', LIMIT_SCRIPT, String(Math.ceil(bytes / 1024)), git, ...args]]
-}
+): [command: string, args: readonly string[]] =>
+  bytes === undefined || process.platform === 'win32'
+    ? [git, args]
+    : ['/bin/sh', ['-c', LIMIT_SCRIPT, String(Math.ceil(bytes / 1024)), git, ...args]]
 
 /** The arguments are not part of the script's text. A lower limit of the system stays in force. */
 const LIMIT_SCRIPT = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
@@ -274,11 +279,18 @@ const held = (command: string, args: readonly string[]): [command: string, args:
 
 const HOLD_SCRIPT = 'read -r line && exec "$0" "$@"'
 
-const checkInstalled = async (git: string): Promise<void> => {
-  const folders = git.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
-  for (const folder of folders) {
-    const refusal = await access(join(folder, git), constants.X_OK).catch((error: Error) => error)
-    if (refusal === undefined) return
+/**
+ * The path of git, since its own PATH may not lead to it.
+ * @throws AllotError unavailable when git is not installed: a shell would only print that
+ */
+const locate = async (git: string): Promise<string> => {
+  if (process.platform === 'win32') return git
+  const paths = git.includes('/')
+    ? [git]
+    : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, git))
+  for (const path of paths) {
+    const refusal = await access(path, constants.X_OK).catch((error: Error) => error)
+    if (refusal === undefined) return path
   }
   throw startError(git, Object.assign(new Error(`${git} was not found`), { code: 'ENOENT' }))
 }

@@ -201,7 +201,7 @@ describe('The memory of git', () => {
   })
 
   it('is limited by a shell that does not interpret the arguments', async () => {
-    const [command, args] = await withMemoryLimit('git', ['$(exit)', ';exit'], MIB)
+    const [command, args] = withMemoryLimit('git', ['$(exit)', ';exit'], MIB)
     assert.equal(command, '/bin/sh')
     assert.deepEqual(args.slice(2), ['1024', 'git', '$(exit)', ';exit'])
   })

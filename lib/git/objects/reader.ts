@@ -3,7 +3,13 @@ import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
-import { configuration, type GitProcess, type ProcessLimits, REUSE_OF_MEMORY } from '../process.ts'
+import {
+  configuration,
+  type GitProcess,
+  NO_PROGRAMS,
+  type ProcessLimits,
+  REUSE_OF_MEMORY,
+} from '../process.ts'
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
 import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
@@ -40,6 +46,8 @@ export interface ReadAccess {
   readonly isBackground?: boolean
 }
 
+const ENVIRONMENT = { ...REUSE_OF_MEMORY, ...NO_PROGRAMS }
+
 /** Slots for commands in the background, besides those for requests. */
 const BACKGROUND_SHARE = 1 / 2
 
@@ -67,9 +75,9 @@ export class GitReader {
     this.#pool = new ObjectPool(options)
     const message = 'too many clients are reading repositories: try again'
     const processes = { ...options, idleTimeout: options.timeout, message }
-    this.#commands = new GitProcesses(processes, REUSE_OF_MEMORY)
+    this.#commands = new GitProcesses(processes, ENVIRONMENT)
     const maxConcurrent = Math.ceil(options.maxConcurrent * BACKGROUND_SHARE)
-    this.#background = new GitProcesses({ ...processes, maxConcurrent }, REUSE_OF_MEMORY)
+    this.#background = new GitProcesses({ ...processes, maxConcurrent }, ENVIRONMENT)
     this.#objects = namedCache(
       'git objects',
       new LRUCache<string, GitObject>({
