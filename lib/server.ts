@@ -12,6 +12,7 @@ import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
 import { HOUR_MS } from './clock.ts'
 import { isStillSending } from './http/drain.ts'
+import { refuseAmbiguous } from './http/smuggling.ts'
 import { checked, count, described, milliseconds, Size } from './options/checks.ts'
 import type { LimitOptions } from './options/types.ts'
 
@@ -133,6 +134,7 @@ const limitRequests = (listener: RequestListener, limits: CheckedLimits): Reques
   const max = maxPerAddress(limits)
   const unanswered = new Counts()
   return (req, res) => {
+    if (refuseAmbiguous(req, res)) return
     if (req.rawHeaders.length > 2 * maxHeaders)
       return void res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
     if (trustedProxies > 0) {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
@@ -11,7 +10,7 @@ import { inRequestOrder, trackInFlight } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
-import { smugglingFault } from './smuggling.ts'
+import { refuseAmbiguous } from './smuggling.ts'
 
 /**
  * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match
@@ -124,6 +123,7 @@ export class Dispatcher<I extends Caller> {
 
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   readonly handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
+    if (refuseAmbiguous(req, res)) return
     const { endpoints: all, baseUrl = '', unmatched } = this.#options
     for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
@@ -148,8 +148,6 @@ export class Dispatcher<I extends Caller> {
     const readTogether = isRead ? this.#options.readTogether : undefined
     try {
       if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-      const fault = smugglingFault(req)
-      if (fault !== undefined) return await this.#refuse(endpoints, context, fault)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
       const reply =
         readTogether === undefined
@@ -192,14 +190,6 @@ export class Dispatcher<I extends Caller> {
     const { reply, user } = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
     context.user = user
     return reply
-  }
-
-  /** Ends a connection on which nothing else can be trusted. */
-  async #refuse(endpoints: Endpoints<I>, context: Context<I>, fault: AllotError): Promise<void> {
-    context.res.shouldKeepAlive = false
-    // node:http may be about to respond to the same request with an error of its own.
-    await setImmediate()
-    await this.#fail(endpoints, context, fault)
   }
 
   /**

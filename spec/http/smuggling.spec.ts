@@ -123,6 +123,22 @@ describe('A request that two parsers could read differently', () => {
       assert.deepEqual(handled, [])
     })
 
+  const AMBIGUOUS: [what: string, version: string, headers: string][] = [
+    ['two Host headers', '1.1', 'Host: y.test\r\n'],
+    ['a transfer coding in HTTP/1.0', '1.0', 'Transfer-Encoding: chunked\r\n'],
+    ['another transfer coding', '1.1', 'Transfer-Encoding: gzip, chunked\r\n'],
+  ]
+  for (const path of ['/', '/nothing', '/api/swagger'])
+    for (const [what, version, headers] of AMBIGUOUS)
+      it(`is refused at ${path}, which no route takes, with all that follows it: ${what}`, async () => {
+        handled.length = 0
+        const bytes = `GET ${path} HTTP/${version}\r\nHost: x.test\r\n${headers}\r\n0\r\n\r\n${NEXT}`
+        const answer = await floor.raw(bytes)
+        assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*connection: close\r\n/i)
+        assert.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1, answer)
+        assert.deepEqual(handled, [])
+      })
+
   it('is refused without a Host header', async () => {
     handled.length = 0
     assert.match(

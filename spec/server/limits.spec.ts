@@ -98,6 +98,13 @@ for (const [scheme, secure] of [
           assert.match(await client(REQUEST + headers(count) + end).ended, /^HTTP\/1\.1 431 /)
       }))
 
+    it('answers 400 for an ambiguous framing before its listener, and reads nothing that follows', () =>
+      withLimits({}, async ({ client, requests }) => {
+        const { ended } = client(`${REQUEST}Host: y.test\r\n\r\n${REQUEST}\r\n`)
+        assert.match(await ended, /^HTTP\/1\.1 400 [\s\S]*connection: close\r\n/i)
+        assert.equal(requests(), 0)
+      }))
+
     it('answers 431 for more bytes of headers than its limit', () =>
       withLimits({ maxHeaderSize: '2 KiB' }, async ({ client }) => {
         const sized = (bytes: number) => `${REQUEST}X: ${'y'.repeat(bytes)}\r\nConnection: close\r\n\r\n`
