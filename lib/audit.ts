@@ -22,6 +22,8 @@ export interface Actor {
    * {@link MAX_OF_USER}.
    */
   readonly admin?: boolean
+  /** Scopes of the credentials; absent: every scope. */
+  readonly scopes?: ReadonlySet<string>
   /** The administrator who acts for the account with Sudo: the one whom the log names. */
   readonly administrator?: Omit<Actor, 'administrator'>
 }

@@ -36,6 +36,25 @@ export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string)
   scopes.has(scope.replace(/^read:/, 'write:'))
 
 /**
+ * Refuses to give lasting access that may do more than the credentials of the request, which it outlives: by a
+ * token, a key, a password or the right of an administrator.
+ * @param what has the scopes then, such as `an SSH key`
+ * @throws AllotError forbidden that names the first scope which the credentials lack
+ */
+export const requireScopesToGive = (
+  { scopes }: { readonly scopes?: ReadonlySet<string> | undefined },
+  what: string,
+  given: readonly string[],
+): void => {
+  const wider = given.find((scope) => !hasScope(scopes, scope))
+  if (wider !== undefined)
+    throw new AllotError(
+      'forbidden',
+      `this token cannot give ${what} the scope ${wider}, which it does not have itself`,
+    )
+}
+
+/**
  * Refuses credentials without the scopes, all of them.
  * @throws AllotError forbidden that names the missing scopes
  */

@@ -17,7 +17,11 @@ const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does no
 
 /** Title here of a key without one. */
 export const UNTITLED = 'a key'
-export const SourceKey = v.object({ key: v.string(), title: v.pipe(v.nullish(v.string(), ''), v.trim()) })
+export const SourceKey = v.object({
+  key: v.string(),
+  title: v.pipe(v.nullish(v.string(), ''), v.trim()),
+  read_only: v.nullish(v.boolean(), false),
+})
 export const SourceGpgKey = v.object({ key_id: v.string() })
 
 /** The things of one kind that belong to a user, and the list of the source that has them. */
@@ -82,11 +86,11 @@ export const sshKeysOf = (
     ...keysOf({ id: user.id, scope: names.keyHere(user) }, sshKeys, ({ fingerprint }) => fingerprint),
     list: 'keys',
     shape: SourceKey,
-    itemFor: ({ key, title }) => ({
+    itemFor: ({ key, title, read_only: readOnly }) => ({
       name: fingerprintOf(key),
       label: title || fingerprintOf(key),
       async create() {
-        await sshKeys.add(user.id, { title: title || UNTITLED, key })
+        await sshKeys.add(user.id, { title: title || UNTITLED, key, readOnly })
         return true
       },
     }),

@@ -10,6 +10,7 @@ import { creationTimes, pick } from '../records/edits.ts'
 import { type Account, accounts, formerNames } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
+import { requireScopesToGive } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { OPERATOR } from './access.ts'
 import { accountByName, holderOfEmail } from './find.ts'
@@ -81,6 +82,14 @@ export const administratorIn = async (
     if (account.admin && account.kind === 'user' && matches(account)) return account
   return undefined
 }
+
+/**
+ * A password and the right of an administrator allow everything, so only credentials that do may give them.
+ * @param by undefined: the host
+ * @throws AllotError forbidden
+ */
+export const giveAll = (by: Actor | undefined, what: string): void =>
+  requireScopesToGive(by ?? {}, what, ['all'])
 
 /**
  * Keeps a store from losing its last active administrator over the API and the pages. The host and the

@@ -16,6 +16,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import { canSee, type Viewer } from './access.ts'
 import {
   blankAccount,
+  giveAll,
   insertUser,
   recordEdit,
   refuseLastAdministrator,
@@ -111,17 +112,18 @@ export class Accounts {
   /**
    * Creates a user.
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many
-   * passwords are being hashed
+   * passwords are being hashed; forbidden as {@link giveAll} says
    */
   async createUser(user: NewAccount, options: ChangeOptions = {}): Promise<Account> {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
-    const { name, password } = user
+    const { name, password, admin } = user
+    if (admin === true) giveAll(options.by, 'an administrator')
     const record: Account = { ...blankAccount('user', name), ...definedMembers(pick(user, EDITS)), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))
     if (password !== undefined) {
       await check()
-      record.password = await hashPassword(checkPassword(password), options.client, check)
+      record.password = await hashGiven(password, options, check)
     }
     record.id = await this.#store.sequences.next('account')
     return this.#store.write((tx) => insertUser(tx, record, options.by))
@@ -155,7 +157,7 @@ export class Accounts {
    * @throws AllotError invalid for a malformed or taken email, a text that is too long and a password that is
    * too short or too long, a password, the rights of an administrator and `active: false` of an organization,
    * and a user who takes the right or the account of the last active administrator;
-   * unavailable when too many passwords are being hashed
+   * unavailable when too many passwords are being hashed; forbidden as {@link giveAll} says
    */
   async edit(
     which: Target<Account>,
@@ -163,8 +165,7 @@ export class Accounts {
     options: ChangeOptions = {},
   ): Promise<Account | undefined> {
     const password = typeof change === 'function' ? undefined : change.password
-    const hashed =
-      password === undefined ? {} : { password: await hashPassword(checkPassword(password), options.client) }
+    const hashed = password === undefined ? {} : { password: await hashGiven(password, options) }
     return this.#store.write(async (tx) => {
       const before = await accountAt(tx, which)
       if (before === undefined) return undefined
@@ -173,7 +174,7 @@ export class Accounts {
       // A link that sets a password must not replace this one.
       if (password !== undefined) delete after.passwordLink
       checkTexts('account', edit)
-      refuseForOrganization(before, { ...edit, password })
+      checkRights(options.by, before, { ...edit, password })
       if (after === before) return before
       await refuseLastAdministrator(tx, options.by, before, after)
       if (after.email !== before.email) {
@@ -256,8 +257,14 @@ const SAVED: Readonly<Record<Exclude<keyof AccountEdit, 'password'>, true>> = {
 }
 const EDITS = Object.keys(SAVED) as (keyof typeof SAVED)[]
 
-/** Refuses what is about signing in, which organizations do not do. */
-const refuseForOrganization = (before: Account, edit: AccountEdit): void => {
+const hashGiven = (password: string, { by, client }: ChangeOptions, check?: () => Promise<unknown>) => {
+  giveAll(by, 'a password')
+  return hashPassword(checkPassword(password), client, check)
+}
+
+/** Refuses what `by` may not give, and what is about signing in, which organizations do not do. */
+const checkRights = (by: Actor | undefined, before: Account, edit: AccountEdit): void => {
+  if (edit.admin === true && !before.admin) giveAll(by, 'an administrator')
   if (before.kind === 'user') return
   if (edit.password !== undefined) requireUser(before, 'password')
   if (edit.admin === true) throw invalidMember('admin', 'an organization cannot be an administrator')

@@ -1,5 +1,6 @@
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Repository } from '../records/schema/index.ts'
+import { requireScopes } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { permissionOn, type SignedIn } from './access.ts'
 import { accountByName, readableRepository, visibleAccount, visibleOrganization } from './find.ts'
@@ -49,13 +50,22 @@ export const authorizeOwner =
     return repository
   }
 
+/**
+ * A repository that comes to an organization needs its scope, whether it is created, forked or transferred.
+ * @throws AllotError forbidden
+ */
+export const requireScopeInto = (viewer: SignedIn, { kind }: Account): void => {
+  if (kind === 'organization') requireScopes(viewer, { scope: 'write:organization' })
+}
+
 /** An organization in which the viewer can create repositories. */
 export const authorizeCreateIn =
   (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const organization = await visibleOrganization(tx, viewer, name)
-    if (organization === undefined || viewer.admin) return organization
-    if (!(await canCreateIn(tx, viewer.id, organization.id)))
+    if (organization === undefined) return undefined
+    requireScopeInto(viewer, organization)
+    if (!viewer.admin && !(await canCreateIn(tx, viewer.id, organization.id)))
       throw new AllotError(
         'forbidden',
         `you may not create repositories in ${organization.name}: ask an owner for a team that may`,

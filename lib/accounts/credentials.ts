@@ -6,7 +6,7 @@ import { AllotError, checkArgument, checkName } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import { ALL_SCOPES, hasScope, SCOPES } from '../scopes.ts'
+import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
 import { existingUser } from './find.ts'
@@ -134,18 +134,6 @@ export const checkScopes = (scopes: readonly string[]): string[] => {
       `invalid access token scope: ${unknown}; expected some of: ${SCOPES.join(', ')}`,
     )
   return [...new Set(scopes)].sort()
-}
-
-/**
- * @throws AllotError forbidden when the token of the request would create one that may do more than itself
- */
-export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly string[]): void => {
-  const wider = scopes.find((scope) => !hasScope(held, scope))
-  if (wider !== undefined)
-    throw new AllotError(
-      'forbidden',
-      `this token cannot make one with the scope ${wider}, which it does not have itself`,
-    )
 }
 
 /** The account that signed in, with a token or with the password (`token` is null). */

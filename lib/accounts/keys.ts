@@ -108,6 +108,8 @@ interface NewSshKey {
   title: string
   /** The key as a line of `authorized_keys`. */
   key: string
+  /** Whether it may fetch, and not push. */
+  readOnly?: boolean | undefined
 }
 
 /** SSH keys of users. */
@@ -140,7 +142,7 @@ export class SshKeys extends Keys<SshKey> {
    * @throws AllotError as {@link identityOfKey} does
    */
   signIn(id: number): Promise<SignedInByKey> {
-    return this.store.read((tx) => identityOfKey(tx, id, 'write:repository'))
+    return this.store.read((tx) => identityOfKey(tx, id))
   }
 
   /**
@@ -149,7 +151,11 @@ export class SshKeys extends Keys<SshKey> {
    * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see
    *   already has, and a title that the account has used; unavailable when too many keys wait
    */
-  async add(account: number, { title, key }: NewSshKey, client = clientOfAccount(account)): Promise<SshKey> {
+  async add(
+    account: number,
+    { title, key, readOnly }: NewSshKey,
+    client = clientOfAccount(account),
+  ): Promise<SshKey> {
     checkTexts('sshKey', { title, key })
     if (title === '') throw new AllotError('invalid', 'Title is required', { field: 'title' })
     const { text, fingerprint } = await this.reader.ssh(client, key)
@@ -159,27 +165,36 @@ export class SshKeys extends Keys<SshKey> {
       if ((await sshKeys.list(tx, 'title', titled)).length > 0)
         throw new UsedKeyError('title', 'Key title has been used')
       const id = await takeNumber(tx, 'sshKey')
-      const record = { id, account, title, key: text, fingerprint, createdAt: now() }
+      const members = { id, account, title, key: text, fingerprint, createdAt: now() }
+      const record: SshKey = readOnly === true ? { ...members, readOnly } : members
       await sshKeys.add(tx, record)
       return record
     })
   }
 }
 
+type KeyScope = 'read:repository' | 'write:repository'
+
+/** The scope that an SSH key gives to whoever has it. */
+export const scopeOfKey = ({ readOnly }: Pick<NewSshKey, 'readOnly'>): KeyScope =>
+  readOnly === true ? 'read:repository' : 'write:repository'
+
 /**
  * The user of an SSH key, who may use it for repositories only.
+ * @param limit the scope beyond which it is not used; by default that of the key
  * @throws AllotError unauthenticated once the key was removed; forbidden when the account is not active
  */
 export const identityOfKey = async (
   tx: ReadTransaction,
   id: number,
-  scope: 'read:repository' | 'write:repository',
+  limit?: KeyScope,
 ): Promise<SignedInByKey> => {
   const key = await sshKeys.get(tx, [id])
   const account = key && (await accounts.get(tx, [key.account]))
   if (account === undefined) throw unauthenticated('this SSH key was removed')
   checkMaySignIn(account)
-  const user = { id: account.id, username: account.name, admin: account.admin, scopes: new Set([scope]) }
+  const scopes = new Set([limit === 'read:repository' ? limit : scopeOfKey(key!)])
+  const user = { id: account.id, username: account.name, admin: account.admin, scopes }
   return { user, title: key!.title }
 }
 

@@ -7,6 +7,7 @@ import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
+import { giveAll } from './account-records.ts'
 import { type Credential, checkMaySignIn, hashSecret } from './credentials.ts'
 import { accountByFormerName, accountByName, requireUser } from './find.ts'
 import { checkPassword, hashPassword, type PasswordLogin } from './login.ts'
@@ -58,9 +59,10 @@ export class PasswordLinks {
   /**
    * Makes the link of a user, in place of an earlier one.
    * @returns its parameters, which are shown only now; undefined when there is no such account
-   * @throws AllotError invalid for an organization
+   * @throws AllotError invalid for an organization; forbidden as {@link giveAll} says
    */
-  create(id: number, by?: Actor): Promise<PasswordLink | undefined> {
+  async create(id: number, by?: Actor): Promise<PasswordLink | undefined> {
+    giveAll(by, 'a password')
     const code = randomBytes(32).toString('base64url')
     return this.#store.write(async (tx) => {
       const account = await accounts.get(tx, [id])

@@ -1,18 +1,10 @@
 import * as v from 'valibot'
+import { scopeOfKey } from '../accounts/keys.ts'
 import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
 import type { GpgKey, SshKey } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
-import {
-  acceptedBooleans,
-  example,
-  keyParams,
-  number,
-  parameter,
-  shortText,
-  Time,
-  text,
-  timestamp,
-} from './fields.ts'
+import { requireScopesToGive } from '../scopes.ts'
+import { example, keyParams, number, parameter, shortText, Time, text, timestamp } from './fields.ts'
 import { type Recipient, reply, replyEmpty, replyPage, route, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
 
@@ -44,7 +36,7 @@ const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: nu
     url: `${apiUrl}/user/keys/${key.id}`,
     fingerprint: key.fingerprint,
     created_at: timestamp(key.createdAt),
-    read_only: false,
+    read_only: key.readOnly === true,
     key_type: 'user',
     ...owner,
   })
@@ -54,7 +46,7 @@ const CreateKeyOption = v.object({
   title: example(shortText, 'laptop'),
   /** The longest key that is accepted. */
   key: v.pipe(text(SSH_KEY), v.maxLength(TEXT_LIMITS.sshKey.key)),
-  ...acceptedBooleans('read_only'),
+  read_only: v.optional(example(v.boolean(), false)),
 })
 
 const FingerprintQuery = v.object({
@@ -96,10 +88,12 @@ export const sshKeyRoutes = [
     operationId: 'userCurrentPostKey',
     summary: 'Add an SSH public key',
     body: CreateKeyOption,
-    responses: { 201: PublicKey, 422: ValidationError },
+    responses: { 201: PublicKey, 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
-      const { user, body, client } = request
-      const key = await services.hosting.sshKeys.add(user.id, body, client())
+      const { user, client } = request
+      const { read_only: readOnly, ...body } = request.body
+      requireScopesToGive(user, 'an SSH key', [scopeOfKey({ readOnly })])
+      const key = await services.hosting.sshKeys.add(user.id, { ...body, readOnly }, client())
       const present = await sshKeyPresenter(services, request, user.id)
       return reply(201, present(key))
     },

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { refuseWiderScopes } from '../accounts/credentials.ts'
 import { AllotError } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
+import { requireScopesToGive } from '../scopes.ts'
 import { example, number, shortText, Time, text, timestamp } from './fields.ts'
 import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
 
@@ -85,7 +85,7 @@ export const tokenRoutes = [
     handle: async ({ user, params, body: { name, scopes = [] } }, services) => {
       const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
-      refuseWiderScopes(user, scopes)
+      requireScopesToGive(user, 'a token', scopes)
       const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes, user)
       return reply(201, presentToken(token, secret))
     },

@@ -1,5 +1,5 @@
 import type { SignedIn } from '../accounts/access.ts'
-import { authorizeOwner, isOwnerOf } from '../accounts/authorize.ts'
+import { authorizeOwner, isOwnerOf, requireScopeInto } from '../accounts/authorize.ts'
 import { repositoryByName, visibleAccount } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
@@ -35,7 +35,7 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for anyone but an owner; conflict when it is offered already, or when the
+   * @throws AllotError forbidden for anyone but an owner, and without the scope; conflict when it is offered already, or when the
    * new owner has too many offers; invalid when it moves at once to an owner who has a repository of that
    * name
    */
@@ -49,6 +49,7 @@ export class Transfers {
       const repository = await authorize(tx)
       const recipient = repository && (await visibleAccount(tx, viewer, newOwner))
       if (repository === undefined || recipient === undefined) return undefined
+      requireScopeInto(viewer, recipient)
       if (await isOwnerOf(tx, viewer, recipient.id)) return 'move'
       await refuseFurtherOffer(tx, repository, recipient)
       const offer = { repository: repository.id, doer: viewer.id, recipient: recipient.id }
@@ -68,14 +69,16 @@ export class Transfers {
   /**
    * Moves an offered repository to its new owner.
    * @returns undefined unless it is offered to the viewer
-   * @throws AllotError invalid when the new owner has a repository of that name
+   * @throws AllotError forbidden without the scope; invalid when the new owner has a repository of that name
    */
   accept(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#move(
       async (tx) => (await offeredTo(tx, viewer, name))?.repository,
       async (tx) => {
         const found = await offeredTo(tx, viewer, name)
-        return found && accounts.get(tx, [found.offer.recipient])
+        const recipient = found && (await accounts.get(tx, [found.offer.recipient]))
+        if (recipient !== undefined) requireScopeInto(viewer, recipient)
+        return recipient
       },
       viewer.id,
     )

@@ -34,6 +34,18 @@ describe('POST /user/keys', () => {
       assert.equal((await allot.as(alice, 'GET', `/user/keys/${id}`)).body.key, key)
     })
 
+  for (const read_only of [true, false])
+    it(`adds a key that is ${read_only ? '' : 'not '}read-only, and shows that`, async () => {
+      const alice = await allot.person()
+      const body = { title: 'laptop', key: generateSshKey('ed25519').key, read_only }
+      const made = await allot.as(alice, 'POST', '/user/keys', body)
+      assert.deepEqual([made.status, made.body.read_only], [201, read_only])
+      assert.equal(
+        (await allot.as(undefined, 'GET', `/users/${alice.name}/keys`)).body[0].read_only,
+        read_only,
+      )
+    })
+
   it('answers 422 to a key that the account, or another account that the caller can see, has under any comment', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const { key } = generateSshKey('ed25519')

@@ -89,15 +89,16 @@ describe('A client', () => {
     }
   })
 
-  it('does not push without the scope to write repositories', async (test) => {
-    const { sshKeys } = allot.allot.hosting
-    const signIn = sshKeys.signIn.bind(sshKeys)
-    test.mock.method(sshKeys, 'signIn', async (id: number) => {
-      const { user, title } = await signIn(id)
-      return { user: { ...user, scopes: new Set(['read:repository']) }, title }
-    })
-    assert.equal((await list(aliceKey, 'alice/private')).code, 0)
-    assert.match((await push(aliceKey, 'alice/private')).err, /^ERROR: .* required scope.*write:repository/)
+  it('with a read-only key fetches and downloads, and does not push or upload', async () => {
+    const { file, key } = keyPair()
+    const { status } = await allot.as(alice, 'POST', '/user/keys', { title: 'reads', key, read_only: true })
+    assert.equal(status, 201)
+    assert.equal((await list(file, 'alice/private')).code, 0)
+    assert.match((await push(file, 'alice/private')).err, /^ERROR: .* required scope.*write:repository/)
+    const lfs = (operation: string) =>
+      ssh(allot.port, file, ['git-lfs-authenticate', 'alice/private', operation])
+    assert.equal((await lfs('download')).code, 0)
+    assert.match((await lfs('upload')).err, /^ERROR: .* required scope.*write:repository/)
   })
 
   it('reads an archived repository, and cannot push to it', async () => {

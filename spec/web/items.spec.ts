@@ -353,7 +353,7 @@ describe('The page of tokens and sessions', () => {
       scope: 'write:repository',
     })
     assert.equal(status, 422)
-    assert.match(words(text), /cannot make one with the scope write:repository/)
+    assert.match(words(text), /cannot give a token the scope write:repository/)
   })
 
   it('signs out of all devices', async () => {

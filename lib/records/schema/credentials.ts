@@ -80,6 +80,8 @@ const SshKey = v.object({
   fingerprint: v.string(),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** Whether it may fetch, and not push; absent: it may do both. */
+  readOnly: v.optional(v.literal(true)),
 })
 /** An SSH key of a user. */
 export type SshKey = v.InferOutput<typeof SshKey>

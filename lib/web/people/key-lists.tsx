@@ -27,7 +27,7 @@ export const SshKeyList = ({ items, total, page, to }: ListProps<SshKey>) => (
     total={total}
     page={page}
     to={to}
-    keys={items.map(({ id, title, key, fingerprint, createdAt }) => ({
+    keys={items.map(({ id, title, key, fingerprint, createdAt, readOnly }) => ({
       id,
       name: title,
       details: [
@@ -37,6 +37,7 @@ export const SshKeyList = ({ items, total, page, to }: ListProps<SshKey>) => (
         <>
           added on <Day seconds={createdAt} />
         </>,
+        readOnly && 'read only',
       ],
     }))}
   />

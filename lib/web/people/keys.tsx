@@ -3,14 +3,22 @@
  * with.
  */
 import type { Identity } from '../../accounts/access.ts'
-import { UsedKeyError } from '../../accounts/keys.ts'
+import { scopeOfKey, UsedKeyError } from '../../accounts/keys.ts'
 import { AllotError } from '../../errors.ts'
+import { requireScopesToGive } from '../../scopes.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
 import { Field, LongField } from '../parts/fields.tsx'
 import type { Refusal } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type PageRequest, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
+import {
+  type PageReply,
+  type PageRequest,
+  type PageServices,
+  page,
+  refusedForm,
+  type View,
+} from '../parts/route.ts'
 import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
 import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
 
@@ -21,6 +29,7 @@ interface Refused {
   readonly kind: 'ssh' | 'gpg'
   readonly title: string
   readonly key: string
+  readonly readOnly?: boolean
 }
 
 export const keyPageRoutes = [
@@ -34,10 +43,12 @@ export const keyPageRoutes = [
     path: `${KEYS}/ssh`,
     handle: (request, services) => {
       const [title, key] = [request.form.text('title'), request.form.text('key')]
-      const { sshKeys } = services.hosting
-      return added(services, request, { kind: 'ssh', title, key }, () =>
-        sshKeys.add(request.user.id, { title, key }, request.client),
-      )
+      const readOnly = request.form.text('readOnly') !== ''
+      const { user, client } = request
+      return added(services, request, { kind: 'ssh', title, key, readOnly }, () => {
+        requireScopesToGive(user, 'an SSH key', [scopeOfKey({ readOnly })])
+        return services.hosting.sshKeys.add(user.id, { title, key, readOnly }, client)
+      })
     },
   }),
   page({
@@ -71,13 +82,13 @@ const added = async (
   request: KeyRequest,
   entered: Refused,
   add: () => Promise<unknown>,
-) => {
+): Promise<PageReply> => {
   try {
     await add()
   } catch (error) {
     return refusedForm(
       error,
-      { invalid: 422 },
+      { invalid: 422, forbidden: 403 },
       (refusal) => {
         const failure = error instanceof UsedKeyError ? usedFailure(error, entered.kind) : refusal
         return keysView(services, request, { failure }, entered)
@@ -130,7 +141,7 @@ const keysPath = (ssh: number, gpg: number): string => {
 
 type Entered = Partial<Refused> & { failure?: Refusal | undefined }
 
-const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
+const NewSshKey = ({ title = '', key = '', readOnly = false, failure }: Entered) => (
   <Section id="new-ssh" title="Add an SSH key">
     <Post to={`${KEYS}/ssh`} class="stacked">
       <Field
@@ -143,6 +154,12 @@ const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
       <LongField name="key" value={key} failure={failure}>
         The line in a file such as <code>~/.ssh/id_ed25519.pub</code>.
       </LongField>
+      <label class="box">
+        <input type="checkbox" name="readOnly" value="yes" checked={readOnly} />
+        <span>
+          Read only <span class="small about">The key can clone and fetch, and not push.</span>
+        </span>
+      </label>
       <button type="submit">Add SSH key</button>
     </Post>
   </Section>

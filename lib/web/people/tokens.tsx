@@ -1,10 +1,9 @@
 /** The user's own access tokens and sessions. */
 import type { Identity } from '../../accounts/access.ts'
-import { refuseWiderScopes } from '../../accounts/credentials.ts'
 import { AllotError, invalidMember } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Token } from '../../records/schema/index.ts'
-import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
+import { hasScope, requireScopesToGive, SCOPES, type Scope } from '../../scopes.ts'
 import { Count, Empty, FlashMessage, Post, Section } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
 import { FieldFailure, NameField } from '../parts/fields.tsx'
@@ -96,7 +95,7 @@ export const tokenPageRoutes = [
 /** @throws AllotError invalid without a scope; forbidden for one that the session does not have */
 export const checkChosenScopes = (user: Identity, scopes: readonly string[]): void => {
   if (scopes.length === 0) throw invalidMember('scopes', 'choose at least one')
-  refuseWiderScopes(user, scopes)
+  requireScopesToGive(user, 'a token', scopes)
 }
 
 const tokensView = async (
