@@ -1,5 +1,6 @@
 import { MAX_WORK_MS } from '../disk.ts'
 import { folderOf } from './folders.ts'
+import { checkedObjects } from './fsck.ts'
 import {
   announce,
   configuration,
@@ -28,10 +29,7 @@ interface RemoteFetch extends WriteListener {
 const SILENCE_SECONDS = 300
 
 const CONFIGURATION = [
-  'fetch.fsckObjects=true',
-  // The same errors are allowed as in a push.
-  'fetch.fsck.zeroPaddedFilemode=warn',
-  'fetch.fsck.badTimezone=warn',
+  ...checkedObjects('fetch'),
   'fetch.unpackLimit=1',
   // The credentials are meant for this server only.
   'http.followRedirects=false',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { folderOf } from './folders.ts'
+import { checkedObjects } from './fsck.ts'
 import { Maintenance, type MaintenanceListener, type MaintenanceScope } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
 import {
@@ -61,10 +62,7 @@ const RECEIVE = [
   // As git does by default: a forced push may replace a branch, and none may delete the default branch.
   'receive.denyNonFastForwards=false',
   'receive.denyDeleteCurrent=refuse',
-  'receive.fsckObjects=true',
-  // Old histories contain these errors, which are harmless.
-  'receive.fsck.zeroPaddedFilemode=warn',
-  'receive.fsck.badTimezone=warn',
+  ...checkedObjects('receive'),
   'receive.autogc=false',
 ]
 

@@ -4,6 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { deflateSync } from 'node:zlib'
+import { folderOf } from '../../lib/git/folders.ts'
+import { initialize } from '../../lib/git/initialize.ts'
+import { fetchFrom } from '../../lib/git/remote-fetch.ts'
 import type { Push } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -194,6 +197,50 @@ describe('git push', () => {
     await allot.assertCounted('alice')
     assert.equal((await allot.allot.quota.info('alice')).used.size.repos.public, before)
   })
+})
+
+describe('The faults of old histories', () => {
+  const write = (checkout: string, type: 'commit' | 'tree', content: string | Buffer): Promise<string> => {
+    const file = join(temporaryDirectory(), type)
+    writeFileSync(file, content)
+    return git(checkout, 'hash-object', '-t', type, '-w', '--literally', file)
+  }
+  const person = (by: string) => (tree: string) =>
+    `tree ${tree}\nauthor ${by}\ncommitter Ada <ada@example.test> 1700000000 +0000\n\nold\n`
+
+  for (const [fault, commitWith] of [
+    ['missingSpaceBeforeDate', person('Ada <ada@example.test>1700000000 +0000')],
+    ['badTimezone', person('Ada <ada@example.test> 1700000000 -051800')],
+    ['zeroPaddedFilemode', person('Ada <ada@example.test> 1700000000 +0000')],
+  ] as const)
+    it(`are let in by a push, a fork and a migration, and read: ${fault}`, async () => {
+      const { path, checkout } = await pushed(fault)
+      const blob = await git(checkout, 'rev-parse', 'HEAD:a')
+      const inner = Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(blob, 'hex')])
+      const folder = Buffer.from(await write(checkout, 'tree', inner), 'hex')
+      const mode = fault === 'zeroPaddedFilemode' ? '040000' : '40000'
+      const tree = await write(checkout, 'tree', Buffer.concat([Buffer.from(`${mode} old\0`), folder]))
+      const id = await write(checkout, 'commit', commitWith(tree))
+      assert.match((await attempt(checkout, ['fsck'])).err, new RegExp(fault))
+      await git(checkout, 'push', '--quiet', 'origin', `${id}:refs/heads/old`)
+
+      const { body } = await allot.as(alice, 'GET', `/repos/${path}/git/commits/${id}`)
+      assert.equal(Date.parse(body.commit.author.date), 1_700_000_000_000)
+      const read = await allot.as(alice, 'GET', `/repos/${path}/contents/old/a?ref=old`)
+      assert.equal(read.status, 200)
+      const fork = await allot.as(await allot.person(), 'POST', `/repos/${path}/forks`, {})
+      assert.equal(fork.status, 202, fork.text)
+      const ofFork = await allot.as(alice, 'GET', `/repos/${fork.body.full_name}/git/commits/${id}`)
+      assert.equal(ofFork.status, 200)
+
+      const directory = temporaryDirectory()
+      await initialize('git', folderOf(directory, 1), 'main')
+      const origin = { url: urlFor(allot, path), authorization: '' }
+      const listener = { started: () => Promise.resolve() }
+      const fetched = await fetchFrom(1, origin, { directory, git: 'git', isEmpty: true, ...listener })
+      assert.equal(fetched.code, 0, fetched.stderr)
+      assert.equal(await git(folderOf(directory, 1), 'rev-parse', 'old'), id)
+    })
 })
 
 describe('The references at the start of a push', () => {

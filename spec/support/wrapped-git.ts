@@ -4,7 +4,7 @@ import { runSync } from './child.ts'
 import { temporaryDirectory } from './folder.ts'
 
 /**
- * Writes a program that runs lines of `sh` and then git, with the same arguments and with the PATH in `given`.
+ * Writes a program that runs lines of `sh` and then git, with the same arguments and the PATH in `given`.
  * @returns its path
  */
 export const wrappedGit = (lines: string, folder = temporaryDirectory()): string => {

@@ -112,7 +112,7 @@ const parsePerson = (text: string): PersonAtTime => {
   const name = text.slice(0, text[open - 1] === ' ' ? open - 1 : open)
   const [email, rest] = [text.slice(open + 1, close), text.slice(close + 1)]
   const [, seconds = '0', sign = '+', hours = '0', minutes = '0'] =
-    /^ (\d{1,12})(?: ([-+])(\d\d)(\d\d))?/.exec(rest) ?? []
+    /^ ?(\d{1,12})(?: ([-+])(\d\d)(\d\d))?/.exec(rest) ?? []
   const offset = Number(hours) * 60 + Number(minutes)
   return { name, email, time: Number(seconds), offset: sign === '-' ? -offset : offset }
 }
