@@ -13,7 +13,6 @@ import { copyReleases } from './content/releases.ts'
 import { copyWebhooks } from './content/webhooks.ts'
 import { giveCredentials } from './credentials.ts'
 import { revokeDeletedAccounts, revokeDeletedRepositories } from './deleted.ts'
-import { copyEmails } from './emails.ts'
 import {
   apiPath,
   each,
@@ -77,7 +76,6 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   await copyContents(migration, copied)
   await copyWebhooks(migration, owners, copied, isWhole)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
-  await copyEmails(migration, logins)
   await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))

@@ -20,8 +20,6 @@ export const REVOKED_FROM_TEAM = 'the team in parentheses no longer has these re
 
 /** Kinds of which the migration log knows only their existence and their rights. */
 type Kind = keyof typeof EXISTENCE_LABELS
-/** A further address that the source has removed stays: see `copyEmails`. */
-type RemovedKind = Exclude<Kind, 'email'>
 
 /**
  * Names of a kind in the report, in the singular and the plural, and the beginning of a sentence that ends
@@ -43,7 +41,6 @@ const EXISTENCE_LABELS = {
     many: 'GPG keys',
     revoked: 'the user in parentheses no longer has these GPG keys',
   },
-  email: { one: 'further address', many: 'further addresses' },
   quotaAssignment: {
     one: 'quota assignment',
     many: 'quota assignments',
@@ -89,7 +86,7 @@ const EXISTENCE_LABELS = {
 type Ends = Omit<CopyIds, 'id'>
 
 /** The things of one kind that belong to one account, repository or team, and how they are found here. */
-export interface KeptSubject {
+export interface ExistenceSubject {
   kind: Kind
   /** Key in the migration log of the account, the repository or the team that the things belong to. */
   scope: string
@@ -100,11 +97,6 @@ export interface KeptSubject {
   ends(name: string): Promise<Ends | undefined>
   /** The thing here; undefined when it doesn't exist. */
   find(name: string): Promise<CopyIds | undefined>
-}
-
-/** The same of a kind that is removed when the source no longer has it. */
-export interface ExistenceSubject extends KeptSubject {
-  kind: RemovedKind
   /** @param copy what `find` has returned */
   remove(name: string, copy: CopyIds): Promise<void>
 }
@@ -138,7 +130,7 @@ export const synchronize = async (
 /** Creates missing things here. A thing that was removed here after it was copied is not created again. */
 export const createMissing = async (
   migration: Migration,
-  subject: KeptSubject,
+  subject: ExistenceSubject,
   wanted: readonly SourceItem[],
 ): Promise<void> => {
   const { migrationLog } = migration
@@ -172,7 +164,7 @@ const within = (name: string, scope: string): string => (scope === '' ? name : `
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
   { migrationLog, report }: Migration,
-  subject: KeptSubject,
+  subject: ExistenceSubject,
   item: SourceItem,
   before: MigrationRecord | undefined,
 ): Promise<boolean> => {
@@ -198,7 +190,10 @@ const isToBeCreated = async (
  * Whether everything that the thing belonged to and led to still exists. Otherwise it was removed together
  * with one of these.
  */
-const wasRemovedHere = async ({ ends }: KeptSubject, { name, copy }: MigrationRecord): Promise<boolean> => {
+const wasRemovedHere = async (
+  { ends }: ExistenceSubject,
+  { name, copy }: MigrationRecord,
+): Promise<boolean> => {
   if (copy === undefined) return false
   const existing = await ends(name)
   return existing !== undefined && existing.of === copy.of && existing.to === copy.to
@@ -206,7 +201,7 @@ const wasRemovedHere = async ({ ends }: KeptSubject, { name, copy }: MigrationRe
 
 const createItem = async (
   { migrationLog, report }: Migration,
-  { kind, scope, find }: KeptSubject,
+  { kind, scope, find }: ExistenceSubject,
   item: SourceItem,
 ): Promise<void> => {
   const record = { kind, scope, name: item.name, grants: item.grants ?? [] }

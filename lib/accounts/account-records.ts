@@ -13,7 +13,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import { requireScopesToGive } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { OPERATOR } from './access.ts'
-import { accountByName, holderOfEmail } from './find.ts'
+import { accountByEmail, accountByName } from './find.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 
 /**
@@ -68,8 +68,8 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
 export const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
-  const holder = await holderOfEmail(tx, account.email)
-  if (holder !== undefined && holder !== account.id)
+  const holder = await accountByEmail(tx, account.email)
+  if (holder !== undefined && holder.id !== account.id)
     throw invalidMember('email', 'it is already used by another account')
 }
 

@@ -4,13 +4,7 @@ import type { OwnerDirectory } from '../quota/owners.ts'
 import { definedMembers, pick, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import {
-  type Account,
-  accounts,
-  emailAddresses,
-  type Preferences,
-  type Visibility,
-} from '../records/schema/index.ts'
+import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import { canSee, type Viewer } from './access.ts'
@@ -177,11 +171,7 @@ export class Accounts {
       checkRights(options.by, before, { ...edit, password })
       if (after === before) return before
       await refuseLastAdministrator(tx, options.by, before, after)
-      if (after.email !== before.email) {
-        await refuseTakenEmail(tx, after)
-        // A further address that becomes the first one is stored once. An organization may use a user's.
-        if (after.kind === 'user') await emailAddresses.remove(tx, [after.email.toLowerCase()])
-      }
+      if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
       await recordEdit(tx, options.by, before, after)
       if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)

@@ -2,13 +2,13 @@ import { AllotError, invalid, NAME_LIMIT } from '../errors.ts'
 import {
   type Account,
   accounts,
-  emailAddresses,
   formerNames,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canRead, canSee, type RepositoryPart, type Viewer } from './access.ts'
+import { noreplyAddress } from './names.ts'
 
 /** Accounts and repositories by name or id, with or without regard to what a viewer may see. */
 
@@ -18,13 +18,6 @@ export const accountByName = async (tx: ReadTransaction, name: string): Promise<
 
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
   email.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
-
-/** The account that has the address, as its first or as a further one. */
-export const holderOfEmail = async (tx: ReadTransaction, email: string): Promise<number | undefined> => {
-  const account = await accountByEmail(tx, email)
-  if (account !== undefined || email.length > NAME_LIMIT) return account?.id
-  return (await emailAddresses.get(tx, [email.toLowerCase()]))?.account
-}
 
 /**
  * Checks in the write that the account still exists: it may have been deleted since the request began.
@@ -37,7 +30,7 @@ export const existingAccount = async (tx: ReadTransaction, id: number): Promise<
 }
 
 /** What organizations do not have, since they do not sign in. */
-type UserOnly = 'password' | 'tokens' | 'keys' | 'further email addresses'
+type UserOnly = 'password' | 'tokens' | 'keys'
 
 /** @throws AllotError invalid for an organization */
 export const requireUser = (account: Account, what: UserOnly): Account => {
@@ -60,6 +53,32 @@ export const visibleAccount = async (
 ): Promise<Account | undefined> => {
   const account = await accountByName(tx, name)
   return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
+}
+
+/**
+ * The visible accounts with the addresses of authors of commits. The address of an account identifies it for
+ * that account alone, and no-reply addresses identify it for all viewers: otherwise a commit would tell other
+ * viewers whose address it has.
+ * @param host host name of the no-reply addresses
+ */
+export const accountsByAddress = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  emails: Iterable<string>,
+  host: string,
+): Promise<Map<string, Account>> => {
+  const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
+  const found = new Map<string, Account>()
+  for (const email of emails) {
+    const address = email.toLowerCase()
+    const [login = ''] = address.split('@', 1)
+    if (own !== undefined && address !== '' && own.email.toLowerCase() === address) found.set(email, own)
+    else if (address === noreplyAddress(login, host)) {
+      const account = await visibleAccount(tx, viewer, login)
+      if (account !== undefined) found.set(email, account)
+    }
+  }
+  return found
 }
 
 /** The organization with the name, if the viewer can see it. */

@@ -12,7 +12,6 @@ import {
   accounts,
   assignments,
   avatars,
-  emailAddresses,
   follows,
   formerNames,
   gpgKeys,
@@ -129,9 +128,6 @@ export const accountsIntegrity: IntegrityChecks = {
     ownedBy(tokens, 'token'),
     check(sessions, ({ account }, find, report) =>
       requireAccount(find, account, 'a session belongs to', report),
-    ),
-    check(emailAddresses, ({ email, account }, find, report) =>
-      requireAccount(find, account, `the address ${email} belongs to`, report),
     ),
     ownedBy(sshKeys, 'SSH key'),
     ownedBy(gpgKeys, 'GPG key'),

@@ -48,8 +48,6 @@ export const isAccountName = (value: unknown): value is string => {
 /** An email address, or an empty text for none. */
 export const OPTIONAL_EMAIL = /^$|^[^\s@<>]+@[^\s@<>]+$/
 
-export const isEmail = (text: string): boolean => text !== '' && OPTIONAL_EMAIL.test(text)
-
 /**
  * Accepts an email address or an empty text.
  * @throws AllotError invalid

@@ -25,7 +25,7 @@ import { statusRoutes } from './git/statuses.ts'
 import { tagRoutes } from './git/tags.ts'
 import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { organizationRoutes } from './organizations.ts'
-import { emailRoutes, settingsRoutes } from './profile.ts'
+import { settingsRoutes } from './profile.ts'
 import { auditRoutes } from './quota/audit.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
@@ -99,7 +99,6 @@ export const routes: ApiRoute[] = [
   ...userRoutes,
   ...settingsRoutes,
   ...avatarChangeRoutes,
-  ...emailRoutes,
   ...followingRoutes,
   ...starredRoutes,
   ...sshKeyRoutes,

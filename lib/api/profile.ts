@@ -1,10 +1,10 @@
-/** The signed-in user's settings and email addresses. */
+/** The signed-in user's profile and settings. */
 import * as v from 'valibot'
 import { actorOnOwnAccount } from '../audit.ts'
-import { Empty, ErrorBody, NotFound, ValidationError } from '../http/index.ts'
+import { ValidationError } from '../http/index.ts'
 import type { Account, Preferences } from '../records/schema/index.ts'
-import { emailText, example, fullNameText, locationText, number, shortText, text } from './fields.ts'
-import { reply, replyEmpty, route } from './route.ts'
+import { example, fullNameText, locationText, shortText, text } from './fields.ts'
+import { reply, route } from './route.ts'
 import { accountDeleted } from './users.ts'
 
 const UserSettings = v.object({
@@ -115,66 +115,5 @@ export const settingsRoutes = [
       if (edited === undefined) throw accountDeleted()
       return reply(200, presentSettings(edited))
     },
-  }),
-]
-
-export const Email = v.object({
-  email: text('alice@example.org'),
-  verified: v.boolean(),
-  primary: example(v.boolean(), true),
-  user_id: number(2),
-  username: text('alice'),
-})
-
-/**
- * Nothing is sent to an address, so only the one that an administrator or the host has set counts as
- * verified.
- */
-const presentEmail =
-  ({ id, username }: { id: number; username: string }) =>
-  ({ email, isPrimary }: { email: string; isPrimary: boolean }): v.InferOutput<typeof Email> => ({
-    email,
-    verified: isPrimary,
-    primary: isPrimary,
-    user_id: id,
-    username,
-  })
-
-const EmailOption = v.object({
-  emails: example(v.pipe(v.array(emailText), v.maxLength(50)), ['alice@example.org']),
-})
-
-export const emailRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/emails',
-    operationId: 'userListEmails',
-    summary: "The signed-in user's email addresses: the first one, then further ones",
-    responses: { 200: v.array(Email) },
-    handle: async ({ user }, { hosting }) =>
-      reply(200, (await hosting.emails.list(user.id)).map(presentEmail(user))),
-  }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/user/emails',
-    operationId: 'userAddEmail',
-    summary: 'Add email addresses to the signed-in user',
-    body: EmailOption,
-    responses: { 201: v.array(Email), 409: ErrorBody, 422: ValidationError },
-    handle: async ({ user, body }, { hosting }) =>
-      reply(201, (await hosting.emails.add(user.id, body.emails)).map(presentEmail(user))),
-  }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/user/emails',
-    operationId: 'userDeleteEmail',
-    summary: 'Delete email addresses of the signed-in user',
-    body: EmailOption,
-    responses: { 204: Empty, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, body }, { hosting }) =>
-      replyEmpty(await hosting.emails.remove(user.id, body.emails)),
   }),
 ]

@@ -14,7 +14,6 @@ import {
   type CountedRelation,
   collaborators,
   commitStatuses,
-  emailAddresses,
   follows,
   formerNames,
   gpgKeys,
@@ -99,7 +98,6 @@ export class AccountRemoval implements Removal {
     await removeListed(transfers, 'doer')(tx, id)
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
-    await removeListed(emailAddresses, 'account')(tx, id)
     await removeListed(formerNames, 'account')(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)

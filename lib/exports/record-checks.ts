@@ -20,7 +20,6 @@ import {
   comments,
   commitStatuses,
   deliveries,
-  emailAddresses,
   files,
   formerNames,
   gpgKeys,
@@ -130,11 +129,6 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     if (avatarTypeOf(bytes) !== type) throw invalidMember('content', `is not an image of the type ${type}`)
   }),
   checkOf(formerNames, ({ name }) => checkAccountName(name)),
-  checkOf(emailAddresses, ({ email }) => {
-    if (email === '') throw invalidMember('email', 'must not be empty')
-    checkTexts('account', { email })
-    checkEmail(email)
-  }),
   checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {
     requireMatch('nonce', nonce, NONCE)
     for (const [member, text] of Object.entries({ actorName, subject })) requireAtMost(member, text, 255)

@@ -1,7 +1,6 @@
 import { Accounts, accountOwners } from '../accounts/accounts.ts'
 import { Avatars } from '../accounts/avatars.ts'
 import { Tokens } from '../accounts/credentials.ts'
-import { EmailAddresses } from '../accounts/emails.ts'
 import { Identities } from '../accounts/identity.ts'
 import { GpgKeys, SshKeys } from '../accounts/keys.ts'
 import { SessionUses, TokenUses } from '../accounts/last-uses.ts'
@@ -81,7 +80,6 @@ export const createHosting = (dependencies: HostingDependencies) => {
     ...credentials,
     organizations: new Organizations(store, removal),
     avatars: new Avatars(store),
-    emails: new EmailAddresses(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
     setUp: new SetUp(store, host.authenticate !== undefined),

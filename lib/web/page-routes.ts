@@ -6,7 +6,6 @@ import { ownerPageRoutes } from './admin/owners.tsx'
 import { rulePageRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
 import { avatarPageRoutes } from './people/avatar.tsx'
-import { emailPageRoutes } from './people/emails.tsx'
 import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
 import { passwordPageRoutes } from './people/password.tsx'
@@ -40,7 +39,6 @@ export const pageRoutes = [
   ...tokenPageRoutes,
   ...avatarPageRoutes,
   ...settingsPageRoutes,
-  ...emailPageRoutes,
   ...keyPageRoutes,
   ...adminPageRoutes,
   ...ownerPageRoutes,

@@ -38,11 +38,6 @@ describe('An organization', () => {
       /^an organization has no keys$/,
     ],
     [
-      'a further email address',
-      () => allot.allot.hosting.emails.add(id, ['acme@example.org']),
-      /^an organization has no further email addresses$/,
-    ],
-    [
       'the rights of an administrator',
       () => allot.allot.accounts.edit(id, { admin: true }),
       /^admin: an organization cannot be an administrator$/,

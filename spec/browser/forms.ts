@@ -1,6 +1,5 @@
 import {
   accounts,
-  emailAddresses,
   gpgKeys,
   groups,
   repositories,
@@ -120,24 +119,6 @@ const settingForms = ({ server, gpg, ids, changed }: Tools): Readonly<Record<str
       done: /The password was changed/,
       // The second tab has a form of the session that the change has ended.
       again: /It is wrong|It was changed meanwhile|This form has expired/,
-    },
-    'an email address': {
-      who: 'ann',
-      ...{ page: '/-/settings/emails', action: '/-/settings/emails' },
-      values: (number) => ({ email: `ann-${number}@example.test` }),
-      wrong: { email: ['', '   ', 'no address', `${LONG}@example.test`] },
-      changes: [emailAddresses, 1],
-      ...{ done: /Added\./, again: /@example\.test is already used/ },
-    },
-    'the removal of an email address': {
-      who: 'ann',
-      make: (number) => hosting().emails.add(ann(), [`old-${number}@example.test`]),
-      ...{ page: '/-/settings/emails', action: '/-/settings/emails/remove' },
-      ...{ having: ['email', 'old-#@example.test'], asks: true },
-      values: () => ({}),
-      wrong: {},
-      changes: [emailAddresses, -1],
-      ...{ done: /Removed\./, again: /This address is already removed\./ },
     },
     'an SSH key': {
       who: 'ann',

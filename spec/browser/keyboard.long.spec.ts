@@ -63,14 +63,6 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       },
     ],
   },
-  'the email addresses of the user': {
-    who: 'ann',
-    steps: [
-      { at: '/-/settings/emails', enter: { Email: 'ann@work.test' }, press: 'Add address', shows: /Added\./ },
-      { press: 'Remove…', shows: /Remove this address\?/ },
-      { press: 'Remove address', shows: /Removed\./ },
-    ],
-  },
   'the SSH keys of the user': {
     who: 'ann',
     steps: [

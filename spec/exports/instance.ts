@@ -151,7 +151,7 @@ const hook = async (
 /** Creates an instance with every kind of record. Its webhooks must be on. */
 export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
-  const { accounts, emails, organizations, repositories, relations, tokens } = hosting
+  const { accounts, organizations, repositories, relations, tokens } = hosting
   const root = await accounts.createUser({ name: 'root', admin: true })
   const ann = await accounts.createUser({
     name: 'Ann',
@@ -174,7 +174,6 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
       version: '1',
     }),
   )
-  await emails.add(ann.id, ['ann@two.example.test'])
   await hosting.avatars.set(ann.id, png(3, 2))
   const guild = await organizations.create(ann.id, { name: 'club' })
   await accounts.rename(guild.id, 'guild')

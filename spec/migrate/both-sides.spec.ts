@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { replay } from './replay.ts'
 import { attach, startTarget, type Target } from './two.ts'
 
 const [APP, TEAM] = ['/repos/ann/app', { name: 'crew', permission: 'admin', description: 'first' }]
@@ -96,23 +95,6 @@ describe('A later run', () => {
     const { text } = await target.from(source)
     assert.deepEqual(await target.allot.quota.groups.assignedTo('ann'), [])
     assert.match(text, /^ {2}quota assignments that were removed here, and stay removed: ann \(some\)$/m)
-  })
-
-  it('does not give back a further address that was removed here', async () => {
-    const further = { email: 'Further@example.org', username: 'ann', verified: true }
-    const forgejo = await replay({ '/admin/emails': { body: [further], total: 1 } }, source.allot.handler)
-    const from = { base: forgejo.base, root: source.root }
-    const { emails } = target.allot.hosting
-    const { id } = (await target.allot.hosting.accounts.byName('ann'))!
-    try {
-      assert.match((await target.from(from, ['ann'])).text, /^further addresses: 1 copied/m)
-      assert.equal(await emails.remove(id, ['Further@example.org']), true)
-      const { text } = await target.from(from, ['ann'])
-      assert.ok(!(await emails.list(id)).some(({ email }) => email === further.email))
-      assert.match(text, /^ {2}further addresses that were removed here, .*: Further@example\.org \(ann\)$/m)
-    } finally {
-      forgejo.stop()
-    }
   })
 
   it('does not say that the source has removed what was removed here', async () => {

@@ -56,9 +56,7 @@ const PAGES: readonly MeasuredPage[] = [
     (path) => [USER_TOKEN, `${storage}${path}`] as const,
   ),
   [USER_TOKEN, `${storage}/remove`, selected],
-  ...['', '/emails', '/keys', '/keys?ssh=2', '/password'].map(
-    (path) => [USER_TOKEN, `/-/settings${path}`] as const,
-  ),
+  ...['', '/keys', '/keys?ssh=2', '/password'].map((path) => [USER_TOKEN, `/-/settings${path}`] as const),
   [USER_TOKEN, '/-/account'],
   [USER_TOKEN, '/-/account?page=2'],
   [ROOT_TOKEN, '/-/admin/account/delete', [['name', LARGEST]]],
@@ -236,10 +234,6 @@ const fillSettings = async (base: string): Promise<void> => {
     if (status !== 201) throw new Error(`POST ${path} answered ${status}`)
   }
   for (let index = 0; index < LISTED; index++) {
-    // More than there can be: the last ones are refused.
-    await send('/user/emails', { emails: [`further-${index}@example.org`] }).catch((error) => {
-      if (index < FEWEST) throw error
-    })
     await send('/user/keys', { title: `key ${index}`, key: generateSshKey('ed25519').key })
     await send(`/users/${LARGEST}/tokens`, { name: `token ${index}`, scopes: ['read:user'] })
     await signIn(base, USER_TOKEN)

@@ -40,7 +40,6 @@ const fill = async (allot: OpenAllot): Promise<void> => {
   await groups.create({ name: 'free', rules: ['total', 'builds'] })
   await groups.create({ name: 'paid', rules: ['plenty'] })
   const ann = await accounts.createUser({ name: 'ann', password: PASSWORD, fullName: MARKUP })
-  await allot.hosting.emails.add(ann.id, ['ann@a-rather-long-name-of-a-company-for-a-narrow-screen.test'])
   await allot.hosting.sshKeys.add(ann.id, { title: 'laptop', key: SSH_KEY })
   const ben = await accounts.createUser({ name: 'ben', password: PASSWORD })
   await organizations.create(ann.id, { name: 'acme' })

@@ -29,8 +29,6 @@ const OWN: readonly Row[] = [
     { fullName: 'Ann B', description: '', website: '', location: '' },
     ['account changed', 'ann'],
   ],
-  ['/-/settings/emails', { email: 'ann@example.test' }],
-  ['/-/settings/emails/remove', { email: 'ann@example.test', confirmed: 'yes' }],
   ['/-/settings/keys/ssh', { title: 'laptop', key: SSH_KEY }],
   ['/-/settings/keys/gpg', { armored: gpg.armored(gpg.generate('Ann <ann@example.test>')) }],
   ['/-/settings/keys/delete', { kind: 'ssh', id: '1', confirmed: 'yes' }],

@@ -377,13 +377,13 @@ describe('A field that was refused', () => {
         'Rules: c is named twice',
       ],
       [invalidMember('subjects[0]', 'x is unknown'), 'subjects', 'x is unknown', 'Subjects: x is unknown'],
-      [invalidMember('emails', 'it is taken'), 'email', 'it is taken', 'Email: it is taken'],
+      [invalidMember('password', 'is short'), 'newPassword', 'is short', 'New password: is short'],
       [new AllotError('conflict', 'it exists', { field: 'name' }), 'name', 'it exists', 'Name: it exists'],
       [invalidMember('other', 'it is wrong'), undefined, 'other: it is wrong', 'other: it is wrong'],
       // The message alone says nothing about fields.
       [invalid('limit: it is wrong'), undefined, 'limit: it is wrong', 'limit: it is wrong'],
     ] as const) {
-      const refusal = refusalOf(error, { emails: 'email' })
+      const refusal = refusalOf(error, { password: 'newPassword' })
       assert.deepEqual(refusal, { field, problem })
       assert.equal(messageOf(refusal), message)
     }

@@ -9,7 +9,6 @@ export const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'tokens and sessions': { who: 'ann', path: '/-/account' },
   settings: { who: 'ann', path: '/-/settings' },
   password: { who: 'ann', path: '/-/settings/password' },
-  'email addresses': { who: 'ann', path: '/-/settings/emails' },
   'ssh and gpg keys': { who: 'ann', path: '/-/settings/keys' },
   'a repository': { who: 'ann', path: '/-/storage/ann/repositories/website' },
   administration: { who: 'root', path: '/-/admin' },

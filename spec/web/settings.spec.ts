@@ -172,7 +172,7 @@ describe('The password in the settings', () => {
       const browser = createPageClient(host.base)
       const { text } = await browser.get('/-/settings')
       assert.doesNotMatch(text, /settings\/password/)
-      for (const tab of ['emails', 'keys']) assert.match(text, new RegExp(`href="/-/settings/${tab}"`))
+      assert.match(text, /href="\/-\/settings\/keys"/)
       assert.equal((await browser.get('/-/settings/password')).status, 404)
       assert.equal((await change(browser, PASSWORD)).status, 404)
     } finally {
@@ -319,47 +319,6 @@ describe('The other settings of a user', () => {
   })
   after(() => allot.stop())
 
-  it('list email addresses, add further ones, and remove them after a question', async () => {
-    const emails = async () =>
-      ((await allot.as(ann, 'GET', '/user/emails')).body as { email: string }[]).map(({ email }) => email)
-    const first = await browser.get('/-/settings/emails')
-    assert.match(words(first.text), /ann@example\.test Signs in, and is changed by administrators/)
-    assert.doesNotMatch(first.text, /Remove…/)
-    await allot.person('ben', { email: 'ben@example.test' })
-    for (const email of ['', 'x', 'ben@example.test', 'ann@example.test']) {
-      const { status, text } = await browser.post('/-/settings/emails', { email })
-      assert.equal(status, 422, email)
-      assert.deepEqual(markedIn(text), ['email'])
-      assert.ok(email === '' || fieldOf(text, 'email').includes(`value="${email}"`))
-    }
-    const added = await browser.post('/-/settings/emails', { email: ' ann@work.test ' })
-    assert.equal(added.headers.get('location'), '/-/settings/emails?done=added')
-    assert.deepEqual(await emails(), ['ann@example.test', 'ann@work.test'])
-    assert.match((await browser.get('/-/settings/emails')).text, /aria-label="Remove ann@work\.test…"/)
-    const asked = await browser.post('/-/settings/emails/remove', { email: 'ann@work.test' })
-    assert.match(words(asked.text), /Remove this address\? ann@work\.test/)
-    assert.equal((await emails()).length, 2)
-    const remove = (email: string) => browser.post('/-/settings/emails/remove', { email, confirmed: 'yes' })
-    const removed = await remove('ann@work.test')
-    assert.equal(removed.headers.get('location'), '/-/settings/emails?done=removed')
-    assert.deepEqual(await emails(), ['ann@example.test'])
-    assert.equal((await remove('ann@work.test')).status, 404)
-    assert.equal((await remove('ben@example.test')).status, 404)
-  })
-
-  it('hold as many addresses as the API allows', async () => {
-    const full = await allot.person('full', { password: PASSWORD })
-    const own = allot.browser()
-    await own.signIn('full', PASSWORD)
-    const emails = Array.from({ length: 50 }, (_, index) => `full-${index}@example.test`)
-    await allot.allot.hosting.emails.add(full.id, emails)
-    await own.get('/-/settings/emails')
-    const { status, text } = await own.post('/-/settings/emails', { email: 'more@example.test' })
-    assert.equal(status, 409)
-    assert.equal(/<input[^>]*id="email"[^>]*value="([^"]*)"/.exec(text)?.[1], 'more@example.test')
-    assert.ok(!(await allot.as(full, 'GET', '/user/emails')).text.includes('more@'))
-  })
-
   it('show further SSH keys on further pages', async () => {
     const { id } = await allot.person('many', { password: PASSWORD })
     const field = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes])
@@ -456,8 +415,6 @@ describe('The other settings of a user', () => {
     const reader = allot.browser()
     await reader.signIn('', await allot.scoped(ann, 'read:user'))
     for (const [path, form] of [
-      ['/-/settings/emails', '/-/settings/emails'],
-      ['/-/settings/emails', '/-/settings/emails/remove'],
       ['/-/settings/keys', '/-/settings/keys/ssh'],
       ['/-/settings/keys', '/-/settings/keys/gpg'],
       ['/-/settings/keys', '/-/settings/keys/delete'],
@@ -467,7 +424,7 @@ describe('The other settings of a user', () => {
     }
     const other = allot.browser()
     await other.signIn('', await allot.scoped(ann, 'read:repository'))
-    for (const path of ['emails', 'keys', 'password'])
+    for (const path of ['keys', 'password'])
       assert.equal((await other.get(`/-/settings/${path}`)).status, 403)
   })
 })

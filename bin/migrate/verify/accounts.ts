@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import type { Account } from '../../../lib/records/schema/index.ts'
 import { profileAt, RESTRICTED, realEmail } from '../accounts.ts'
-import { furtherAddresses } from '../emails.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { SourceRepository, SourceUser } from '../shapes.ts'
 import type { Shape, Source } from '../source.ts'
@@ -31,7 +30,7 @@ const fieldsOf = (side: Source, user: SourceUser): Fields => ({
   created: dateOf(user.created),
 })
 
-/** Compares the profile of a user, the addresses and the keys. */
+/** Compares the profile and the keys of a user. */
 export const compareUser = (sides: Sides, user: SourceUser): Promise<void> =>
   reportErrors(sides.report, `the user ${user.login}`, async () => {
     const { source, here, report, names } = sides
@@ -66,20 +65,6 @@ const compareKeys = async ({ source, here, report }: Sides, login: string, accou
   }
   const isExpected = ({ name }: Item) => !unpublished.has(name) || copied.some((key) => key.name === name)
   report.lists('key', login, given.filter(isExpected), copied)
-}
-
-/** Compares the further addresses of users. */
-export const compareEmails = async (sides: Sides, users: readonly SourceUser[]): Promise<void> => {
-  const { source, hosting, report, names } = sides
-  const logins = users.map(({ login }) => login)
-  for (const [login, addresses] of (await furtherAddresses(source, report, logins)) ?? []) {
-    const account = await names.account(login)
-    if (account?.kind !== 'user') continue
-    const own = (await hosting.emails.list(account.id)).map(({ email }) => email.toLowerCase())
-    const further = own.filter((email) => email !== account.email.toLowerCase())
-    report.count('address')
-    report.lists('address', login, named(addresses.map((email) => email.toLowerCase())), named(further))
-  }
 }
 
 /** Compares whom a user follows, and which repositories the user stars and watches. */

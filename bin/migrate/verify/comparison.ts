@@ -6,7 +6,6 @@ import { type Section, titled } from '../report.ts'
 /** Names of a compared kind, in the singular and the plural. */
 const COMPARED_KINDS = {
   user: 'users',
-  address: 'users with further addresses',
   key: 'users with keys',
   avatar: 'avatars',
   relation: 'users with follows, stars and watches',
@@ -160,7 +159,7 @@ export class Comparison {
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
+  'passwords, access tokens, blocks, addresses of organizations, further addresses of users, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)

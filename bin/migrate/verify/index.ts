@@ -6,7 +6,7 @@ import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization, SourceUser } from '../shapes.ts'
 import { Source } from '../source.ts'
 import { LIMITS } from '../source-requests.ts'
-import { compareEmails, compareRelations, compareUser } from './accounts.ts'
+import { compareRelations, compareUser } from './accounts.ts'
 import { compareAvatar } from './avatars.ts'
 import type { Comparison } from './comparison.ts'
 import { compareIssues, compareReleases } from './contents.ts'
@@ -41,7 +41,6 @@ export const verifyMigration = async (options: VerifyOptions, { all, selected }:
   const sides: Sides = { ...options, hosting, names, teams: new Map() }
   const { users, organizations } = selected
   await each('users', users, (user) => compareUser(sides, user))
-  await compareEmails(sides, users)
   await eachOfSeveral('organizations', organizations, (one) => compareOrganization(sides, one))
   await eachOfSeveral('avatars', avatarOwners(selected), (one) => compareAvatar(sides, one))
   await compareQuota(sides)

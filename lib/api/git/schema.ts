@@ -1,6 +1,6 @@
 /** The wire schemas of commits, tags and references, and how they are presented. */
 import * as v from 'valibot'
-import { accountsByAddress } from '../../accounts/emails.ts'
+import { accountsByAddress } from '../../accounts/find.ts'
 import type { Commit as GitCommit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { accounts } from '../../records/schema/index.ts'

@@ -122,18 +122,6 @@ export const formerNames = new Collection({
   ordered: { account: (former) => [former.account, former.createdAt] },
 })
 
-const EmailAddress = v.object({ email: v.string(), account: id, createdAt: seconds })
-export type EmailAddress = v.InferOutput<typeof EmailAddress>
-
-/** Further email addresses of users; the first one is in the account. */
-export const emailAddresses = new Collection({
-  name: 'emailAddress',
-  schema: EmailAddress,
-  id: (address) => [address.email.toLowerCase()],
-  ordered: { account: (address) => [address.account, address.createdAt] },
-  counted: { account: (address) => [address.account] },
-})
-
 const Membership = v.object({
   organization: id,
   member: id,

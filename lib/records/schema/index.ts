@@ -13,7 +13,7 @@ import {
   type UpgradeStep,
   upgradeLayout,
 } from '../upgrade.ts'
-import { accounts, avatars, emailAddresses, formerNames, memberships } from './accounts.ts'
+import { accounts, avatars, formerNames, memberships } from './accounts.ts'
 import { auditRecords } from './audit.ts'
 import {
   attachments,
@@ -77,7 +77,6 @@ export const collections = [
   accounts,
   avatars,
   formerNames,
-  emailAddresses,
   memberships,
   tokens,
   sessions,

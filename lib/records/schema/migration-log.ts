@@ -35,16 +35,7 @@ const MigrationRecord = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...[
-      'collaborator',
-      'email',
-      'hook',
-      'avatar',
-      'publicMember',
-      'quotaRule',
-      'quotaGroup',
-      'quotaAssignment',
-    ],
+    ...['collaborator', 'hook', 'avatar', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for the

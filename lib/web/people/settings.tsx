@@ -92,7 +92,6 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
       tabs={[
         { name: 'Edit profile', to: '/-/settings' },
         ...(mayChangePassword(usePageContext()) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
-        { name: 'Email', rest: 'addresses', to: '/-/settings/emails' },
         { name: 'Keys', to: '/-/settings/keys' },
         { name: 'Tokens', rest: 'and sessions', to: '/-/account' },
       ]}

@@ -1,5 +1,5 @@
 /** A commit with what it changed. */
-import { accountsByAddress } from '../../accounts/emails.ts'
+import { accountsByAddress } from '../../accounts/find.ts'
 import { type Commit, OBJECT_ID, type PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
