@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'not_found'
   | 'conflict'
   | 'too_large'
+  | 'over_quota'
   | 'unsupported_media_type'
   | 'invalid'
   | 'too_many_requests'
@@ -22,6 +23,7 @@ interface ErrorDetails {
   cause?: unknown
   retryAfter?: number | undefined
   field?: string | undefined
+  details?: object | undefined
 }
 
 /**
@@ -39,6 +41,8 @@ export class AllotError extends Error {
   readonly retryAfter: number | undefined
   /** Path of the one member of the input that is wrong, such as `name` or `subjects[0]`; else undefined. */
   readonly field: string | undefined
+  /** Members of the body of the response besides `message` and `url`; undefined for none. */
+  readonly details: object | undefined
   /** Whether the log has a line about the cause already, so that it needs none for the request. */
   isLogged = false
 
@@ -48,6 +52,7 @@ export class AllotError extends Error {
     this.code = code
     this.retryAfter = options?.retryAfter
     this.field = options?.field
+    this.details = options?.details
   }
 }
 

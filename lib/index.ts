@@ -28,6 +28,7 @@ export type {
 } from './quota/plans-by-name.ts'
 export type { QuotaEvent } from './quota/quota-events.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
+export { OverQuotaError } from './quota/within.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
 export type { Page, Slice } from './records/pages.ts'
 export type {
@@ -51,7 +52,8 @@ export type {
   LedgerName,
   LedgerOperation,
   OwnerEntry,
-} from './repositories/ledger-types.ts'
+  PutOptions,
+} from './repositories/ledger/ledger-types.ts'
 export type { RepositoryName } from './repositories/names.ts'
 export type { Push } from './repositories/push-journal.ts'
 export type { Relations } from './repositories/relations.ts'

@@ -46,7 +46,7 @@ import {
   tokens,
 } from '../records/schema/index.ts'
 import { BODY_LIMIT, checkTexts } from '../records/text-limits.ts'
-import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
+import { checkLedgerKey } from '../repositories/ledger/ledger-checks.ts'
 import { MAX_NAME } from '../repositories/migration-log.ts'
 import { checkRepositoryName } from '../repositories/names.ts'
 import { checkTopics } from '../repositories/topics.ts'

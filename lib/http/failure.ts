@@ -15,6 +15,7 @@ const STATUSES = {
   not_found: 404,
   conflict: 409,
   too_large: 413,
+  over_quota: 413,
   unsupported_media_type: 415,
   invalid: 422,
   too_many_requests: 429,
@@ -38,7 +39,7 @@ export const statusTexts: Record<number, string> = {
   403: 'the credentials do not allow this',
   404: 'it does not exist, or the client must not know that it exists; the body is empty, except with the option `dialect`',
   409: 'it conflicts with the present state, such as a name that is taken',
-  413: 'the body is too large',
+  413: 'the body is too large, or the owner would be over quota',
   415: 'the content type is not supported',
   416: 'the file has no such part as the request names in Range',
   422: 'input fails validation',
@@ -67,6 +68,8 @@ export const errorExamples: Record<number, string> = {
 export interface Failure {
   status: number
   message: string
+  /** Further members of the body. */
+  details?: object | undefined
   /** Seconds after which the client should try again. */
   retryAfter?: number | undefined
 }
@@ -96,7 +99,7 @@ export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Fai
     // A 503 with `retryAfter` is a refusal for load: many of them share one line of the log.
     if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
     else if (status >= 500) log.error({ err: error, ...request }, error.message)
-    return { status, message: error.message, retryAfter: error.retryAfter }
+    return { status, message: error.message, details: error.details, retryAfter: error.retryAfter }
   }
   const id = request.requestId ?? randomUUID()
   log.error({ err: error, ...request, requestId: id }, 'a request failed')

@@ -148,10 +148,13 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
 
   sendFailure(context: Context<I, S>, failure: Failure): void {
     const { res, route, baseUrl } = context
-    const { message } = failure
+    const { message, details } = failure
     const status = accountIsDeleted(context, failure) ? 401 : failure.status
     if (status === 404) return this.#sendNotFound(context, message)
-    const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
+    const body = errorBody(status, route.failure?.(message), {
+      ...{ message, url: baseUrl + REFERENCE_PATH },
+      ...details,
+    })
     send(res, status, jsonOf(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
   }
 

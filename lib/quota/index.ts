@@ -3,11 +3,12 @@ import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { bindingSubject, explain, isWithin, type QuotaExplanation } from './evaluate.ts'
+import { bindingSubject, explain, isWithin, type QuotaExplanation, type QuotaGroup } from './evaluate.ts'
 import { removeAssignmentsJob } from './group-removal.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
+import type { Owner } from './owners.ts'
 import { Plans } from './plan.ts'
 import {
   type QuotaEventListener,
@@ -27,6 +28,7 @@ import {
   removeEntriesJob,
   removeHistory,
 } from './usage.ts'
+import { requireWithin } from './within.ts'
 
 interface QuotaEngineDependencies {
   store: Store
@@ -42,8 +44,9 @@ interface QuotaEngineDependencies {
 }
 
 /**
- * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when
- * an owner is over quota. The engine works with ids, and knows neither accounts nor git, except for
+ * Counts what owners use and evaluates it against rules. It refuses nothing but puts that the host wants to be
+ * `within`: the host decides what to do when an owner is over quota. The engine works with ids, and knows
+ * neither accounts nor git, except for
  *
  * - host-owners.ts and plans-by-name.ts, which resolve names;
  * - the audit log, which has the names of accounts;
@@ -61,6 +64,7 @@ export class QuotaEngine {
   readonly #store: Store
   readonly #owners: OwnerCounters
   readonly #events: QuotaEvents | undefined
+  readonly #groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
 
   constructor({
     store,
@@ -76,9 +80,9 @@ export class QuotaEngine {
     this.#store = store
     this.statuses = statuses
     this.#events = listener && new QuotaEvents((owner) => statuses.of(owner), listener)
-    const groupsOf = (tx: ReadTransaction, owner: number) => readOwnerGroups(tx, owner, defaults)
+    this.#groupsOf = (tx, owner) => readOwnerGroups(tx, owner, defaults)
     this.#owners = new OwnerCounters({
-      changing: recorder && ((tx, change) => recordQuotaEvents(tx, change, groupsOf, recorder)),
+      changing: recorder && ((tx, change) => recordQuotaEvents(tx, change, this.#groupsOf, recorder)),
       changed: ({ owner, before, after }, isCommitted) => {
         statuses.drop(owner)
         if (isCommitted) this.#events?.usageChanged(owner, before, after)
@@ -104,6 +108,14 @@ export class QuotaEngine {
   async explain(owner: number, subject?: Subject): Promise<QuotaExplanation> {
     const { groups, usage } = await this.statuses.of(owner)
     return explain(groups, subject ?? bindingSubject(groups, usage), usage)
+  }
+
+  /**
+   * Refuses a transaction that would take an owner over quota.
+   * @throws OverQuotaError
+   */
+  async requireWithin(tx: WriteContext, { id, name }: Owner, subjects: Iterable<Subject>): Promise<void> {
+    requireWithin(name, subjects, await this.#groupsOf(tx, id), await this.#owners.change(tx, id))
   }
 
   /**

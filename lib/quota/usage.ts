@@ -73,6 +73,12 @@ export class OwnerCounters {
     tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
   }
 
+  /** How the transaction has changed the usage of an owner so far. */
+  async change(tx: WriteContext, owner: number): Promise<UsageChange> {
+    const before = usageOfRecord(await ownerUsages.get(tx, [owner]))
+    return { owner, before, after: addDelta(before, this.#deltas.get(tx)?.get(owner) ?? {}) }
+  }
+
   /** Removes the counter of a deleted owner, whose usage must be zero by then. */
   async forget(tx: WriteContext, owner: number): Promise<void> {
     this.#deltas.get(tx)?.delete(owner)

@@ -17,6 +17,7 @@ const codes: Record<ErrorCode, number> = {
   not_found: 404,
   conflict: 409,
   too_large: 413,
+  over_quota: 413,
   unsupported_media_type: 415,
   invalid: 422,
   too_many_requests: 429,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AllotError } from '../../lib/errors.ts'
 import type { LedgerKind } from '../../lib/records/schema/index.ts'
-import type { NamedEntry } from '../../lib/repositories/ledger-by-name.ts'
+import type { NamedEntry } from '../../lib/repositories/ledger/ledger-checks.ts'
 import type { RepositoryRelation } from '../../lib/repositories/relations.ts'
 import type { RemovalFixture } from './fixture.ts'
 import {

@@ -3,9 +3,10 @@
  * system.
  */
 import * as v from 'valibot'
-import { AllotError, withLineNumber } from '../../errors.ts'
+import { AllotError, describeValue, invalidMember, withLineNumber } from '../../errors.ts'
 import {
   Empty,
+  ErrorBody,
   Forbidden,
   NotFound,
   parseJson,
@@ -15,11 +16,12 @@ import {
 } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
-import { LedgerItem, type NamedEntry } from '../../repositories/ledger-by-name.ts'
-import type { LedgerOperation } from '../../repositories/ledger-types.ts'
-import { example, number, text } from '../fields.ts'
+import { LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
+import type { LedgerOperation, PutOptions } from '../../repositories/ledger/ledger-types.ts'
+import { example, number, parameter, text } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
-import { quotaRoute as route } from './services.ts'
+import { QuotaExplanationInfo, RequestSubject, subjectIn } from './schema.ts'
+import { type QuotaServices, quotaRoute as route } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
@@ -37,6 +39,33 @@ const Operation = v.variant('op', [
   v.object({ op: v.literal('put'), ...params.entries, ...LedgerItem.entries }),
   v.object({ op: v.literal('delete'), ...params.entries }),
 ])
+
+const WithinQuery = v.object({
+  within: v.optional(
+    parameter(
+      example(v.string(), 'true'),
+      'Store the entries only if each owner is within quota afterwards, and answer 413 otherwise: `true` for every subject that an entry counts toward, or subjects separated by commas. Usage that is equal to the limit fits.',
+    ),
+  ),
+})
+
+/** The body has `explanation` when an owner would be over quota, and not when the body is too large. */
+const OverQuota = v.object({ ...ErrorBody.entries, explanation: v.optional(QuotaExplanationInfo) })
+
+/** @throws AllotError invalid that names `within` */
+const putOptions = (
+  dialect: QuotaServices['dialect'],
+  { within }: v.InferOutput<typeof WithinQuery>,
+): PutOptions => {
+  if (within === undefined || within === 'true' || within === 'false') return { within: within === 'true' }
+  const { issues, output } = v.safeParse(v.array(RequestSubject), within.split(','), { abortEarly: true })
+  if (issues !== undefined)
+    throw invalidMember(
+      'within',
+      `expected true, or subjects separated by commas, such as size:all; received ${describeValue(within)}`,
+    )
+  return { within: output.map((subject) => subjectIn(dialect, subject, 'within')) }
+}
 
 /** @throws AllotError too_large for too many lines, invalid with the number of the first bad line */
 const operationsIn = async (body: string): Promise<LedgerOperation<NamedEntry>[]> => {
@@ -75,9 +104,18 @@ export const ledgerRoutes = [
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
     params,
     body: example(LedgerItem, ITEM),
-    responses: { 200: LedgerEntry, 201: LedgerEntry, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ params: { kind, key }, body }, { hosting }) => {
-      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...body })
+    query: WithinQuery,
+    responses: {
+      200: LedgerEntry,
+      201: LedgerEntry,
+      403: Forbidden,
+      404: NotFound,
+      413: OverQuota,
+      422: ValidationError,
+    },
+    handle: async ({ params: { kind, key }, body, query }, { hosting, dialect }) => {
+      const options = putOptions(dialect, query)
+      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...body }, options)
       return replaced ? reply(200, entry) : reply(201, entry)
     },
   }),
@@ -100,8 +138,16 @@ export const ledgerRoutes = [
     accepts: 'application/x-ndjson',
     body: text(`${JSON.stringify({ op: 'put', ...ENTRY })}\n`),
     bodyLimit: BODY_LIMIT,
-    responses: { 200: v.object({ applied: number(1) }), 403: Forbidden, 422: ValidationError },
-    handle: async ({ body }, { hosting }) =>
-      reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), 'line') }),
+    query: WithinQuery,
+    responses: {
+      200: v.object({ applied: number(1) }),
+      403: Forbidden,
+      413: OverQuota,
+      422: ValidationError,
+    },
+    handle: async ({ body, query }, { hosting, dialect }) => {
+      const options = putOptions(dialect, query)
+      return reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), options, 'line') })
+    },
   }),
 ]

@@ -1,56 +1,39 @@
 /** The ledger of the quota engine, with the names of owners and repositories instead of ids. */
-import * as v from 'valibot'
-import { accountByName, repositoryOf } from '../accounts/find.ts'
-import { now } from '../clock.ts'
+import { accountByName, repositoryOf } from '../../accounts/find.ts'
+import { now } from '../../clock.ts'
+import { describeValue, invalid, invalidMember, withLineNumber } from '../../errors.ts'
+import type { QuotaEngine } from '../../quota/index.ts'
+import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
+import type { Subject } from '../../quota/subjects.ts'
+import { subjectsOf } from '../../quota/within.ts'
+import { paced } from '../../records/pacing.ts'
 import {
-  describeIssue,
-  describeValue,
-  invalid,
-  invalidMember,
-  refuseControls,
-  withLineNumber,
-} from '../errors.ts'
-import type { QuotaEngine } from '../quota/index.ts'
-import type { Owner, OwnerDirectory } from '../quota/owners.ts'
-import { paced } from '../records/pacing.ts'
-import {
-  LedgerKind,
+  type LedgerKind,
   type LedgerRecord,
-  RESERVED_PREFIX,
   type Repository,
   repositories,
-} from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import type { Ledger, LedgerListing, LedgerName, LedgerOperation } from './ledger-types.ts'
-
-const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
-const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-
-/** A ledger entry as its caller describes it, with names instead of ids. `size` is in bytes. */
-export const LedgerItem = v.object({
-  repository: v.optional(shortText),
-  owner: v.optional(shortText),
-  name: shortText,
-  size: wholeNumber,
-  on: v.optional(v.picklist(['issue', 'release'])),
-  index: v.optional(wholeNumber),
-  run: v.optional(wholeNumber),
-  type: v.optional(shortText),
-  version: v.optional(shortText),
-})
-export type LedgerItem = v.InferOutput<typeof LedgerItem>
-
-const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
-
-/**
- * A ledger entry with the names of its owner and repository, before its members are checked against its kind.
- */
-export type NamedEntry = LedgerName & LedgerItem
+} from '../../records/schema/index.ts'
+import type { Store, WriteContext } from '../../records/store.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import {
+  checkEntry,
+  checkLedgerName,
+  checkListing,
+  checkPutOptions,
+  type LedgerItem,
+  type NamedEntry,
+  refuseReservedKey,
+  requireObject,
+} from './ledger-checks.ts'
+import type { Ledger, LedgerName, LedgerOperation, PutOptions } from './ledger-types.ts'
 
 export interface LedgerByName extends Ledger<NamedEntry> {
   /** @param unit what errors call an operation; the route has one on each line */
-  batch(operations: readonly LedgerOperation<NamedEntry>[], unit?: 'line' | 'operation'): Promise<number>
+  batch(
+    operations: readonly LedgerOperation<NamedEntry>[],
+    options?: PutOptions,
+    unit?: 'line' | 'operation',
+  ): Promise<number>
 }
 
 interface LedgerByNameDependencies {
@@ -63,27 +46,36 @@ interface LedgerByNameDependencies {
   readonly requiresIndexOrRun?: boolean
 }
 
+/** Called for each entry that a transaction puts. */
+type OnPut = (owner: Owner, record: Parameters<typeof subjectsOf>[0]) => void
+
 export const createLedgerByName = (dependencies: LedgerByNameDependencies): LedgerByName => {
   const { store, owners } = dependencies
   const { ledger } = dependencies.quota
-  const put = async (tx: WriteContext, entry: NamedEntry) => {
+  const put = async (tx: WriteContext, entry: NamedEntry, onPut: OnPut) => {
     checkEntry(entry)
     const place = await placeOf(tx, dependencies, entry)
     const record = recordOf(dependencies, entry, place)
     const { replaced } = await ledger.put(tx, record)
+    onPut(place.owner, record)
     return { replaced, entry: named(record, place) }
   }
   const remove = async (tx: WriteContext, name: LedgerName) => {
     refuseReservedKey(name)
     return ledger.remove(tx, name.kind, name.key)
   }
-  const apply = async (tx: WriteContext, operation: LedgerOperation<NamedEntry>): Promise<unknown> => {
+  const apply = async (
+    tx: WriteContext,
+    operation: LedgerOperation<NamedEntry>,
+    onPut: OnPut,
+  ): Promise<unknown> => {
     requireObject(operation)
-    if (operation.op === 'put') return put(tx, operation)
+    if (operation.op === 'put') return put(tx, operation, onPut)
     if (operation.op === 'delete') return remove(tx, operation)
     const { op } = operation as { op: unknown }
     throw invalidMember('op', `expected put or delete, received ${describeValue(op)}`)
   }
+  const write = putsOf(dependencies)
   return {
     get: async (name) => {
       checkLedgerName(name)
@@ -99,78 +91,40 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
         return Promise.all(records.map((record) => namedEntry(tx, owners, record)))
       })
     },
-    put: (entry) => store.write((tx) => put(tx, entry)),
+    put: (entry, options) => write(options, (tx, onPut) => put(tx, entry, onPut)),
     delete: (name) => store.write((tx) => remove(tx, name)),
-    batch: async (operations, unit = 'operation') => {
+    batch: async (operations, options, unit = 'operation') => {
       if (!Array.isArray(operations))
         throw invalidMember('operations', `expected an array, received ${describeValue(operations)}`)
-      return store.write(async (tx) => {
+      return write(options, async (tx, onPut) => {
         for await (const [index, operation] of paced(operations.entries()))
-          await withLineNumber(index + 1, () => apply(tx, operation), unit)
+          await withLineNumber(index + 1, () => apply(tx, operation, onPut), unit)
         return operations.length
       })
     },
   }
 }
 
-/** @throws AllotError invalid, with the name of the member */
-const checkEntry = (entry: NamedEntry) => {
-  refuseReservedKey(entry)
-  checkLedgerKey(entry.key)
-  const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
-  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
-}
-
-export const checkLedgerKey = (key: string): void => {
-  if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')
-  if (!key.isWellFormed()) throw invalidMember('key', 'is not valid Unicode text')
-  refuseControls(key, 'key')
-}
-
-const MAX_LISTED = 1000
-
-const LedgerListingSchema = v.strictObject({
-  kind: LedgerKind,
-  prefix: shortText,
-  after: v.optional(v.string()),
-  limit: v.optional(v.pipe(wholeNumber, v.minValue(1), v.maxValue(MAX_LISTED)), MAX_LISTED),
-})
-
-/** @throws AllotError invalid, with the name of the option */
-const checkListing = (listing: LedgerListing): v.InferOutput<typeof LedgerListingSchema> => {
-  requireObject(listing, 'list: expected an object with kind and prefix')
-  const { issues, output } = v.safeParse(LedgerListingSchema, listing, { abortEarly: true })
-  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
-  if (output.after !== undefined && !output.after.startsWith(output.prefix))
-    throw invalidMember('after', 'must begin with the prefix')
-  return output
-}
-
-const requireObject = (entry: object, what = 'entry: expected an object with kind, key and more') => {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    throw invalid(`${what}, received ${describeValue(entry)}`)
-}
-
-/** @throws AllotError invalid, with the name of the member */
-const checkLedgerName = (name: LedgerName) => {
-  requireObject(name)
-  const { issues } = v.safeParse(LedgerNameSchema, name, { abortEarly: true })
-  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
-}
-
-/**
- * Refuses keys reserved for the server.
- * @throws AllotError invalid
- */
-const refuseReservedKey = (name: LedgerName) => {
-  checkLedgerName(name)
-  const { key } = name
-  if (key.startsWith(RESERVED_PREFIX))
-    throw invalidMember(
-      'key',
-      `keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
-    )
-}
+/** Runs puts in one write, which is refused unless their owners are within quota after all of them. */
+const putsOf =
+  ({ store, quota }: LedgerByNameDependencies) =>
+  async <T>(
+    options: PutOptions | undefined,
+    body: (tx: WriteContext, onPut: OnPut) => Promise<T>,
+  ): Promise<T> => {
+    const within = checkPutOptions(options)
+    return store.write(async (tx) => {
+      const puts = new Map<number, { owner: Owner; subjects: Set<Subject> }>()
+      const result = await body(tx, (owner, record) => {
+        const put = puts.get(owner.id) ?? { owner, subjects: new Set() }
+        puts.set(owner.id, put)
+        for (const subject of within === true ? subjectsOf(record) : (within ?? [])) put.subjects.add(subject)
+      })
+      for (const { owner, subjects } of puts.values())
+        if (subjects.size > 0) await quota.requireWithin(tx, owner, subjects)
+      return result
+    })
+  }
 
 /**
  * What an entry belongs to: an owner, and the repository of this owner that has the entry; without a

@@ -1,5 +1,6 @@
 /** The types of the ledger by name: what an entry of each kind needs, and the operations on entries. */
-import type { LedgerKind } from '../records/schema/index.ts'
+import type { Subject } from '../../quota/subjects.ts'
+import type { LedgerKind } from '../../records/schema/index.ts'
 
 /** Kind and key, which together name a ledger entry. */
 export interface LedgerName {
@@ -91,6 +92,16 @@ interface PutResult<E> {
   entry: E
 }
 
+/** A condition of {@link Ledger.put} and {@link Ledger.batch}. */
+export interface PutOptions {
+  /**
+   * Stores the entries only if their owners are within quota afterwards: for these subjects, or with `true`
+   * for all that an entry counts toward. Usage that is equal to the limit fits. What does not make the sum of
+   * a subject grow, such as a smaller size, is not refused for it. False or absent: no condition.
+   */
+  readonly within?: boolean | readonly Subject[] | undefined
+}
+
 /** Which entries {@link Ledger.list} returns. */
 export interface LedgerListing {
   /** One kind at a time. */
@@ -123,9 +134,10 @@ export interface Ledger<E = LedgerEntry> {
   list(options: LedgerListing): Promise<E[]>
   /**
    * Saves the entry, replacing one with the same kind and key, so that the same call twice counts once.
-   * @throws AllotError invalid, with the name of the member that is wrong or missing
+   * @throws AllotError invalid, with the name of the member that is wrong or missing; {@link OverQuotaError}
+   * when it is not `within`, and nothing is stored
    */
-  put(entry: E): Promise<PutResult<E>>
+  put(entry: E, options?: PutOptions): Promise<PutResult<E>>
   /**
    * Deletes an entry.
    * @returns whether the entry existed
@@ -134,7 +146,8 @@ export interface Ledger<E = LedgerEntry> {
   /**
    * Applies all operations, or none.
    * @returns their number
-   * @throws AllotError invalid, with the number of the operation, from 1
+   * @throws AllotError invalid, with the number of the operation, from 1; {@link OverQuotaError} when the
+   * owner of an entry that it puts is not `within` after all operations
    */
-  batch(operations: readonly LedgerOperation<E>[]): Promise<number>
+  batch(operations: readonly LedgerOperation<E>[], options?: PutOptions): Promise<number>
 }

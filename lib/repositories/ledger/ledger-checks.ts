@@ -1,0 +1,113 @@
+/** Checks of what a host or a client passes to the ledger. */
+import * as v from 'valibot'
+import {
+  checkArgument,
+  checkOptionNames,
+  describeIssue,
+  describeValue,
+  invalid,
+  invalidMember,
+  isObject,
+  refuseControls,
+} from '../../errors.ts'
+import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
+import { LedgerKind, RESERVED_PREFIX } from '../../records/schema/index.ts'
+import type { LedgerListing, LedgerName, PutOptions } from './ledger-types.ts'
+
+const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
+const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+
+/** A ledger entry as its caller describes it, with names instead of ids. `size` is in bytes. */
+export const LedgerItem = v.object({
+  repository: v.optional(shortText),
+  owner: v.optional(shortText),
+  name: shortText,
+  size: wholeNumber,
+  on: v.optional(v.picklist(['issue', 'release'])),
+  index: v.optional(wholeNumber),
+  run: v.optional(wholeNumber),
+  type: v.optional(shortText),
+  version: v.optional(shortText),
+})
+export type LedgerItem = v.InferOutput<typeof LedgerItem>
+
+const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
+
+/**
+ * A ledger entry with the names of its owner and repository, before its members are checked against its kind.
+ */
+export type NamedEntry = LedgerName & LedgerItem
+
+/** @throws AllotError invalid, with the name of the member */
+export const checkEntry = (entry: NamedEntry) => {
+  refuseReservedKey(entry)
+  checkLedgerKey(entry.key)
+  const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+}
+
+export const checkLedgerKey = (key: string): void => {
+  if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')
+  if (!key.isWellFormed()) throw invalidMember('key', 'is not valid Unicode text')
+  refuseControls(key, 'key')
+}
+
+const MAX_LISTED = 1000
+
+const LedgerListingSchema = v.strictObject({
+  kind: LedgerKind,
+  prefix: shortText,
+  after: v.optional(v.string()),
+  limit: v.optional(v.pipe(wholeNumber, v.minValue(1), v.maxValue(MAX_LISTED)), MAX_LISTED),
+})
+
+/** @throws AllotError invalid, with the name of the option */
+export const checkListing = (listing: LedgerListing): v.InferOutput<typeof LedgerListingSchema> => {
+  requireObject(listing, 'list: expected an object with kind and prefix')
+  const { issues, output } = v.safeParse(LedgerListingSchema, listing, { abortEarly: true })
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+  if (output.after !== undefined && !output.after.startsWith(output.prefix))
+    throw invalidMember('after', 'must begin with the prefix')
+  return output
+}
+
+export const requireObject = (entry: object, what = 'entry: expected an object with kind, key and more') => {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw invalid(`${what}, received ${describeValue(entry)}`)
+}
+
+/** @throws AllotError invalid, with the name of the member */
+export const checkLedgerName = (name: LedgerName) => {
+  requireObject(name)
+  const { issues } = v.safeParse(LedgerNameSchema, name, { abortEarly: true })
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+}
+
+/**
+ * Refuses keys reserved for the server.
+ * @throws AllotError invalid
+ */
+export const refuseReservedKey = (name: LedgerName) => {
+  checkLedgerName(name)
+  const { key } = name
+  if (key.startsWith(RESERVED_PREFIX))
+    throw invalidMember(
+      'key',
+      `keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
+    )
+}
+
+/**
+ * @returns the subjects that must fit, `true` for all that an entry counts toward; undefined for none
+ * @throws AllotError invalid, with the name of the option
+ */
+export const checkPutOptions = (options: PutOptions = {}): true | readonly Subject[] | undefined => {
+  checkArgument(isObject(options), 'options', 'an object, such as { within: true }', options)
+  checkOptionNames(options, ['within'])
+  const { within = false } = options
+  if (typeof within === 'boolean') return within || undefined
+  checkArgument(Array.isArray(within) && within.length > 0, 'within', 'true, or a list of subjects', within)
+  for (const [index, subject] of within.entries())
+    checkArgument(isSubject(subject), `within[${index}]`, `one of ${subjects.join(', ')}`, subject)
+  return within
+}
