@@ -15,6 +15,9 @@ export interface ClientBudgetOptions {
   message: string
 }
 
+/** How one task waits for its slot. */
+export type AcquireOptions = { signal?: AbortSignal | undefined; maxWaitMs?: number }
+
 /** A refused client must get its 503 within 2 seconds. */
 const MAX_WAIT_MS = 1500
 
@@ -52,16 +55,18 @@ export class ClientBudget {
   /**
    * Waits for a slot.
    * @param client a signed-in user or an address, as `RouteRequest.client` names it
-   * @param signal ends the wait when the client disconnects
+   * @param options.signal ends the wait when the client disconnects
+   * @param options.maxWaitMs in the place of the budget's
    * @returns a function that releases the slot; further calls do nothing
    * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs`
    * otherwise
    */
-  async acquire(client: string, signal?: AbortSignal): Promise<() => void> {
+  async acquire(client: string, options: AcquireOptions = {}): Promise<() => void> {
+    const { signal } = options
     if (signal?.aborted) throw this.#unavailable()
     const share = this.#shareOf(client)
     if (this.#running < this.#options.slots && share.running < this.#options.slotsPerClient) this.#take(share)
-    else if (this.#hasPlace(share)) await this.#wait(client, signal)
+    else if (this.#hasPlace(share)) await this.#wait(client, options)
     else {
       this.#deleteIfEmpty(client, share)
       throw this.#unavailable()
@@ -77,8 +82,8 @@ export class ClientBudget {
    * Runs `body` in a slot.
    * @throws AllotError unavailable, as `acquire` does
    */
-  async run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
-    const release = await this.acquire(client, signal)
+  async run<T>(client: string, body: () => T | Promise<T>, options?: AcquireOptions): Promise<T> {
+    const release = await this.acquire(client, options)
     try {
       return await body()
     } finally {
@@ -139,7 +144,7 @@ export class ClientBudget {
   }
 
   /** Resolves when the client has a slot. */
-  #wait(client: string, signal: AbortSignal | undefined): Promise<void> {
+  #wait(client: string, { signal, maxWaitMs = this.#options.maxWaitMs }: AcquireOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {
         clearTimeout(timer)
@@ -149,7 +154,7 @@ export class ClientBudget {
       }
       const refuse = end(() => reject(this.#unavailable()))
       const waiter: Waiter = { client, start: end(resolve), refuse }
-      const timer = setTimeout(refuse, this.#options.maxWaitMs)
+      const timer = setTimeout(refuse, maxWaitMs)
       signal?.addEventListener('abort', refuse, { once: true })
       this.#shareOf(client).waiters.push(waiter)
       this.#waiting++

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import fc from 'fast-check'
-import { ClientBudget, type ClientBudgetOptions } from '../lib/client-budget.ts'
+import { type AcquireOptions, ClientBudget, type ClientBudgetOptions } from '../lib/client-budget.ts'
 import { AllotError } from '../lib/errors.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -17,8 +17,8 @@ const observed = (options: Omit<ClientBudgetOptions, 'message'>) => {
   const [held, given, refused]: [[string, () => void][], string[], string[]] = [[], [], []]
   return {
     ...{ budget, held, given, refused },
-    async ask(client: string, signal?: AbortSignal) {
-      void budget.acquire(client, signal).then(
+    async ask(client: string, wait?: AcquireOptions) {
+      void budget.acquire(client, wait).then(
         (release) => {
           given.push(client)
           held.push([client, release])
@@ -38,6 +38,19 @@ const observed = (options: Omit<ClientBudgetOptions, 'message'>) => {
 }
 
 describe('A client budget', () => {
+  it('lets a task wait longer than others when it asks for that', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { ask, refused, given, release } = observed({ slots: 1, queue: 10 })
+    await ask('holder')
+    await ask('patient', { maxWaitMs: 30_000 })
+    await ask('usual')
+    t.mock.timers.tick(29_999)
+    await turn()
+    assert.deepEqual(refused, ['usual'])
+    await release()
+    assert.deepEqual(given, ['holder', 'patient'])
+  })
+
   it('leaves slots to others while one client holds all of its share', async () => {
     const { budget, ask, given } = observed({ slots: 4, slotsPerClient: 2, queue: 10 })
     for (let time = 0; time < 5; time++) await ask('greedy')
@@ -93,7 +106,7 @@ describe('A client budget', () => {
     const { budget, ask } = observed({ slots: 1, queue: 4 })
     const gone = new AbortController()
     await ask('a')
-    await ask('b', gone.signal)
+    await ask('b', { signal: gone.signal })
     gone.abort()
     await turn()
     assert.equal(budget.waiting(), 0)

@@ -249,7 +249,7 @@ const EDITS = Object.keys(SAVED) as (keyof typeof SAVED)[]
 
 const hashGiven = (password: string, { by, client }: ChangeOptions, check?: () => Promise<unknown>) => {
   giveAll(by, 'a password')
-  return hashPassword(checkPassword(password), client, check)
+  return hashPassword(checkPassword(password), { client, check, isAdministrative: true })
 }
 
 /** Refuses what `by` may not give, and what is about signing in, which organizations do not do. */

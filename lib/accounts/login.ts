@@ -85,12 +85,25 @@ export class PasswordLogin {
 /** A derivation takes 32 MiB and a thread of libuv's pool, which file reads need too. */
 const budget = new ClientBudget({
   slots: 2,
-  queue: 50,
+  queue: 200,
   message: 'too many passwords are being checked at this moment: try again',
 })
 
 /** Client name for work that does not belong to a request. */
 const HOST_CLIENT = 'host'
+
+/** How long the host and administrators wait: a script of theirs that creates many accounts is no attack. */
+const ADMINISTRATOR_WAIT_MS = 30_000
+
+/** Who hashes a password. */
+interface HashOptions {
+  /** Client whose budget the derivation counts against; absent: the host. */
+  client?: string | undefined
+  /** Whether the host or an administrator sets the password, who waits up to 30 seconds for a turn. */
+  isAdministrative?: boolean
+  /** Runs before the derivation begins; when it throws, nothing is derived. */
+  check?: (() => Promise<unknown>) | undefined
+}
 
 /** Of new hashes. Specs lower `N`, since each hash takes 0.1 s of a processor. */
 export const COSTS = { N: 2 ** 15, r: 8, p: 1 }
@@ -98,20 +111,17 @@ const HASH_LENGTH = 32
 
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`, salt and hash in base64.
- * @param client the client whose budget the derivation counts against; absent: the host
- * @param check runs before the derivation begins; when it throws, nothing is derived
- * @throws AllotError unavailable within 2 seconds when too many derivations wait
+ * @throws AllotError unavailable when too many derivations wait: within 2 seconds, or within 30 for an
+ * administrator
  */
-export const hashPassword = async (
-  password: string,
-  client = HOST_CLIENT,
-  check?: () => Promise<unknown>,
-): Promise<string> => {
+export const hashPassword = async (password: string, options: HashOptions = {}): Promise<string> => {
+  const { client = HOST_CLIENT, isAdministrative, check } = options
   const salt = randomBytes(16)
-  const hash = await budget.run(client, async () => {
+  const work = async () => {
     await check?.()
     return derive(password, salt, HASH_LENGTH, COSTS)
-  })
+  }
+  const hash = await budget.run(client, work, isAdministrative ? { maxWaitMs: ADMINISTRATOR_WAIT_MS } : {})
   return ['scrypt', ...Object.values(COSTS), salt.toString('base64'), hash.toString('base64')].join('$')
 }
 
@@ -121,7 +131,7 @@ export const hashPassword = async (
  * @throws AllotError as `hashPassword` does
  */
 const verifyPassword = async (password: string, stored: string | null, client: string): Promise<boolean> => {
-  if (stored === null) return hashPassword(password, client).then(() => false)
+  if (stored === null) return hashPassword(password, { client }).then(() => false)
   const [, N, r, p, salt, hash] = stored.split('$')
   const expected = Buffer.from(hash!, 'base64')
   const costs = { N: Number(N), r: Number(r), p: Number(p) }

@@ -99,7 +99,7 @@ export class PasswordLinks {
    */
   async use(link: LinkUse, { password, client, browser }: ChosenPassword): Promise<string> {
     await this.find(link)
-    const hash = await hashPassword(checkPassword(password), client, () => this.find(link))
+    const hash = await hashPassword(checkPassword(password), { client, check: () => this.find(link) })
     return this.#sessions.begin(async (tx) => {
       const account = await accountOf(tx, link)
       if (account === undefined) throw notValid()
@@ -175,7 +175,7 @@ export class PasswordChange {
       throw invalidMember('repeatedPassword', 'it is not the same as the new password')
     const before = await this.#passwords.signIn({ login: user.username, address: browser.address }, current)
     if (before === undefined || before.id !== user.id) throw invalidMember('currentPassword', 'it is wrong')
-    const hash = await hashPassword(password, client)
+    const hash = await hashPassword(password, { client })
     return this.#sessions.begin(async (tx) => {
       const account = await accounts.get(tx, [user.id])
       if (account === undefined) throw invalidMember('currentPassword', 'the account was deleted')

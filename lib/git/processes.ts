@@ -106,7 +106,7 @@ export class GitProcesses {
     { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
   ): Promise<GitProcess> {
     const { git } = this.#options
-    const release = await this.#budget.acquire(client, signal)
+    const release = await this.#budget.acquire(client, { signal })
     const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }

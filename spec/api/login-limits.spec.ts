@@ -155,17 +155,13 @@ describe('Passwords', () => {
   const create = (who: Person, username: string) =>
     allot.as(who, 'POST', '/admin/users', { username, password: PASSWORD })
 
-  it('of many accounts that one administrator creates at once leave a slot to other clients', async () => {
+  it('of many accounts that one administrator creates at once wait, and leave a slot to other clients', async () => {
     const other = await allot.person('other-admin', { admin: true })
-    const mine = atOnce(60, (index) => create(allot.root, `many${index}`))
+    const mine = atOnce(20, (index) => create(allot.root, `many${index}`))
     assert.equal((await create(other, 'between')).status, 201)
     assert.ok(mine.pending() > 0)
     assert.equal((await signIn(anAddress(), 'alice', PASSWORD)).status, 200)
-    for (const answer of await mine.answers)
-      if (answer.status !== 201) {
-        assertError(answer, 503, /too many passwords/)
-        assert.ok(Number(answer.headers.get('retry-after')) > 0)
-      }
+    for (const { status } of await mine.answers) assert.equal(status, 201)
   })
 
   it('of an account whose name is taken are refused without waiting for a slot', async () => {

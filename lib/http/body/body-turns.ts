@@ -65,7 +65,7 @@ export class BodyTurns {
 
 const turnOf = async (budget: ClientBudget, { client, signal }: Sender): Promise<() => void> => {
   const leaving = signal()
-  return budget.acquire(client(), leaving).catch((error) => {
+  return budget.acquire(client(), { signal: leaving }).catch((error) => {
     throw leaving.aborted ? new ClientDisconnected('the client disconnected before its turn') : error
   })
 }
