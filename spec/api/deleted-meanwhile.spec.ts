@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { assertDeclared } from '../support/declared-answers.ts'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -43,12 +43,16 @@ const answerTo = async ({ sent, response }: LetIn, body: unknown) => {
 }
 
 describe('A request whose account is deleted before the body arrives', () => {
-  const KEY = () => generateGpgKey('Gone <gone@example.test>').armored
   const CASES: [method: string, path: string, body: (name: string) => unknown, status: number][] = [
     ['POST', '/user/repos', () => ({ name: 'late' }), 401],
     ['POST', '/orgs', (name) => ({ username: `late-${name}` }), 401],
     ['POST', '/user/keys', () => ({ title: 'late', key: generateSshKey('ed25519').key }), 401],
-    ['POST', '/user/gpg_keys', () => ({ armored_public_key: KEY() }), 401],
+    [
+      'POST',
+      '/user/gpg_keys',
+      async () => ({ armored_public_key: await generateOpenPgpKey('gone@example.test') }),
+      401,
+    ],
     ['POST', '/org/open/repos', () => ({ name: 'late' }), 401],
     ['POST', '/users/{own}/tokens', () => ({ name: 'late', scopes: ['all'] }), 404],
     ['PATCH', '/repos/{own}/demo', () => ({ description: 'late' }), 404],
@@ -64,7 +68,7 @@ describe('A request whose account is deleted before the body arrives', () => {
       const where = path.replace('{own}', person.name)
       const sent = await letIn(person, method, where)
       await hosting.accounts.remove(person.id, { purge: true })
-      const answer = await answerTo(sent, body(person.name))
+      const answer = await answerTo(sent, await body(person.name))
       assert.equal(answer.status, status, answer.text)
       assertDeclared(method, where, answer)
       assert.deepEqual((await allot.as(allot.root, 'GET', '/repos/search?q=late')).body.data, [])

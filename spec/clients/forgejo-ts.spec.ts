@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as forgejo from '@llamaduck/forgejo-ts'
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { createPersistentStore } from '../support/store.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -76,7 +76,7 @@ describe('The published client @llamaduck/forgejo-ts', () => {
       (await forgejo.userCurrentGetKey({ ...alice, path: { id: key.id! } })).data.fingerprint,
       key.fingerprint,
     )
-    const { armored } = generateGpgKey('Alice <alice@example.test>')
+    const armored = await generateOpenPgpKey('alice@example.test')
     assert.equal(
       (await forgejo.userCurrentPostGpgKey({ ...alice, body: { armored_public_key: armored } })).data
         .can_sign,

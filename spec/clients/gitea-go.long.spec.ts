@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { run } from '../support/child.ts'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { lacks, programOf } from '../support/requirements.mjs'
 import { createPersistentStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
@@ -15,7 +15,7 @@ describe('The published Go SDK of Gitea', () => {
     skip: lacks('go'),
   }, async () => {
     const allot = await start({}, { store: createPersistentStore })
-    const keys = [generateSshKey('ed25519').key, generateGpgKey('Gopher <gopher@example.test>').armored]
+    const keys = [generateSshKey('ed25519').key, await generateOpenPgpKey('gopher@example.test')]
     const args = ['run', '.', allot.base, allot.root.token, ...keys]
     const { stdout } = await run(programOf('go')!, args, {
       cwd: fileURLToPath(new URL('./go', import.meta.url)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { createPersistentStore } from '../support/store.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -83,7 +83,7 @@ describe('The published client gitea-js', () => {
     await api.user.userCurrentDeleteKey(ssh.id!)
     const gpg = (
       await api.user.userCurrentPostGpgKey({
-        armored_public_key: generateGpgKey('Alice <alice@example.test>').armored,
+        armored_public_key: await generateOpenPgpKey('alice@example.test'),
       })
     ).data
     assert.equal(gpg.emails?.[0]?.verified, true)

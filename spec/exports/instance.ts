@@ -12,7 +12,7 @@ import { runSync } from '../support/child.ts'
 import { atEnd, once } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { png } from '../support/images.ts'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { listen } from '../support/listen.ts'
 import { createSender, PATIENT, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -198,7 +198,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     { name: 'Firefox on Linux', address: '203.0.113.7', secret: '' },
   )
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key })
-  await hosting.gpgKeys.add(ann.id, { armored: generateGpgKey('Ann <ann@example.test>').armored })
+  await hosting.gpgKeys.add(ann.id, { armored: await generateOpenPgpKey('ann@example.test') })
   await contents(hosting, ann)
   await hook(hosting, { id: ann.id, username: 'ann', admin: false })
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })

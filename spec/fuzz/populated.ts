@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream'
-import { generateKey } from 'openpgp'
 import type { OpenAllot } from '../../lib/allot.ts'
-import { generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 
 /** The populated server has `keys`; requests can add those of `another`. */
-const gpg = async (email: string) => (await generateKey({ type: 'ecc', userIDs: { email } })).publicKey
-const keys = { ssh: generateSshKey('ed25519').key, gpg: await gpg('alice@example.test') }
-const another = { ssh: generateSshKey('ecdsa', 256).key, gpg: await gpg('other@example.test') }
+const keys = { ssh: generateSshKey('ed25519').key, gpg: await generateOpenPgpKey('alice@example.test') }
+const another = { ssh: generateSshKey('ecdsa', 256).key, gpg: await generateOpenPgpKey('other@example.test') }
 
 /** Values that exist on the populated server or that it accepts, by the name of the parameter or member. */
 export const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createKeyReader, type KeyReader } from '../../lib/keys/reader.ts'
 import { run } from '../support/child.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { times } from '../support/long.ts'
 import { armored, binary, generate } from './forge.ts'
-import { ed25519 } from './ssh-lines.ts'
 
 const { primary, userId, certification } = await generate('mara@example.org')
+const ed25519 = generateSshKey('ed25519').key
 const sound = armored(binary(primary, userId, certification))
 
 /** Invalid signatures, each of which is checked until the limit of checks is reached. */

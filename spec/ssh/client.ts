@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import type { AllotOptions, SshCommand } from '../../lib/index.ts'
 import { attempt, type Outcome } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
-import { sshKeygen } from '../keys/ssh-keygen.ts'
 import { outcome, spawnChild } from '../support/child.ts'
 import { atEnd, once as onlyOnce } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { generateSshKey, type SshKeyType } from '../support/keygen.ts'
 import type { Person } from '../support/test-server.ts'
 
 /** A started server with a listener for SSH, and OpenSSH as its client. */
@@ -22,25 +22,20 @@ export interface ServedSsh extends ServedGit {
    * Makes a key pair, and stores the public key in an account.
    * @returns the file of the private key
    */
-  key(person: Person, type?: string, bits?: number): Promise<string>
+  key(person: Person, type?: SshKeyType, bits?: number): Promise<string>
   /** The URL of a repository. */
   url(path: string): string
 }
 
 /**
- * Makes a key pair with ssh-keygen.
+ * Makes a key pair.
  * @returns the file of the private key, and the public key
  */
-export const keyPair = (type = 'ed25519', bits?: number): { file: string; key: string } => {
-  const keygen = sshKeygen()
-  try {
-    const pair = keygen.generate(type, bits, 'spec')
-    const file = join(temporaryDirectory(), 'key')
-    writeFileSync(file, pair.private, { mode: 0o600 })
-    return { file, key: pair.public.trim() }
-  } finally {
-    keygen.end()
-  }
+export const keyPair = (type: SshKeyType = 'ed25519', bits?: number): { file: string; key: string } => {
+  const { key, secret } = generateSshKey(type, bits)
+  const file = join(temporaryDirectory(), 'key')
+  writeFileSync(file, secret, { mode: 0o600 })
+  return { file, key }
 }
 
 /** @param ssh options of the server; the port is that of the listener */

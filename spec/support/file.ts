@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { endAll, setLoading } from './cleanup.ts'
 import { kill, processesOf, RUN_FOLDER } from './leftovers.ts'
 import { isLong } from './long.ts'
+import { lacksForFile } from './requirements.mjs'
 import { seed } from './seed.ts'
 import { endTracking } from './untracked.mjs'
 
@@ -54,8 +55,10 @@ const specFile = (
   file: string,
   url: string,
   { loads, loaded }: { loads: Promise<unknown>[]; loaded: Promise<void> },
-): Promise<void> =>
-  describe(file, { timeout: FILE_MS }, async () => {
+): Promise<void> => {
+  const skip = lacksForFile(file)
+  if (skip !== false) return describe(file, { skip })
+  return describe(file, { timeout: FILE_MS }, async () => {
     let environment: NodeJS.ProcessEnv
     let timer: NodeJS.Timeout
     const load = import(url)
@@ -77,6 +80,7 @@ const specFile = (
       await assertNothingLeft(file)
     })
   })
+}
 
 /** How long a process may take to end after its signal. */
 const ENDING_MS = 10_000

@@ -12,6 +12,7 @@ import { join } from 'node:path'
  * @property {string[]} [programs] any of which will do; the name when absent
  * @property {string[]} [folders] searched besides PATH; a `*` stands for every folder there, the highest number first
  * @property {string} package of Debian
+ * @property {string[]} [files] specs that need it in each of their tests
  */
 
 /** @type {Requirement[]} */
@@ -58,6 +59,13 @@ export const lacks = (...names) => {
   if (absent.length === 0) return false
   return `needs ${absent.map(({ name }) => name).join(' and ')}: apt-get install ${absent.map((one) => one.package).join(' ')}`
 }
+
+/**
+ * @param {string} file path of a spec file
+ * @returns {string | false} why the whole file is skipped
+ */
+export const lacksForFile = (file) =>
+  lacks(...requirements.filter(({ files = [] }) => files.includes(file)).map(({ name }) => name))
 
 if (process.argv[1] === import.meta.filename)
   for (const { name, package: debian } of requirements) if (programOf(name) === undefined) console.log(debian)

@@ -60,6 +60,10 @@ export class Totals {
       this.#failed.push(`${file}: ${name}\n${failure?.text ?? ''}`)
   }
 
+  get hasSkipped(): boolean {
+    return this.#skipped > 0
+  }
+
   /**
    * @param files that must have ended
    * @param missing statuses that were not answered

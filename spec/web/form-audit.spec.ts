@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
-import { gnupg } from '../keys/gnupg.ts'
+import { generateOpenPgpKey } from '../support/keygen.ts'
 import { type Mount, start, type TestServer } from '../support/test-server.ts'
 import { createPageClient, type FormFields, type PageServer } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
@@ -17,9 +17,6 @@ type Row = [path: string, fields: FormFields, ...(readonly [action: string, subj
 const BOSS = { 'x-host-user': 'boss' }
 const NOT_LOGGED = {}
 
-const gpg = gnupg()
-after(() => gpg.end())
-
 /** Forms that users send about themselves, and about what they own. */
 const OWN: readonly Row[] = [
   ['/-/account/tokens', { name: 'ci', scope: ['read:user'] }, ['token created', 'ann']],
@@ -30,7 +27,7 @@ const OWN: readonly Row[] = [
     ['account changed', 'ann'],
   ],
   ['/-/settings/keys/ssh', { title: 'laptop', key: SSH_KEY }],
-  ['/-/settings/keys/gpg', { armored: gpg.armored(gpg.generate('Ann <ann@example.test>')) }],
+  ['/-/settings/keys/gpg', { armored: await generateOpenPgpKey('ann@example.test') }],
   ['/-/settings/keys/delete', { kind: 'ssh', id: '1', confirmed: 'yes' }],
   ['/-/avatars/{name}', { do: 'remove' }],
   ['/-/storage/{owner}/remove', { item: 'repositories:1', confirmed: 'yes', confirmation: 'site' }],

@@ -6,6 +6,7 @@ import type { StorageDriver } from '../../lib/storage/index.ts'
 import { countReads } from '../counted.ts'
 import { gnupg } from '../keys/gnupg.ts'
 import { generateSshKey } from '../support/keygen.ts'
+import { lacks } from '../support/requirements.mjs'
 import { type Person, start } from '../support/test-server.ts'
 import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
@@ -387,7 +388,7 @@ describe('The other settings of a user', () => {
       assert.equal((await browser.post('/-/settings/keys/delete', { ...confirmed, id: gone })).status, 404)
   })
 
-  it('list GPG keys with their addresses, add them, and delete them', async () => {
+  it('list GPG keys with their addresses, add them, and delete them', { skip: lacks('gpg') }, async () => {
     const gpg = gnupg()
     try {
       const fingerprint = gpg.generate('Ann <ann@example.test>')
