@@ -217,6 +217,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
   }),
   checkOf(hooks, (hook) => {
     checkHook(hook)
+    if (hook.scopes !== undefined) checkScopes(hook.scopes)
     requireAtMost('baseUrl', hook.baseUrl, 2048)
   }),
   checkOf(deliveries, ({ uuid, event, action, payload, commits, answer, error }) => {

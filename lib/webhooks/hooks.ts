@@ -1,41 +1,32 @@
-import type { SignedIn } from '../accounts/access.ts'
-import { type Authorizer, authorizeOrganization, authorizeRepositoryAdmin } from '../accounts/authorize.ts'
+import type { Authorizer } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError } from '../errors.ts'
 import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import {
-  accounts,
-  type Delivery,
-  deliveries,
-  type Hook,
-  type HookScope,
-  hooks,
-  repositories,
-} from '../records/schema/index.ts'
+import { type Delivery, deliveries, type Hook, hooks, repositories } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
+import { requireScopes } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import type { WebhookEvent } from './events.ts'
 import { checkHook, type HookEdit } from './hook-checks.ts'
 import type { Outbox } from './outbox.ts'
+import { type HookPlace, hookAt } from './places.ts'
+import { keptScopes, scopesOfDelivery, scopesOfHook, whyOff } from './readers.ts'
 import { removeHook } from './removal.ts'
-
-/** The repository or the account of webhooks, or the instance. */
-export interface HookPlace {
-  readonly scope: HookScope
-  /** Id of the repository or the account; 0 for the instance. */
-  readonly target: number
-  /** Its name, for the audit log. */
-  readonly name: string
-}
 
 export interface NewHook extends HookEdit {
   type: Hook['type']
   url: string
   baseUrl: string
 }
+
+/** Who makes or changes a webhook. */
+type HookActor = Actor & { readonly scopes?: ReadonlySet<string> | undefined }
+
+/** A webhook, and why nothing may be sent to it; undefined while it may. */
+export type ShownHook = Hook & { readonly inactiveReason: string | undefined }
 
 /** Webhooks of a repository, an account or the instance: each of them may be sent a copy of every event. */
 const MAX_HOOKS = 20
@@ -58,19 +49,27 @@ export class Hooks {
     this.#options = options
   }
 
-  list(place: Authorizer<HookPlace>, slice: Slice): Promise<Page<Hook> | undefined> {
+  list(place: Authorizer<HookPlace>, slice: Slice): Promise<Page<ShownHook> | undefined> {
     return this.#options.store.read(async (tx) => {
       const found = await place(tx)
-      return found && hooks.page(tx, 'target', { prefix: [found.scope, found.target], ...slice })
+      if (found === undefined) return undefined
+      const page = await hooks.page(tx, 'target', { prefix: [found.scope, found.target], ...slice })
+      return { ...page, items: await Promise.all(page.items.map((hook) => shown(tx, hook))) }
     })
   }
 
-  find(place: Authorizer<HookPlace>, id: number): Promise<Hook | undefined> {
-    return this.#options.store.read(async (tx) => (await hookAt(tx, place, id))?.hook)
+  find(place: Authorizer<HookPlace>, id: number): Promise<ShownHook | undefined> {
+    return this.#options.store.read(async (tx) => {
+      const found = await hookAt(tx, place, id)
+      return found && shown(tx, found.hook)
+    })
   }
 
-  /** @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already */
-  async create(by: Actor, place: Authorizer<HookPlace>, given: NewHook): Promise<Hook | undefined> {
+  /**
+   * @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already; forbidden for credentials
+   * without the scopes of what the webhook sends
+   */
+  async create(by: HookActor, place: Authorizer<HookPlace>, given: NewHook): Promise<ShownHook | undefined> {
     const { store, addresses, outbox } = this.#options
     return store.write(async (tx) => {
       const found = await place(tx)
@@ -80,28 +79,39 @@ export class Hooks {
       if ((await hooks.count(tx, 'target', [scope, target])) >= MAX_HOOKS)
         throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
       const id = await takeNumber(tx, 'hook')
-      const hook = newHook({ id, scope, target, creator: by.id }, given)
+      const hook = newHook({ id, scope, target, creator: by.id, scopes: keptScopes(by) }, given)
+      requireScopes(by, { scope: scopesOfHook(hook) })
       await hooks.add(tx, hook)
       outbox.hookCreated(tx)
       await audit(tx, by, 'webhook created', found, { after: hook })
-      return hook
+      return shown(tx, hook)
     })
   }
 
-  async edit(by: Actor, place: Authorizer<HookPlace>, id: number, edit: HookEdit): Promise<Hook | undefined> {
+  /**
+   * Changes a webhook, which then acts for the user who changes it.
+   * @throws AllotError invalid; forbidden as `create`
+   */
+  async edit(
+    by: HookActor,
+    place: Authorizer<HookPlace>,
+    id: number,
+    edit: HookEdit,
+  ): Promise<ShownHook | undefined> {
     const { store, addresses, outbox } = this.#options
     return store.write(async (tx) => {
       const found = await hookAt(tx, place, id)
       if (found === undefined) return undefined
       checkHook(edit, addresses)
-      const hook = edited(found.hook, edit)
+      const hook = edited(found.hook, by, edit)
+      requireScopes(by, { scope: scopesOfHook(hook) })
       if (hook !== found.hook) {
         await hooks.save(tx, hook)
         await audit(tx, by, 'webhook changed', found.place, { before: found.hook, after: hook })
       }
       // It may be able now to send what failed before.
       await outbox.retryNow(tx, hook)
-      return hook
+      return shown(tx, hook)
     })
   }
 
@@ -124,10 +134,19 @@ export class Hooks {
     })
   }
 
-  delivery(place: Authorizer<HookPlace>, id: number, number: number): Promise<Delivery | undefined> {
-    return this.#options.store.read(async (tx) =>
-      (await hookAt(tx, place, id)) === undefined ? undefined : deliveries.get(tx, [id, number]),
-    )
+  /** @throws AllotError forbidden for credentials without the scopes of the payload */
+  delivery(
+    viewer: HookActor,
+    place: Authorizer<HookPlace>,
+    id: number,
+    number: number,
+  ): Promise<Delivery | undefined> {
+    return this.#options.store.read(async (tx) => {
+      if ((await hookAt(tx, place, id)) === undefined) return undefined
+      const delivery = await deliveries.get(tx, [id, number])
+      if (delivery !== undefined) requireScopes(viewer, { scope: scopesOfDelivery(delivery) })
+      return delivery
+    })
   }
 
   /**
@@ -140,7 +159,7 @@ export class Hooks {
       const found = await hookAt(tx, place, id)
       const delivery = found && (await deliveries.get(tx, [id, number]))
       if (found === undefined || delivery === undefined) return undefined
-      requireActive(found.hook)
+      await requireActive(tx, found.hook, delivery)
       await outbox.retryNow(tx, found.hook)
       return outbox.repeat(tx, found.hook, delivery)
     })
@@ -156,8 +175,9 @@ export class Hooks {
     return store.write(async (tx) => {
       const found = await hookAt(tx, place, id)
       if (found === undefined) return false
-      requireActive(found.hook)
-      await outbox.test(tx, found.hook, await testEvent(tx, found.hook, by, push))
+      const event = await testEvent(tx, found.hook, by, push)
+      await requireActive(tx, found.hook, event)
+      await outbox.test(tx, found.hook, event)
       return true
     })
   }
@@ -181,47 +201,8 @@ export interface TestPush {
   readonly commit: string
 }
 
-/**
- * Finds the place of webhooks, and checks that the viewer administers it; routes of the instance check that
- * themselves.
- */
-export const hookPlaces = {
-  repository:
-    (viewer: SignedIn, owner: string, name: string): Authorizer<HookPlace> =>
-    async (tx) => {
-      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
-      if (repository === undefined) return undefined
-      const account = (await accounts.get(tx, [repository.owner]))!
-      return { scope: 'repository', target: repository.id, name: `${account.name}/${repository.name}` }
-    },
-  organization:
-    (viewer: SignedIn, name: string): Authorizer<HookPlace> =>
-    async (tx) => {
-      const account = await authorizeOrganization(viewer, name)(tx)
-      return account && { scope: 'account', target: account.id, name: account.name }
-    },
-  user:
-    (viewer: SignedIn): Authorizer<HookPlace> =>
-    async (tx) => {
-      const account = await accounts.get(tx, [viewer.id])
-      return account && { scope: 'account', target: account.id, name: account.name }
-    },
-  instance: (): Authorizer<HookPlace> => async () => ({ scope: 'instance', target: 0, name: 'the instance' }),
-}
-
-const hookAt = async (
-  tx: ReadTransaction,
-  place: Authorizer<HookPlace>,
-  id: number,
-): Promise<{ place: HookPlace; hook: Hook } | undefined> => {
-  const found = await place(tx)
-  const hook = found && (await hooks.get(tx, [id]))
-  if (found === undefined || hook?.scope !== found.scope || hook.target !== found.target) return undefined
-  return { place: found, hook }
-}
-
 const newHook = (
-  ids: Pick<Hook, 'id' | 'scope' | 'target' | 'creator'>,
+  ids: Pick<Hook, 'id' | 'scope' | 'target' | 'creator' | 'scopes'>,
   { type, url, baseUrl, contentType = 'json', secret = '', authorization = '', ...given }: NewHook,
 ): Hook => ({
   ...ids,
@@ -252,15 +233,26 @@ const SAVED: Readonly<Record<keyof HookEdit, true>> = {
 /**
  * The header `Authorization` is for one receiver only: an edit that changes the receiver must give it again.
  */
-const edited = (before: Hook, edit: HookEdit): Hook => {
+const edited = (before: Hook, by: HookActor, edit: HookEdit): Hook => {
   const baseUrl = before.baseUrl || (edit.baseUrl ?? '')
-  const after = withEdit(before, { ...savedMembers(edit, SAVED), baseUrl })
+  const actsFor = { creator: by.id, scopes: keptScopes(by) }
+  const after = withEdit(before, { ...savedMembers(edit, SAVED), baseUrl, ...actsFor })
   const isSameReceiver = new URL(after.url).origin === new URL(before.url).origin
   return isSameReceiver || edit.authorization !== undefined ? after : { ...after, authorization: '' }
 }
 
-const requireActive = ({ active }: Hook): void => {
-  if (!active) throw new AllotError('conflict', 'the webhook is not active: set active to true first')
+const shown = async (tx: ReadTransaction, hook: Hook): Promise<ShownHook> => ({
+  ...hook,
+  inactiveReason: await whyOff(tx, hook),
+})
+
+const requireActive = async (
+  tx: ReadTransaction,
+  hook: Hook,
+  { event }: Pick<Delivery, 'event'>,
+): Promise<void> => {
+  const reason = hook.active ? await whyOff(tx, hook, { event }) : 'set active to true first'
+  if (reason !== undefined) throw new AllotError('conflict', `the webhook is not active: ${reason}`)
 }
 
 /** The members of a webhook in the audit log: no secrets, and no URL, whose query may have some. */

@@ -3,6 +3,7 @@ import type { SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
+import { pick } from '../records/edits.ts'
 import {
   type Delivery,
   deliveries,
@@ -16,6 +17,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { type ChangedRef, type WebhookEvent, wantsEvents } from './events.ts'
 import { type HostEvents, hostEvent, type RecordedEvent } from './host-events.ts'
 import type { HostListeners } from './host-listeners.ts'
+import { scopesOf, whyOff } from './readers.ts'
 import { accountPlaces, hooksAt, hooksFor } from './recipients.ts'
 
 /** Whom a payload is made for. */
@@ -93,8 +95,9 @@ export class Outbox {
     if (!(await this.#hasHooks(tx))) return
     const payloads = new Map<string, Promise<string | undefined>>()
     for (const hook of await hooksFor(tx, event)) {
+      if ((await whyOff(tx, hook, partsOf(event))) !== undefined) continue
       const recipient = recipientOf(hook)
-      const key = JSON.stringify(recipient)
+      const key = JSON.stringify([recipient, hook.scopes])
       const payload = payloads.get(key) ?? this.#payload(tx, event, recipient)
       payloads.set(key, payload)
       const text = await payload
@@ -140,8 +143,8 @@ export class Outbox {
    * @throws AllotError conflict when too many wait
    */
   async repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery> {
-    const { event, action, payload, commits, uuid, number } = delivery
-    const content = { event, action, payload, ...(commits && { commits }) }
+    const { uuid, number } = delivery
+    const content = pick(delivery, ['event', 'action', 'payload', 'repositories', 'commits'])
     return added(await this.#add(tx, hook, content, { uuid, number }))
   }
 
@@ -243,20 +246,24 @@ export class Outbox {
 export const reportedRefs = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
   updates.filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref)).slice(0, MAX_REFS)
 
-type Content = Pick<Delivery, 'event' | 'action' | 'payload' | 'commits'>
+type Content = Pick<Delivery, 'event' | 'action' | 'payload' | 'repositories' | 'commits'>
 
 const partsOf = (event: WebhookEvent): Omit<Content, 'payload'> => ({
   event: event.event,
   action: 'action' in event ? event.action : '',
+  ...('repository' in event ? { repositories: repositoriesOf(event) } : {}),
   ...(event.event === 'push' && event.after !== null
     ? { commits: { repository: event.repository.id, before: event.before, after: event.after } }
     : {}),
 })
 
+const repositoriesOf = (event: WebhookEvent & { readonly repository: Repository }): number[] =>
+  event.event === 'fork' ? [event.repository.id, event.fork.id] : [event.repository.id]
+
 /** Webhooks of the instance see everything, as administrators do; others see what their creator sees. */
-const recipientOf = ({ scope, creator, baseUrl }: Hook): PayloadRecipient => ({
-  viewer: { id: creator, admin: scope === 'instance' },
-  baseUrl,
+const recipientOf = (hook: Hook): PayloadRecipient => ({
+  viewer: { id: hook.creator, admin: hook.scope === 'instance', scopes: scopesOf(hook) },
+  baseUrl: hook.baseUrl,
 })
 
 const added = (delivery: Delivery | undefined): Delivery => {

@@ -1,6 +1,7 @@
 /** Webhooks are deleted at once with their repository or account. A job deletes their deliveries. */
+import { now } from '../clock.ts'
 import type { JobHandler, Jobs } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
+import { paced, pause } from '../records/pacing.ts'
 import {
   deliveries,
   type Hook,
@@ -9,7 +10,8 @@ import {
   hookQueues,
   hooks,
 } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /**
  * @param limit deliveries to delete in this transaction at most
@@ -49,4 +51,25 @@ export const removeDeliveriesJob: JobHandler = {
     for await (const { hook, number } of paced(found)) await deliveries.remove(tx, [hook, number])
     return found.length
   },
+}
+
+const EXPIRED_BATCH = 100
+
+/**
+ * Removes deliveries that were finished long ago. Writes only when there are any.
+ * @param keepForMs how long deliveries are kept
+ */
+export const removeExpired = async (store: Store, keepForMs: number, signal: AbortSignal): Promise<void> => {
+  const limit = now() - keepForMs / 1000
+  const expiredIn = async (tx: ReadTransaction) => {
+    const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
+    return oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
+  }
+  let removed = (await store.read(expiredIn)).length
+  for (; removed > 0 && !signal.aborted; await pause(50, signal))
+    removed = await store.write(async (tx) => {
+      const expired = await expiredIn(tx)
+      for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
+      return expired.length === EXPIRED_BATCH ? expired.length : 0
+    })
 }

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts'
-import { pause, untilDone } from '../records/pacing.ts'
+import { untilDone } from '../records/pacing.ts'
 import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -8,6 +8,8 @@ import { HookQueue, type WaitingHook } from './hook-queue.ts'
 import { Leases } from './leases.ts'
 import type { Outbox } from './outbox.ts'
 import { type Outcome, post } from './post.ts'
+import { whyOff } from './readers.ts'
+import { removeExpired } from './removal.ts'
 
 /** Times are milliseconds. */
 interface SenderSettings {
@@ -38,7 +40,6 @@ const RETRY_MS = { first: 1000, last: 15 * 60_000 }
 /** Milliseconds between two looks for deliveries that another process has left. */
 const SHARED_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 10 * 60_000
-const EXPIRED_BATCH = 100
 const FAILURE_RETRY_MS = 5000
 /** Milliseconds after its first failure in which reading the commits of a push is tried again. */
 const READING_MS = 60_000
@@ -86,10 +87,11 @@ export class Sender {
 
   /** Sends what earlier processes left; on a shared store, now and then, what killed processes left. */
   start(): void {
-    const { store } = this.#options
+    const { store, settings } = this.#options
     this.#inBackground(() => this.#untilDone(() => this.#findWaiting(), {}))
-    this.#inBackground(() => this.#expire())
-    this.#every(EXPIRY_INTERVAL_MS, () => this.#expire())
+    const expire = () => removeExpired(store, settings.keepFor, this.#stopping.signal)
+    this.#inBackground(expire)
+    this.#every(EXPIRY_INTERVAL_MS, expire)
     if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#findWaiting())
   }
 
@@ -185,7 +187,8 @@ export class Sender {
     const next = await store.read(async (tx) => {
       const [delivery] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
       const hook = delivery && (await hooks.get(tx, [id]))
-      return hook?.active === true ? { hook, delivery: delivery! } : undefined
+      if (hook?.active !== true) return undefined
+      return { hook, delivery: delivery!, refusal: await whyOff(tx, hook, delivery) }
     })
     if (next === undefined) {
       this.#unread.delete(id)
@@ -200,6 +203,10 @@ export class Sender {
     if (leasedMs > 0) return leasedMs
     // Another process may have sent it between the read and the lease.
     if (!isHeld) return this.#sendNext(id)
+    if (next.refusal !== undefined) {
+      await this.#save(next.delivery, givenUp(next.delivery, next.refusal))
+      return 0
+    }
     if (next.delivery.commits === undefined) return this.#attempt(next.hook, next.delivery)
     await this.#complete(next.hook, next.delivery)
     // The next turn sends it: the lease may have ended meanwhile.
@@ -265,24 +272,6 @@ export class Sender {
       return saved
     })
   }
-
-  /** Removes deliveries that were finished long ago. Writes only when there are any. */
-  async #expire(): Promise<void> {
-    const { store, settings } = this.#options
-    const { signal } = this.#stopping
-    const limit = now() - settings.keepFor / 1000
-    const expiredIn = async (tx: ReadTransaction) => {
-      const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
-      return oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
-    }
-    let removed = (await store.read(expiredIn)).length
-    for (; removed > 0 && !signal.aborted; await pause(50, signal))
-      removed = await store.write(async (tx) => {
-        const expired = await expiredIn(tx)
-        for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
-        return expired.length === EXPIRED_BATCH ? expired.length : 0
-      })
-  }
 }
 
 /** Milliseconds until the next attempt. */
@@ -294,7 +283,13 @@ const afterAttempt = (before: Delivery, outcome: Outcome, retryForMs: number): D
   const attempted = { ...before, attempts, status, answer, error, duration }
   if (isDelivered) return { ...attempted, state: 'delivered', finishedAt: now() }
   const nextAt = Date.now() + pauseAfter(attempts)
-  if (nextAt > before.createdAt * 1000 + retryForMs)
-    return { ...attempted, state: 'failed', finishedAt: now() }
+  if (nextAt > before.createdAt * 1000 + retryForMs) return givenUp(attempted, error)
   return { ...attempted, nextAt }
 }
+
+const givenUp = (delivery: Delivery, error: string): Delivery => ({
+  ...delivery,
+  error,
+  state: 'failed',
+  finishedAt: now(),
+})

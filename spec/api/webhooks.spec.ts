@@ -55,6 +55,7 @@ for (const path of GROUPS)
           events: ['push'],
           authorization_header: '',
           active: false,
+          inactive_reason: '',
           is_system_webhook: path === '/admin/hooks',
           created_at: '',
           updated_at: '',

@@ -7,7 +7,7 @@ import type { AllotOptions } from '../../lib/index.ts'
 import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { hookPlaces } from '../../lib/webhooks/hooks.ts'
+import { hookPlaces } from '../../lib/webhooks/places.ts'
 import { runSync } from '../support/child.ts'
 import { atEnd, once } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -144,7 +144,7 @@ const hook = async (
   const { id } = (await hooks.create(ann, place, { ...given, type: 'gitea', baseUrl: BASE, events: ['*'] }))!
   await hooks.test(ann, place, id)
   const [first] = (await hooks.deliveries(place, id, { offset: 0, limit: 1 }))!.items
-  await waitFor(async () => (await hooks.delivery(place, id, first!.number))!.attempts > 0)
+  await waitFor(async () => (await hooks.delivery(ann, place, id, first!.number))!.attempts > 0)
   await hooks.edit(ann, place, id, { active: false })
 }
 

@@ -317,7 +317,7 @@ it('Deliveries of a server that was stopped are sent by the next one, in order',
   const { hosting } = away.allot
   const root = (await hosting.accounts.byName('root'))!
   await hosting.repositories.create(root, root, { name: 'app' })
-  const { hookPlaces } = await import('../../lib/webhooks/hooks.ts')
+  const { hookPlaces } = await import('../../lib/webhooks/places.ts')
   const by = { id: root.id, username: 'root' }
   const url = `${receiver.url}/later`
   const hook = { type: 'gitea', url, baseUrl: away.base, active: true, events: ['issues'] } as const

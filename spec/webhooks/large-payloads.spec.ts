@@ -7,9 +7,9 @@ import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { MAX_PAYLOAD, Outbox } from '../../lib/webhooks/outbox.ts'
 
 const hook: Hook = {
-  ...{ id: 1, scope: 'instance', target: 0, creator: 1, type: 'gitea', url: 'https://example.test/' },
+  ...{ id: 1, scope: 'instance', target: 0, creator: 0, type: 'gitea', url: 'https://example.test/' },
   ...{ contentType: 'json', secret: '', authorization: '', events: ['push'], branchFilter: '', active: true },
-  ...{ baseUrl: '', createdAt: 0, updatedAt: 0 },
+  ...{ scopes: ['all'], baseUrl: '', createdAt: 0, updatedAt: 0 },
 }
 
 it('An event whose payload is too large is not recorded, and is reported', async () => {

@@ -4,7 +4,8 @@ import type { Identity } from '../../accounts/access.ts'
 import type { Authorizer } from '../../accounts/authorize.ts'
 import { AllotError } from '../../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, type Route, ValidationError } from '../../http/index.ts'
-import type { HookPlace, TestPush } from '../../webhooks/hooks.ts'
+import type { TestPush } from '../../webhooks/hooks.ts'
+import type { HookPlace } from '../../webhooks/places.ts'
 import { parameter, shortText } from '../fields.ts'
 import { pageOf, reply, replyEmpty, replyFound, replyPage, route, type Services } from '../route.ts'
 import {
@@ -180,7 +181,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
       params: deliveryParams,
       responses: { 200: HookDeliveryDetails, ...failures },
       handle: async ({ user, params }, { hosting }) => {
-        const found = await hosting.hooks.delivery(place(user, params), params.id, params.delivery)
+        const found = await hosting.hooks.delivery(user, place(user, params), params.id, params.delivery)
         return replyFound(found, presentDeliveryDetails)
       },
     }),

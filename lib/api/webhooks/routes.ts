@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { OPERATOR } from '../../accounts/access.ts'
 import { commitWithRef } from '../../repositories/contents/open-repository.ts'
-import { hookPlaces } from '../../webhooks/hooks.ts'
+import { hookPlaces } from '../../webhooks/places.ts'
 import {
   deliveryRoutesOf,
   type HookGroup,

@@ -7,7 +7,7 @@ import {
   HookType,
 } from '../../records/schema/index.ts'
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
-import type { NewHook } from '../../webhooks/hooks.ts'
+import type { NewHook, ShownHook } from '../../webhooks/hooks.ts'
 import { type Complete, example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
@@ -22,19 +22,27 @@ export const Hook = v.object({
   /** Always empty, since the value that was set is never shown. */
   authorization_header: text(''),
   active: example(v.boolean(), true),
+  /**
+   * Why nothing is sent although it was made active: the user who made or last changed it may not read the
+   * events any more. Empty otherwise.
+   */
+  inactive_reason: text(''),
   is_system_webhook: v.boolean(),
   created_at: Time,
   updated_at: Time,
 })
 
-export const presentHook = (hook: HookRecord): v.InferOutput<typeof Hook> => ({
+export const presentHook = (
+  hook: HookRecord & Partial<Pick<ShownHook, 'inactiveReason'>>,
+): v.InferOutput<typeof Hook> => ({
   id: hook.id,
   type: hook.type,
   config: { url: hook.url, content_type: hook.contentType },
   branch_filter: hook.branchFilter,
   events: hook.events,
   authorization_header: '',
-  active: hook.active,
+  active: hook.active && hook.inactiveReason === undefined,
+  inactive_reason: hook.inactiveReason ?? '',
   is_system_webhook: hook.scope === 'instance',
   created_at: timestamp(hook.createdAt),
   updated_at: timestamp(hook.updatedAt),

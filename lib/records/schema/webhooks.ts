@@ -18,8 +18,10 @@ const Hook = v.object({
   scope: HookScope,
   /** Id of the repository or the account; 0 for the instance. */
   target: count,
-  /** Id of the account that made it: payloads have what this account can see. */
+  /** Id of the account that made or last changed it: payloads have what this account can read. */
   creator: count,
+  /** Scopes of the credentials that made or last changed it, which limit what payloads have; absent: all. */
+  scopes: v.optional(v.array(v.string())),
   /**
    * Which of them clients chose. It is only shown: `post` (lib/webhooks/post.ts) sends the same to all of
    * them.
@@ -65,6 +67,8 @@ const Delivery = v.object({
   action: v.string(),
   /** JSON. */
   payload: v.string(),
+  /** Ids of the repositories that the payload shows; absent: none. */
+  repositories: v.optional(v.array(id)),
   /** Commits that the payload does not have yet: they are read from git before the first attempt. */
   commits: v.optional(v.object({ repository: id, before: v.nullable(v.string()), after: v.string() })),
   /** Number of the delivery that this one repeats; null for others. */
