@@ -130,7 +130,7 @@ export class Dispatcher<I extends Caller> {
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
       const context = { req, res, url: url!, ...match, baseUrl, user: undefined, next }
-      return inRequestOrder(req, () => this.#serve(endpoints, context))
+      return inRequestOrder(res, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
   }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { ReadableStream } from 'node:stream/web'
+import { ReadableStream, type UnderlyingSource } from 'node:stream/web'
+import type { Response as InjectedResponse } from 'light-my-request'
 import { checkArgument, isObject } from '../errors.ts'
 import { bodyWasRead } from './body/bytes.ts'
 import type { Listener, MountOptions } from './mount.ts'
@@ -37,53 +38,68 @@ export const fetchOf =
     // Loaded when it is used: hosts with node:http do not need it.
     const { inject } = await import('light-my-request')
     request.signal.throwIfAborted()
-    const { pathname, search, protocol, host } = new URL(request.url)
-    let response: ServerResponse | undefined
-    const responding = inject(
-      (req, res) => {
-        response = res as ServerResponse
-        // The members of a socket that listeners use.
-        const destroy = () => res.destroy()
-        Object.assign(req.socket, { destroy, destroyed: false, encrypted: protocol === 'https:' })
-        handler(req, res as ServerResponse)
-      },
-      {
-        method: request.method as 'GET',
-        url: pathname + search,
-        headers: { host, ...Object.fromEntries(request.headers) },
-        payloadAsStream: true,
-        ...(typeof remoteAddress === 'string' ? { remoteAddress } : {}),
-        ...(request.body === null ? {} : { payload: Readable.fromWeb(request.body as ReadableStream) }),
-      },
-    )
-    const aborted = rejectOnAbort(request.signal, () => response?.destroy())
-    const result = await Promise.race([responding, aborted])
+    const { pathname, search, host } = new URL(request.url)
+    const payload = request.body === null ? undefined : Readable.fromWeb(request.body as ReadableStream)
+    const options = {
+      method: request.method as 'GET',
+      url: pathname + search,
+      headers: { host, ...Object.fromEntries(request.headers) },
+      payloadAsStream: true,
+      ...(typeof remoteAddress === 'string' ? { remoteAddress } : {}),
+      ...(payload === undefined ? {} : { payload }),
+    }
+    const result = await new Promise<InjectedResponse>((resolve, reject) => {
+      request.signal.addEventListener('abort', () => reject(request.signal.reason), { once: true })
+      inject(withSocket(handler, request, payload), options, (error, response) =>
+        error ? reject(error) : resolve(response!),
+      )
+    })
     const hasBody = request.method !== 'HEAD' && !NULL_BODY_STATUSES.includes(result.statusCode)
-    return new Response(hasBody ? bodyOf(destroyWith(result.stream(), response!)) : null, {
+    return new Response(hasBody ? bodyOf(result.stream(), result.raw.res) : null, {
       status: result.statusCode,
       headers: headersOf(result.headers),
     })
   }
 
 /**
- * `Readable.toWeb` can throw outside of any promise when the body is canceled. Node's web streams are those
- * of `Response`, but their types are incompatible.
+ * A listener with the members of a socket that it uses. As with a socket, the request and the response end
+ * together when the caller aborts, and when one of them is destroyed; only a complete response ends alone.
  */
-const bodyOf = (stream: Readable): BodyInit => ReadableStream.from(stream) as unknown as BodyInit
-
-/** An abort of the request has the effect of a closed socket. */
-const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never> =>
-  new Promise((_, reject) => {
-    const abort = () => {
-      onAbort()
-      reject(signal.reason)
+const withSocket =
+  (handler: Listener, { signal, url }: Request, payload: Readable | undefined): Listener =>
+  (req, res) => {
+    const destroy = () => {
+      Object.assign(req.socket, { destroyed: true })
+      for (const side of [payload, req, res]) side?.destroy()
     }
-    signal.addEventListener('abort', abort, { once: true })
-  })
+    Object.assign(req.socket, { destroy, destroyed: false, encrypted: url.startsWith('https:') })
+    signal.addEventListener('abort', destroy, { once: true })
+    req.once('close', destroy)
+    res.once('close', () => res.writableEnded || destroy())
+    handler(req, res)
+  }
 
-/** Canceling the body of the response has the effect of a closed socket. */
-const destroyWith = (stream: Readable, response: ServerResponse): Readable =>
-  stream.once('close', () => response.destroy())
+/**
+ * Streams to the caller, who has the effect of a closed socket by canceling. Neither `Readable.toWeb` nor
+ * `ReadableStream.from` does: the one throws outside of any promise after a body that is complete, the other
+ * waits for the next chunk before it cancels. Node's web streams are those of `Response`, but their types are
+ * incompatible.
+ */
+const bodyOf = (stream: Readable, response: ServerResponse): BodyInit => {
+  const chunks = stream.iterator()
+  const source: UnderlyingSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel() {
+      stream.destroy()
+      response.destroy()
+    },
+  }
+  return new ReadableStream(source, { highWaterMark: 0 }) as unknown as BodyInit
+}
 
 /** Headers about the connection to the client. The host sets those of its own connection. */
 const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']

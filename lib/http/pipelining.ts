@@ -26,10 +26,13 @@ const queues = new WeakMap<Socket, RequestQueue>()
 /**
  * Handles pipelined requests of a connection one after another, each after the response before it has ended.
  * Otherwise a client that never reads could fill the memory with responses by a few kilobytes of requests. A
- * request that one listener has passed on to another is already the current one, and begins at once.
+ * request that one listener has passed on to another is already the current one, and begins at once. One
+ * whose client has left, while the host did something of its own, never begins.
  * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
-export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {
+export const inRequestOrder = (res: ServerResponse, begin: () => void): void => {
+  const { req } = res
+  if (res.destroyed || req.socket.destroyed) return
   // HTTP/2 multiplexes requests, and its flow control limits them.
   if (req.httpVersionMajor > 1) return begin()
   let queue = queues.get(req.socket)
@@ -60,6 +63,19 @@ const startNext = ({ req, shouldKeepAlive }: ServerResponse): void => {
   if (next !== undefined) start(queue, next)
 }
 
+/**
+ * Lets a response emit `close` when the client leaves while another one of its connection, which the host has
+ * not ended, is before it: node:http does so for the first one only.
+ */
+const closeWithSocket = (res: ServerResponse): void => {
+  if (res.socket !== null) return
+  res.req.socket.once('close', () => {
+    if (res.destroyed) return
+    res.destroy()
+    res.emit('close')
+  })
+}
+
 /** Tracks responses that have not ended, so that a server can wait for them before it stops. */
 export const trackInFlight = () => {
   const inFlight = new Set<ServerResponse>()
@@ -72,6 +88,7 @@ export const trackInFlight = () => {
     begin(res: ServerResponse) {
       inFlight.add(res)
       res.on('close', ended)
+      closeWithSocket(res)
     },
     /** Waits for the present responses only: with later ones it might never end. */
     async idle(): Promise<void> {

@@ -42,6 +42,8 @@ export const mounts: Readonly<Record<string, Mount>> = {
   },
   Koa: (allot) => {
     const app = new Koa()
+    // Otherwise it prints each connection that is cut.
+    app.silent = true
     const listener = allot.listener({ pages: '/storage' })
     app.use((context, next) => {
       context.respond = false
