@@ -30,6 +30,18 @@ export interface SourceResponse {
 
 class TooLargeError extends Error {}
 
+/**
+ * The URL of a path below the address of the source. Responses of the source name paths: one that the address
+ * continues with, such as `.example.org/`, would lead to another server, which would get the credentials.
+ */
+const urlOf = (base: string, path: string): string => {
+  const url = base + path
+  if (path.startsWith('/') && new URL(url).origin === new URL(base).origin) return url
+  throw new Error(
+    `${base} names the path ${JSON.stringify(path.slice(0, 200))}, which does not begin with a slash`,
+  )
+}
+
 /** @throws Error when the server cannot be reached, or its response is too slow or too large */
 export const sendRequest = async (
   base: string,
@@ -38,7 +50,7 @@ export const sendRequest = async (
   { timeoutMs, maxBytes, fetch: send = fetch }: Limits,
   body?: string,
 ): Promise<SourceResponse> => {
-  const url = base + path
+  const url = urlOf(base, path)
   try {
     const signal = AbortSignal.timeout(timeoutMs)
     const sent = body === undefined ? {} : { method: 'POST', body }
@@ -80,10 +92,12 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
  * @throws Error when the server cannot be reached
  */
 export const openDownload = async (
-  url: string,
+  base: string,
+  path: string,
   headers: Record<string, string>,
   { timeoutMs, fetch: send = fetch }: Pick<Limits, 'timeoutMs' | 'fetch'>,
 ): Promise<{ status: number; content: Readable }> => {
+  const url = urlOf(base, path)
   const silence = new AbortController()
   const abort = () => silence.abort(new Error(`${url} sent nothing for ${timeoutMs / 1000} s`))
   const timer = setTimeout(abort, timeoutMs)

@@ -111,7 +111,7 @@ export class Source {
    * @throws SourceError when the status isn't 200
    */
   async download(path: string, authorization = this.authorization): Promise<Readable> {
-    const { status, content } = await openDownload(this.base + path, { authorization }, this.#limits)
+    const { status, content } = await openDownload(this.base, path, { authorization }, this.#limits)
     if (status === 200) return content
     content.destroy()
     const reason = status >= 300 && status < 400 ? ': it redirects to another address' : ''

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { before, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -9,6 +10,7 @@ import * as v from 'valibot'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { Source } from '../../bin/migrate/source.ts'
 import { LIMITS, readPages } from '../../bin/migrate/source-requests.ts'
+import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { command } from './command.ts'
@@ -21,6 +23,38 @@ before(async () => {
   source = await start({ dialect: 'forgejo' })
   await source.person('ann')
   target = await startTarget({ git: false })
+})
+
+/** Two servers, the port of the second of which begins with that of the first. */
+const neighbours = async (listener: (port: number) => RequestListener) => {
+  for (let port = 2000; ; port++) {
+    const servers = [port, 10 * port].map((one) => createServer(listener(one)).listen(one, '127.0.0.1'))
+    const begun = await Promise.allSettled(servers.map((server) => once(server, 'listening')))
+    if (begun.every(({ status }) => status === 'fulfilled')) {
+      for (const server of servers)
+        atEnd(() => {
+          server.closeAllConnections()
+          server.close()
+        })
+      return port
+    }
+    for (const server of servers) server.close()
+  }
+}
+
+it('Credentials are sent to no other server than the source, whatever path a response names', async () => {
+  const asked: unknown[] = []
+  const port = await neighbours((one) => (req, res) => {
+    asked.push([one, req.url, req.headers.authorization])
+    res.end('content')
+  })
+  const at = new Source(`http://127.0.0.1:${port}`, 'secret', LIMITS)
+  for (const href of ['x:0/a', `x:@127.0.0.1:${10 * port}/a`, 'x:.example/a', 'x:a']) {
+    await assert.rejects(at.download(new URL(href).pathname), /which does not begin with a slash$/)
+    await assert.rejects(at.askLfs(new URL(href).pathname, {}), /which does not begin with a slash$/)
+  }
+  for await (const _ of await at.download('/a'));
+  assert.deepEqual(asked, [[port, '/a', at.authorization]])
 })
 
 const AnyItem = v.unknown()
