@@ -51,6 +51,10 @@ export const urlFor = (allot: TestServer, path: string, who?: Pick<Person, 'name
   return url.href
 }
 
+/** A credential helper, which git asks after an answer with 401. */
+export const helperFor = ({ name, token }: Pick<Person, 'name' | 'token'>): string =>
+  `!f() { echo username=${name}; echo password=${token}; }; f`
+
 /** A folder with a repository that has one commit on main. */
 export const aCheckout = async (
   files: Record<string, string | Uint8Array> = { a: 'one\n' },

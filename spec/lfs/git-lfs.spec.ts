@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
+import { aCheckout, attempt, commit, git, helperFor, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
 import type { Person } from '../support/test-server.ts'
@@ -53,11 +53,7 @@ describe('git lfs', { skip: lacks('git-lfs') }, () => {
     const basic = Buffer.from(`${alice.name}:${alice.token}`).toString('base64')
     const ways = {
       header: ['config', 'http.extraHeader', `Authorization: Basic ${basic}`],
-      helper: [
-        'config',
-        'credential.helper',
-        `!f() { echo username=${alice.name}; echo password=${alice.token}; }; f`,
-      ],
+      helper: ['config', 'credential.helper', helperFor(alice)],
     }
     for (const [name, way] of Object.entries(ways)) {
       const folder = await aCheckout()
@@ -102,6 +98,24 @@ describe('git lfs', { skip: lacks('git-lfs') }, () => {
     const { code, err } = await attempt(folder, ['lfs', 'push', 'origin', 'main'])
     assert.notEqual(code, 0)
     assert.match(err, /bob may not push to this repository/)
+  })
+
+  it('pushes without a word about file locking, and says for a lock that the server has none', async () => {
+    const path = await allot.repository(alice, 'shared', { private: true })
+    const folder = await aCheckout()
+    await git(folder, 'lfs', 'install', '--local')
+    await git(folder, 'config', 'credential.helper', helperFor(alice))
+    await git(folder, 'remote', 'add', 'origin', `${allot.base}/${path}.git`)
+    await git(folder, 'lfs', 'track', '--lockable', '*.bin')
+    await commit(folder, { 'a.bin': randomBytes(1000) })
+    const { code, err } = await attempt(folder, ['push', 'origin', 'main'])
+    assert.equal(code, 0, err)
+    assert.doesNotMatch(err, /lock|error|warning/i)
+    for (const words of [['lock', 'a.bin'], ['locks'], ['unlock', 'a.bin'], ['unlock', '--id=1']]) {
+      const refused = await attempt(folder, ['lfs', ...words])
+      assert.notEqual(refused.code, 0)
+      assert.match(refused.err, /: this server does not support file locking/)
+    }
   })
 
   it('leaves no count and no file when the repository is deleted', async () => {

@@ -25,6 +25,32 @@ before(async () => {
 let made = 0
 const repository = (more = {}) => allot.repository(alice, `demo${++made}`, more)
 
+describe('File locking', () => {
+  for (const [method, at] of [
+    ['GET', 'locks?path=a.bin'],
+    ['POST', 'locks'],
+    ['POST', 'locks/verify'],
+    ['POST', 'locks/1/unlock'],
+  ] as const)
+    it(`is refused in words by ${method} ${at}, which tells nothing of hidden repositories`, async () => {
+      const path = await repository({ private: true })
+      const body = method === 'GET' ? undefined : { path: 'a.bin' }
+      const { status, headers, body: answer } = await allot.lfs(path, method, at, alice, body)
+      assert.equal(status, 404)
+      assert.equal(headers.get('content-type'), LFS)
+      assert.match(answer.message, /does not support file locking/)
+      for (const [who, expected] of [
+        [undefined, 401],
+        [bob, 404],
+      ] as const) {
+        const hidden = await allot.lfs(path, method, at, who, body)
+        const missing = await allot.lfs('alice/missing', method, at, who, body)
+        assert.equal(hidden.status, expected)
+        assert.deepEqual([missing.status, missing.body], [hidden.status, hidden.body])
+      }
+    })
+})
+
 describe('The batch API', () => {
   it('answers an upload URL for missing objects, and no action for existing ones', async () => {
     const path = await repository()

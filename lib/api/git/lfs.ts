@@ -211,6 +211,12 @@ const download = async (
   return fileReply(request.headers, { size: found.size, tag: oid, read })
 }
 
+/** git-lfs shows the message, and on 404 it leaves out the check of locks before a push. */
+const refuseLocks = async (request: LfsRequest, services: StreamServices): Promise<never> => {
+  await requireReadable(services, request)
+  throw new AllotError('not_found', 'this server does not support file locking (git lfs lock)')
+}
+
 /** Bytes: room for {@link MAX_OBJECTS} objects and the other members that clients send. */
 const BATCH_LIMIT = 512 * 1024
 
@@ -219,6 +225,16 @@ const withJson = { refusal, accepts: TYPE, bodyLimit: BATCH_LIMIT } as const
 export const lfsRoutes = [
   stream({ ...withJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/objects/batch', handle: batch }),
   stream({ ...withJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/verify', handle: verify }),
+  ...(
+    [
+      ['GET', 'locks'],
+      ['POST', 'locks'],
+      ['POST', 'locks/verify'],
+      ['POST', 'locks/{id}/unlock'],
+    ] as const
+  ).map(([method, path]) =>
+    stream({ refusal, method, path: `/{owner}/{repo}/info/lfs/${path}` as const, handle: refuseLocks }),
+  ),
   stream({ refusal, method: 'PUT', path: '/{owner}/{repo}/info/lfs/objects/{oid}/{size}', handle: upload }),
   stream({ refusal, method: 'GET', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),
   stream({ refusal, method: 'HEAD', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),
