@@ -11,7 +11,13 @@ let ann: Person
 let path: string
 let checkout: string
 before(async () => {
-  allot = await startGit()
+  allot = await startGit(
+    {},
+    {
+      mount: (handler) => (req, res) =>
+        allot.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
+    },
+  )
   ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout({ file: Buffer.from('as it was pushed\n') })
@@ -58,4 +64,70 @@ describe('A branch that git takes in a push, and that no request could create', 
       assert.equal((await allot.as(ann, 'DELETE', `/repos/${path}/branches/${name}`)).status, 204)
       assert.equal((await read(`/branches/${name}`)).status, 404)
     })
+})
+
+describe('A tag', () => {
+  const objects = { commit: 'main', tree: 'main^{tree}', blob: 'main:file' }
+  let tagged: string
+  before(async () => {
+    // The repository has no branch.
+    tagged = await allot.repository(ann, 'tagged')
+    for (const [type, object] of Object.entries(objects)) {
+      await git(checkout, 'tag', type, object)
+      await git(checkout, 'tag', '-a', '-m', 'x', `annotated/${type}`, object)
+      await git(checkout, 'tag', '-a', '-m', 'x', `twice/${type}`, `annotated/${type}`)
+    }
+    await git(checkout, 'push', '--quiet', urlFor(allot, tagged, ann), '--tags')
+  })
+
+  /** The URLs in a value. */
+  const urlsIn = (value: unknown): string[] => {
+    if (typeof value === 'string') return /^https?:/.test(value) ? [value] : []
+    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(urlsIn) : []
+  }
+  const statusOf = async (url: string): Promise<number> => {
+    const answer = await fetch(url)
+    await answer.arrayBuffer()
+    return answer.status
+  }
+
+  it('names only addresses that exist, of whatever object it is', async () => {
+    const names = (await git(checkout, 'tag')).split('\n')
+    const ids = await Promise.all(names.map((name) => git(checkout, 'rev-parse', name)))
+    const listed = await allot.as(undefined, 'GET', `/repos/${tagged}/tags?limit=50`)
+    assert.equal(listed.body.length, 9)
+    for (const tag of listed.body) {
+      const [, type = ''] = /([^/]*)$/.exec(tag.name)!
+      assert.deepEqual(
+        [tag.commit !== null, tag.tarball_url !== ''],
+        [type === 'commit', type !== 'blob'],
+        tag.name,
+      )
+      const { body } = await allot.as(undefined, 'GET', `/repos/${tagged}/tags/${tag.name}`)
+      assert.deepEqual(body, tag)
+    }
+    const answers: unknown[] = [listed.body]
+    answers.push((await allot.as(undefined, 'GET', `/repos/${tagged}/git/refs`)).body)
+    for (const id of ids)
+      answers.push((await allot.as(undefined, 'GET', `/repos/${tagged}/git/tags/${id}`)).body)
+    const urls = [...new Set(urlsIn(answers))]
+    assert.ok(urls.length >= 30, String(urls.length))
+    for (const url of urls) assert.equal(await statusOf(url), 200, url)
+  })
+
+  it('is read where the repository has no branch, whose page links to what there is', async () => {
+    const commits = await allot.as(undefined, 'GET', `/repos/${tagged}/commits?sha=annotated/commit`)
+    assert.deepEqual([commits.status, commits.body.length], [200, 1])
+    assert.equal((await allot.as(undefined, 'GET', `/repos/${tagged}/commits`)).status, 409)
+    for (const page of ['', '/tags', '/src/tag/commit', '/commits/tag/commit']) {
+      const response = await fetch(`${allot.base}/${tagged}${page}`)
+      assert.equal(response.status, 200, page)
+      const html = await response.text()
+      assert.doesNotMatch(html, /Nothing has been pushed/)
+      const links = [...html.matchAll(/href="(\/[^"#]*)/g)].map(([, link]) => link!)
+      for (const link of links.filter((one) => one.startsWith(`/${tagged}/`)))
+        assert.equal(await statusOf(`${allot.base}${link.replaceAll('&amp;', '&')}`), 200, link)
+    }
+    assert.match(await (await fetch(`${allot.base}/${tagged}`)).text(), /No branch has been pushed yet/)
+  })
 })

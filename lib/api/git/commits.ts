@@ -58,8 +58,8 @@ export const commitRoutes = [
       const { query, page } = request
       const open = await openIn(services, request)
       if (open === undefined) return reply(404)
-      refuseEmpty(open)
       const commit = await commitOf(open, query.sha ?? '')
+      if (commit === undefined) refuseEmpty(open)
       const times = { since: secondsOf('since', query.since), until: secondsOf('until', query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
       if (!found) return reply(404)

@@ -18,6 +18,7 @@ import {
   type OpenCommit,
   type OpenRepository,
 } from '../../repositories/contents/open-repository.ts'
+import { findTree } from '../../repositories/contents/trees.ts'
 import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
 import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'
 import { requireReadable } from './protocol.ts'
@@ -98,20 +99,26 @@ const findArchive = async (open: OpenRepository, archive: string): Promise<OpenD
   const format = formats.find((ending) => archive.endsWith(`.${ending}`))
   const ref = archive.slice(0, -(format?.length ?? 0) - 1)
   if (format === undefined || ref === '') return undefined
-  const commit = await commitOf(open, ref)
-  return commit === undefined
-    ? undefined
-    : async ({ signal }) => archiveReply({ ...open, commit }, ref, format, signal)
+  // A tag can be of a tree.
+  const id = (await commitOf(open, ref)) ?? (await findTree(open, ref))?.id
+  return id === undefined ? undefined : async ({ signal }) => archiveReply(open, { id, ref, format }, signal)
+}
+
+interface Archive {
+  /** Of a commit or a tree. */
+  readonly id: string
+  /** Name in the request. */
+  readonly ref: string
+  readonly format: Format
 }
 
 /** Streamed as git makes it, and stored nowhere. */
 const archiveReply = (
-  { repository, git, access, commit }: OpenCommit,
-  ref: string,
-  format: Format,
+  { repository, git, access }: OpenRepository,
+  { id, ref, format }: Archive,
   signal: AbortSignal,
 ): StreamReply => {
-  const args = [`--format=${format}`, `--prefix=${repository.name}/`, commit]
+  const args = [`--format=${format}`, `--prefix=${repository.name}/`, id]
   const name = `${repository.name}-${ref.replace(/[^\w.-]+/g, '-')}.${format}`
   return processReply(() => git.start(access, 'archive', args, signal), {
     'Content-Type': ARCHIVE_TYPES[format],

@@ -46,9 +46,10 @@ const AnnotatedTag = v.object({
 
 const NO_DOWNLOADS = { zip: 0, tar_gz: 0 }
 
-/** URLs of the archives of a branch, a tag or a commit. */
-const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, name: string) => {
-  const url = `${base}/archive/${name.split('/').map(encodeURIComponent).join('/')}`
+/** URLs of the archives of a tag; empty for a tag of a blob, which has none. */
+const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, ref: Ref) => {
+  if (ref.targetType === 'blob') return { zipball_url: '', tarball_url: '' }
+  const url = `${base}/archive/${shortName(ref).split('/').map(encodeURIComponent).join('/')}`
   return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
 }
 
@@ -71,7 +72,7 @@ export const presentTags = async (
         commit === undefined
           ? null
           : { url: commitUrl(urls, commit.id), sha: commit.id, created: timestamp(commit.committer.time) },
-      ...archiveUrls(urls, shortName(ref)),
+      ...archiveUrls(urls, ref),
       archive_download_count: NO_DOWNLOADS,
     }
   })

@@ -32,7 +32,7 @@ export const createBranch = async (
   const commit = await existingCommit(open, from)
   const ref = `refs/heads/${name}`
   await pushChanges(open.repository, pusher, [{ ref, before: null, after: commit }])
-  return { ref, id: commit, type: 'commit', target: commit }
+  return { ref, id: commit, type: 'commit', target: commit, targetType: 'commit' }
 }
 
 /**
@@ -124,7 +124,7 @@ export const createTag = async (
   const tag = message === '' ? undefined : newTag({ name, commit, tagger, message })
   const after = tag?.id ?? commit
   await pushChanges(open.repository, pusher, [{ ref, before: null, after }], tag === undefined ? [] : [tag])
-  return { ref, id: after, type: tag === undefined ? 'commit' : 'tag', target: commit }
+  return { ref, id: after, type: tag === undefined ? 'commit' : 'tag', target: commit, targetType: 'commit' }
 }
 
 /** @returns whether the tag existed */

@@ -11,9 +11,11 @@ export interface Ref {
   readonly type: string
   /** The object that an annotated tag leads to; the same id for everything else. */
   readonly target: string
+  /** `commit`, unless a tag is of a tree or of a blob. */
+  readonly targetType: string
 }
 
-const FORMAT = '--format=%(refname) %(objectname) %(objecttype) %(*objectname)'
+const FORMAT = '--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)'
 
 /**
  * @param prefix such as `refs/heads/`; git's pattern matches whole components
@@ -26,9 +28,19 @@ const listRefs = async (
 ): Promise<Ref[]> => {
   const lines = await git.lines(access, 'for-each-ref', [FORMAT, `--sort=${order}`, prefix])
   return lines.map((line) => {
-    const [ref, id, type, target] = line.split(' ') as [string, string, string, string]
-    return { ref, id, type, target: target || id }
+    const [ref, id, type, target, targetType] = line.split(' ') as [string, string, string, string, string]
+    return { ref, id, type, target: target || id, targetType: targetType || type }
   })
+}
+
+/** Before 2.45, git follows a tag of a tag by one step in a list. */
+const followed = async ({ git, access }: OpenRepository, refs: readonly Ref[]): Promise<Ref[]> => {
+  const found: Ref[] = []
+  for (const ref of refs) {
+    const object = ref.targetType === 'tag' ? await git.find(access, `${ref.id}^{}`) : undefined
+    found.push(object === undefined ? ref : { ...ref, target: object.id, targetType: object.type })
+  }
+  return found
 }
 
 /** Branches, by name. */
@@ -36,8 +48,10 @@ export const listBranches = async (open: OpenRepository, slice: Slice): Promise<
   pageOfAll(await listRefs(open, 'refs/heads'), slice)
 
 /** Tags, the newest first. */
-export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
-  pageOfAll(await listRefs(open, 'refs/tags', '-creatordate'), slice)
+export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> => {
+  const page = pageOfAll(await listRefs(open, 'refs/tags', '-creatordate'), slice)
+  return { ...page, items: await followed(open, page.items) }
+}
 
 /**
  * The references whose names begin with some text, as `heads` or `tags/v1.`.
@@ -54,8 +68,9 @@ export const refsBelow = async (open: OpenRepository, start: string): Promise<Re
 const findRef = async (open: OpenRepository, ref: string): Promise<Ref | undefined> => {
   const object = await findObject(open, ref, '')
   if (object === undefined) return undefined
-  const target = object.type === 'tag' ? await open.git.find(open.access, `${object.id}^{}`) : object
-  return { ref, id: object.id, type: object.type, target: (target ?? object).id }
+  const { id, type } = object
+  const [found] = await followed(open, [{ ref, id, type, target: id, targetType: type }])
+  return found
 }
 
 export const findBranch = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>

@@ -28,15 +28,25 @@ interface TreePage {
  * @param name of a branch or a tag, or the full id of a commit or a tree
  * @returns undefined when there is no such tree
  */
+export const findTree = async (open: OpenRepository, name: string): Promise<ObjectInfo | undefined> => {
+  for (const expression of expressionsOf(name === '' ? open.repository.defaultBranch : name)) {
+    const tree = await findObject(open, expression, '^{tree}')
+    if (tree !== undefined) return tree
+  }
+  return undefined
+}
+
+/**
+ * @param name as of {@link findTree}
+ * @returns undefined when there is no such tree
+ */
 export const readTree = async (
   open: OpenRepository,
   name: string,
   { isRecursive, offset, limit }: Slice & { isRecursive: boolean },
 ): Promise<TreePage | undefined> => {
   const { git, access } = open
-  let tree: ObjectInfo | undefined
-  for (const one of expressionsOf(name === '' ? open.repository.defaultBranch : name))
-    tree ??= await findObject(open, one, '^{tree}')
+  const tree = await findTree(open, name)
   if (tree === undefined) return undefined
   const read = isRecursive ? readRecursively : readFlat
   const { entries, total } = await read(open, tree.id, { offset, limit })

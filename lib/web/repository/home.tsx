@@ -3,6 +3,7 @@ import { MODES } from '../../git/objects/parse.ts'
 import { add } from '../../integers.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { listTags } from '../../repositories/contents/refs.ts'
 import { Command, quoted } from '../parts/command.tsx'
 import { formatCount, Link, Section, Size } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
@@ -75,7 +76,8 @@ const codeBody = async (
   const { hosting } = services
   if (!view.parts.has('code')) return <NoCode />
   const open = await hosting.contents?.openAt(request.user, view.name, '', request.client)
-  if (open === undefined) return <FirstPush view={view} addresses={addresses} />
+  if (open === undefined)
+    return <FirstPush view={view} addresses={addresses} hasTags={await hasTags(services, request, view)} />
   const ref = defaultRef(view)
   const root = { path: '', entry: { mode: MODES.tree, name: '', id: await rootOf(open) } }
   return (
@@ -92,6 +94,15 @@ const codeBody = async (
       {await folderBody(services, request, view, { open, ref, found: root })}
     </>
   )
+}
+
+const hasTags = async (
+  { hosting }: PageServices,
+  { user, client }: PageRequest,
+  { name }: RepositoryView,
+) => {
+  const open = await hosting.contents?.open(user, name, client)
+  return open !== undefined && (await listTags(open, { offset: 0, limit: 1 })).total > 0
 }
 
 const rootOf = async ({ git, access, commit }: OpenCommit): Promise<string> =>
@@ -129,19 +140,26 @@ const NoCode = () => (
   </Section>
 )
 
-/** Instructions for an empty repository. */
+/** Instructions for a repository without branches. */
 const FirstPush = ({
-  view: { repository, name },
+  view: { repository, name, path },
   addresses: { http, ssh },
+  hasTags,
 }: {
   view: RepositoryView
   addresses: Addresses
+  hasTags: boolean
 }) => {
   const branch = quoted(repository.defaultBranch)
   const remote = `git remote add origin ${quoted(http ?? ssh ?? `…/${name.owner}/${name.name}.git`)}`
   const push = `git push -u origin ${branch}`
   return (
-    <Section id="empty" title="Nothing has been pushed yet">
+    <Section id="empty" title={hasTags ? 'No branch has been pushed yet' : 'Nothing has been pushed yet'}>
+      {hasTags && (
+        <p>
+          The repository has <Link to={`${path}/tags`}>tags</Link> alone.
+        </p>
+      )}
       <p>Begin a new repository in an empty folder:</p>
       <Command
         text={[

@@ -91,8 +91,11 @@ export const readChoices = async (open: OpenCommit): Promise<Choices> => {
   // One after another: together, they would wait for each other where the client's share is one git command.
   const branches = await listBranches(open, slice)
   const tags = await listTags(open, slice)
-  return { branches: branches.items, tags: tags.items }
+  return { branches: branches.items, tags: tags.items.filter(isOfCommit) }
 }
+
+/** Whether there are pages of its files: not of a tag of a tree or of a blob. */
+const isOfCommit = ({ targetType }: Ref): boolean => targetType === 'commit'
 
 /** A choice of branches and tags that works without a script. */
 export const RefChoice = ({
@@ -216,12 +219,17 @@ const RefRow = ({
   return (
     <li class="line">
       <Named icon={kind}>
-        <Link class="strong" to={filePath(view, ref, '')}>
+        {isOfCommit(found) ? (
+          <Link class="strong" to={filePath(view, ref, '')}>
+            <bdi>{ref.name}</bdi>
+          </Link>
+        ) : (
           <bdi>{ref.name}</bdi>
-        </Link>{' '}
+        )}{' '}
         {kind === 'branch' && ref.name === view.repository.defaultBranch && <span class="tag">default</span>}
       </Named>
       <div class="small">
+        {!isOfCommit(found) && <span class="muted">Tag of a {found.targetType}, which has no page</span>}
         {time !== undefined && (
           <Dots
             facts={[
