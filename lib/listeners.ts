@@ -98,6 +98,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     ...streamOptions(dependencies),
     clientOf: clientOfRequest,
     authenticate: lfsAuthenticator(dependencies.lfsTokens),
+    userNow: (user) => hosting.identities.now(user),
     turns,
   })
   return new Dispatcher({

@@ -36,8 +36,8 @@ export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string)
   scopes.has(scope.replace(/^read:/, 'write:'))
 
 /**
- * Refuses to give lasting access that may do more than the credentials of the request, which it outlives: by a
- * token, a key, a password or the right of an administrator.
+ * Refuses to give lasting access that may do more than the credentials of the request, which it outlives: by
+ * a token, a key, a password or the right of an administrator.
  * @param what has the scopes then, such as `an SSH key`
  * @throws AllotError forbidden that names the first scope which the credentials lack
  */

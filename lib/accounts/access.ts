@@ -1,3 +1,4 @@
+import { CacheConstant } from '../caches.ts'
 import {
   type Account,
   AUDIENCES,
@@ -46,6 +47,20 @@ export const withAdminRights = (id: number) => ({ id, admin: true })
  */
 export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true })
 
+/**
+ * A token or an SSH key. What a user reads does not depend on it, so it is not in the keys of cached reads.
+ */
+export class CredentialId extends CacheConstant {
+  readonly kind: 'token' | 'key'
+  readonly id: number
+
+  constructor(kind: 'token' | 'key', id: number) {
+    super()
+    this.kind = kind
+    this.id = id
+  }
+}
+
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
   /** Id of the account. */
@@ -56,6 +71,10 @@ export interface Identity {
   readonly admin: boolean
   /** The scopes of the credentials. */
   readonly scopes: ReadonlySet<string>
+  /**
+   * What the user signed in with, which can be revoked; absent for a password, and for the login of a host.
+   */
+  readonly credential?: CredentialId | undefined
   /** The administrator who acts for the account with Sudo; undefined otherwise. */
   readonly administrator?: Pick<Identity, 'id' | 'username'>
 }

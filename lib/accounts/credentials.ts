@@ -8,7 +8,7 @@ import { type Account, accounts, type Token, tokens } from '../records/schema/in
 import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Identity } from './access.ts'
+import { CredentialId, type Identity } from './access.ts'
 import { existingUser } from './find.ts'
 
 interface NewToken {
@@ -159,6 +159,7 @@ export const identityOf = ({ account, token }: Credential): Identity => ({
   username: account.name,
   admin: account.admin,
   scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
+  ...(token !== null && { credential: new CredentialId('token', token.id) }),
 })
 
 /** @throws AllotError as {@link checkMaySignIn} does */

@@ -20,6 +20,7 @@ import {
   TOKEN,
   unauthenticated,
 } from './credentials.ts'
+import { identityNow } from './identity-now.ts'
 import type { TokenUses } from './last-uses.ts'
 import type { PasswordLogin } from './login.ts'
 import type { LoginThrottle } from './login-throttle.ts'
@@ -129,6 +130,17 @@ export class Identities {
     if (found !== undefined) return found
     if (name === '') throw this.#wrongToken(req, 'does not exist')
     return { account: await this.#passwordLogin(req, name, secret), token: null }
+  }
+
+  /**
+   * The sender of a request that lasts, as of now. A password and the login of a host are not asked again.
+   * @throws AllotError unauthenticated when the account was deleted, or the token or the SSH key revoked;
+   * forbidden when the account is not active
+   */
+  now(user: Identity): Promise<Identity> {
+    const { store, authenticate } = this.#options
+    const hostDecides = authenticate !== undefined && user.credential === undefined
+    return store.read((tx) => identityNow(tx, user, hostDecides))
   }
 
   async #byCredentials(req: IncomingMessage): Promise<Identity | null> {
@@ -248,14 +260,15 @@ export const actingAs = async (
   const administrator = await sender
   if (administrator === null || !administrator.admin)
     throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
-  const { scopes } = administrator
+  const { scopes, credential } = administrator
   const scope = req.method === 'GET' || req.method === 'HEAD' ? 'read:admin' : 'write:admin'
   if (!hasScope(scopes, scope))
     throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
   const identity = await find(name)
   if (identity === undefined)
     throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
-  return { ...identity, scopes, administrator: { id: administrator.id, username: administrator.username } }
+  const { id, username } = administrator
+  return { ...identity, scopes, credential, administrator: { id, username } }
 }
 
 /** Cheap test whether a query can have the parameter, whose letters can be percent-encoded. */

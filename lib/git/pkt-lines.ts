@@ -22,7 +22,10 @@ export const pktLine = (payload: Buffer | string): Buffer => {
   return Buffer.concat([Buffer.from(length), bytes])
 }
 
-export const createPktLineParser = () => {
+/**
+ * @param lastSpecial the last length that stands for a packet which separates: 2 in version 2 of the protocol
+ */
+export const createPktLineParser = (lastSpecial: 0 | 2 = 0) => {
   let rest: Buffer = Buffer.alloc(0)
 
   /** The first packet of `rest`; undefined while it is incomplete. */
@@ -30,7 +33,7 @@ export const createPktLineParser = () => {
     if (rest.length < HEADER_LENGTH) return undefined
     const header = rest.toString('latin1', 0, HEADER_LENGTH)
     const length = /^[0-9a-fA-F]{4}$/.test(header) ? Number.parseInt(header, 16) : Number.NaN
-    if (length === 0) return { bytes: rest.subarray(0, HEADER_LENGTH), payload: undefined }
+    if (length <= lastSpecial) return { bytes: rest.subarray(0, HEADER_LENGTH), payload: undefined }
     if (!(length >= HEADER_LENGTH && length <= MAX_LENGTH))
       throw new AllotError(
         'bad_request',
@@ -56,3 +59,32 @@ export const createPktLineParser = () => {
     },
   }
 }
+
+/**
+ * What a client sends for a fetch on a connection that stays open, for which version 2 of the protocol has
+ * any number of commands.
+ * @param check called before the first packet and before each command is passed on; its error ends the input
+ */
+export async function* checkedRequests(
+  input: AsyncIterable<Buffer>,
+  check: () => Promise<void>,
+): AsyncGenerator<Buffer> {
+  const parser = createPktLineParser(2)
+  let isFirst = true
+  for await (const chunk of input) {
+    let checked: Buffer[] = []
+    for (const { bytes, payload } of parser.add(chunk)) {
+      if (isFirst || payload?.toString('latin1', 0, COMMAND.length) === COMMAND) {
+        isFirst = false
+        if (checked.length > 0) yield Buffer.concat(checked)
+        checked = []
+        await check()
+      }
+      checked.push(bytes)
+    }
+    if (checked.length > 0) yield Buffer.concat(checked)
+  }
+  if (parser.rest().length > 0) yield parser.rest()
+}
+
+const COMMAND = 'command='

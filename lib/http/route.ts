@@ -220,6 +220,11 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
   readonly signal: AbortSignal
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
+  /**
+   * Sets what is read again every minute while the request lasts, besides its credentials.
+   * @param read gets the user as of then, and throws AllotError when a right is gone, which ends the request
+   */
+  readonly whileAllowed: (read: (user: I | null) => Promise<unknown>) => void
 }
 
 /**

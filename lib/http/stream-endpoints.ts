@@ -4,7 +4,8 @@ import type { BodyTurns } from './body/body-turns.ts'
 import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
-import type { StreamRoute } from './route.ts'
+import { watchRights } from './lasting.ts'
+import type { StreamRequest, StreamRoute } from './route.ts'
 import { type Routed, Router } from './router.ts'
 import {
   headersOf,
@@ -25,6 +26,11 @@ interface StreamEndpointsOptions<I extends Caller, S> {
   turns: BodyTurns
   /** Authenticates requests with credentials of one route; undefined for others. */
   authenticate?: (request: StreamCredentials) => Promise<I> | undefined
+  /**
+   * Reads the user of a request that lasts again.
+   * @throws AllotError unauthenticated, forbidden when the credentials have ended
+   */
+  userNow: (user: I) => Promise<I>
 }
 
 /** Credentials of a request for a stream, and the route that they are for. */
@@ -65,10 +71,16 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       return { status, headers: { Allow: `${params.allow}, OPTIONS` }, body: '' }
     }
     const { body, size } = decompressedBody(req, route)
-    const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
+    const signal = signalOf(res)
+    let stillAllowed: Parameters<StreamRequest<I>['whileAllowed']>[0] = async () => undefined
+    const brokenBody = new Promise<never>((_resolve, reject) => {
+      body.once('error', reject)
+      const read = async () => stillAllowed(user && (await this.#options.userNow(user)))
+      // A response that has begun is cut off, which tells the client that it is incomplete.
+      watchRights(read, signal, (error) => (res.headersSent ? void res.destroy() : reject(error)))
+    })
     // The body can fail after the handler has ended, when nothing else awaits this promise.
     brokenBody.catch(() => undefined)
-    const signal = signalOf(res)
     const sender = { client: () => this.#options.clientOf(req, user), signal: () => signal }
     const request = {
       user,
@@ -81,6 +93,9 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       client: sender.client,
       parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, sender, parse),
       signal,
+      whileAllowed: (read: typeof stillAllowed) => {
+        stillAllowed = read
+      },
     }
     try {
       const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])

@@ -35,9 +35,9 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for anyone but an owner, and without the scope; conflict when it is offered already, or when the
-   * new owner has too many offers; invalid when it moves at once to an owner who has a repository of that
-   * name
+   * @throws AllotError forbidden for anyone but an owner, and without the scope; conflict when it is offered
+   * already, or when the new owner has too many offers; invalid when it moves at once to an owner who has a
+   * repository of that name
    */
   async begin(
     viewer: SignedIn,

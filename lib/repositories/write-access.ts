@@ -1,5 +1,5 @@
-import { type Permission, permissionOn, type SignedIn } from '../accounts/access.ts'
-import { readableRepository } from '../accounts/find.ts'
+import { canRead, type Permission, permissionOn, type SignedIn } from '../accounts/access.ts'
+import { readableRepository, repositoryById } from '../accounts/find.ts'
 import type { Rights } from '../accounts/rights.ts'
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema/index.ts'
@@ -47,6 +47,26 @@ export const requirePush = async (
     throw new AllotError('forbidden', `${user.username} may not push to this repository`)
   if (repository.archived)
     throw new AllotError('forbidden', 'this repository is archived: nothing can be pushed to it')
+}
+
+/** A right that a fetch or a push needs. */
+export type GitRight = 'read' | 'push'
+
+/**
+ * Reads the right on a repository again, for a fetch or a push that lasts. It may have another name by now.
+ * @throws AllotError not_found when it was deleted, or the user may not read it any more; forbidden as
+ * {@link requirePush}
+ */
+export const requireStill = async (
+  tx: ReadTransaction,
+  user: (SignedIn & { readonly username: string }) | null,
+  id: number,
+  right: GitRight,
+): Promise<void> => {
+  const repository = await repositoryById(tx, id)
+  if (repository === undefined || !(await canRead(tx, user, repository, 'code')))
+    throw new AllotError('not_found', 'the repository was deleted, or you may not read it any more')
+  if (right === 'push' && user !== null) await requirePush(tx, user, repository)
 }
 
 /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */

@@ -137,6 +137,12 @@ export class CommandChannel {
     ]).catch(() => undefined)
   }
 
+  /** Ends the command before it is done, and says why. */
+  fail(reason: string): void {
+    this.note(`ERROR: ${reason}\n`)
+    this.#ending.abort()
+  }
+
   /** Ends the command. */
   exit(code: number): void {
     this.#stream.unpipe(this.input)

@@ -1,15 +1,17 @@
+import { Readable } from 'node:stream'
 import type { SignedIn } from '../accounts/access.ts'
 import type { SshKeys } from '../accounts/keys.ts'
 import { clientOfAccount } from '../clients.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
+import { checkedRequests } from '../git/pkt-lines.ts'
 import { FETCH_LIMIT } from '../git/transport.ts'
-import { type Log, requireScopes, toFailure } from '../http/index.ts'
+import { type Log, requireScopes, toFailure, watchRights } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
 import { findForGit } from '../repositories/redirects.ts'
-import { requirePush } from '../repositories/write-access.ts'
+import { type GitRight, requirePush, requireStill } from '../repositories/write-access.ts'
 import type { CommandChannel } from './channel.ts'
 import { type CommandLine, parseCommand } from './command.ts'
 
@@ -134,8 +136,11 @@ export class Commands {
   async #fetch(context: Context): Promise<void> {
     const { channel } = context
     const { repository } = await this.#readable(context)
+    const check = this.#whileAllowed(context, repository.id, 'read')
     channel.limitInput(FETCH_LIMIT, `a fetch must not send more than ${FETCH_LIMIT} bytes`)
-    const { output, completed } = await this.#services.transport.serve(repository.id, gitRequest(context))
+    const body = Readable.from(checkedRequests(channel.input, check), { objectMode: false })
+    const request = { ...gitRequest(context), body }
+    const { output, completed } = await this.#services.transport.serve(repository.id, request)
     await channel.send(output)
     await completed
   }
@@ -145,11 +150,28 @@ export class Commands {
     const { transport, pushes } = this.#services
     const { channel, user } = context
     const { repository } = await this.#writable(context)
+    const check = this.#whileAllowed(context, repository.id, 'push')
     const request = gitRequest(context)
     await channel.send(await transport.advertise(repository.id, 'receive-pack', request))
     await channel.waitForInput()
+    await check()
     await channel.send(await pushes.receive(repository, user, { ...request, size: undefined }))
     await channel.drain()
+  }
+
+  /**
+   * Reads the key, the account and its right on the repository again every minute, and ends the command when
+   * one of them is gone.
+   * @returns reads them at once
+   */
+  #whileAllowed({ key, channel, signal }: Context, repository: number, right: GitRight): () => Promise<void> {
+    const { store, sshKeys } = this.#services
+    const check = async () => {
+      const { user } = await sshKeys.signIn(key)
+      await store.read((tx) => requireStill(tx, user, repository, right))
+    }
+    watchRights(check, signal, ({ message }) => channel.fail(message))
+    return check
   }
 
   async #authenticateLfs(context: Context): Promise<void> {

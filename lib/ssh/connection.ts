@@ -192,10 +192,11 @@ export class SshConnection {
     const { signal } = ending
     const { traffic } = this.#shared
     const channel = new CommandChannel(stream as SessionStream, this.#shared, ending, limits.git.idleTimeout)
-    const deadline = setTimeout(() => {
-      channel.note(`ERROR: the command took more than ${limits.git.timeout / 1000} seconds\n`)
-      ending.abort()
-    }, limits.git.timeout)
+    const { timeout } = limits.git
+    const deadline = setTimeout(
+      () => channel.fail(`the command took more than ${timeout / 1000} seconds`),
+      timeout,
+    )
     const from = this.#socket.remoteAddress
     const result = await commands.run({ text, protocol, baseUrl, channel, signal, traffic, key: this.#key! })
     clearTimeout(deadline)

@@ -36,6 +36,7 @@ const endpoints = new StreamEndpoints({
   ],
   services: null,
   clientOf: () => 'address',
+  userNow: async (user) => user,
 })
 
 const dispatcher = new Dispatcher({

@@ -193,6 +193,7 @@ describe('A download', () => {
       routes,
       services: {},
       clientOf: () => 'address',
+      userNow: async (user) => user,
       turns: new BodyTurns(),
     })
     atRoot = await serve([], { endpoints: [streams] })

@@ -234,11 +234,16 @@ export const attachmentRoutes = targets.flatMap((target) => [
  * client
  */
 const download = async (
-  { user, params, headers }: StreamRequest<Identity, 'uuid'>,
+  { user, params, headers, whileAllowed }: StreamRequest<Identity, 'uuid'>,
   { hosting }: StreamServices,
 ): Promise<StreamReply> => {
-  const found = await hosting.attachments.open(user, params.uuid)
-  if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
+  const open = async (user: Identity | null) => {
+    const found = await hosting.attachments.open(user, params.uuid)
+    if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
+    return found
+  }
+  const found = await open(user)
+  whileAllowed(open)
   const { attachment, read } = found
   const { size, name, uuid } = attachment
   return fileReply(headers, { size, name, tag: uuid, read })

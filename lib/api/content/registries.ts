@@ -64,8 +64,10 @@ const upload = async (request: FileRequest, services: StreamServices) => {
 const download = async (request: FileRequest, services: StreamServices) => {
   const { params, headers } = request
   const { hosting } = services
-  const finding = hosting.packages.file(readerOf(request), genericPackage(request), params.file)
-  const { owner, stored, size, sha256, name } = await required(request, services, finding)
+  const find = (user: Identity | null) =>
+    required(request, services, hosting.packages.file(user, genericPackage(request), params.file))
+  const { owner, stored, size, sha256, name } = await find(readerOf(request))
+  request.whileAllowed(find)
   const place = { area: 'packages' as const, ownerId: owner, name: stored }
   return fileReply(headers, { size, tag: sha256, name, read: (range) => hosting.files.read(place, range) })
 }

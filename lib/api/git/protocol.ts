@@ -9,27 +9,33 @@ import { FETCH_LIMIT } from '../../git/transport.ts'
 import { type OpenBody, requireScopes, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import { findForGit } from '../../repositories/redirects.ts'
-import { requirePush } from '../../repositories/write-access.ts'
+import { type GitRight, requirePush, requireStill } from '../../repositories/write-access.ts'
 import { type StreamServices, signInRequired, stream } from '../route.ts'
 
-type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params'>
+type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params' | 'whileAllowed'>
 
 /** The name of a repository in a path, which may end in `.git`, as on Forgejo. */
 export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
 
 /**
- * The repository that a request reads. A client without credentials is answered 401 whether the repository
- * exists or not: git asks for a password only then, and the answer does not reveal private repositories.
+ * The repository that a request reads, as long as it may. A client without credentials is answered 401
+ * whether the repository exists or not: git asks for a password only then, and the answer does not reveal
+ * private repositories.
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
   { store }: StreamServices,
-  { user, params }: RepositoryRequest,
+  { user, params, whileAllowed }: RepositoryRequest,
+  right: GitRight = 'read',
 ): Promise<Repository> => {
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const found = await findForGit(store, user, params.owner, nameIn(params.repo))
   if (found === undefined && user === null) throw signInRequired()
-  if (found !== undefined && found.presentName === undefined) return found.repository
+  if (found !== undefined && found.presentName === undefined) {
+    const { repository } = found
+    whileAllowed((user) => store.read((tx) => requireStill(tx, user, repository.id, right)))
+    return repository
+  }
   // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is
   // public.
   throw new AllotError('not_found', 'there is no such repository')
@@ -46,7 +52,7 @@ export const writableRepository = async (
   const { user } = request
   if (user === null) throw signInRequired()
   requireScopes(user, { scope: 'write:repository' })
-  const repository = await requireReadable(services, request)
+  const repository = await requireReadable(services, request, 'push')
   await services.store.read((tx) => requirePush(tx, user, repository))
   return { repository, user }
 }

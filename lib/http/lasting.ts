@@ -1,0 +1,39 @@
+import { AllotError, type ErrorCode } from '../errors.ts'
+
+/** Milliseconds between two readings of the rights of a request that lasts. */
+const INTERVAL_MS = 60_000
+
+/**
+ * Errors that say that a right is gone. Others, such as a store that is unavailable, say nothing about it.
+ */
+const LOSSES: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'not_found']
+
+/**
+ * Reads the rights of a request or a command again every minute, until it ends.
+ * @param read throws an error when a right is gone
+ * @param ended aborted when the request ends
+ * @param onLost called once, with that error
+ */
+export const watchRights = (
+  read: () => Promise<unknown>,
+  ended: AbortSignal,
+  onLost: (error: AllotError) => void,
+): void => {
+  if (ended.aborted) return
+  let isReading = false
+  const readAgain = async () => {
+    if (isReading) return
+    isReading = true
+    const error = await read().then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    isReading = false
+    if (ended.aborted || !(error instanceof AllotError) || !LOSSES.includes(error.code)) return
+    clearInterval(timer)
+    onLost(error)
+  }
+  const timer = setInterval(() => void readAgain(), INTERVAL_MS)
+  timer.unref()
+  ended.addEventListener('abort', () => clearInterval(timer), { once: true })
+}
