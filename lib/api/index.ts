@@ -27,6 +27,7 @@ import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { organizationRoutes } from './organizations.ts'
 import { settingsRoutes } from './profile.ts'
 import { auditRoutes } from './quota/audit.ts'
+import { withForgejoSubjects } from './quota/forgejo-subjects.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
 import { organizationQuotaRoutes, userQuotaRoutes } from './quota/owner-quota.ts'
@@ -136,7 +137,7 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
 
 /**
  * The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing,
- * forks, packages, and webhooks.
+ * forks, packages, and webhooks. In the dialect of Forgejo, requests may name subjects as Forgejo does.
  */
 export const routesWith = (options: {
   issues: boolean
@@ -147,6 +148,7 @@ export const routesWith = (options: {
   webhooks: unknown
   contents: unknown
   repositories: unknown
+  dialect: Services['dialect']
 }): typeof routes => {
   const hasGitData = options.repositories !== false
   const hasContents = hasGitData && options.contents !== false
@@ -159,7 +161,8 @@ export const routesWith = (options: {
     ...(options.packages !== false ? [] : packageRoutes),
     ...(options.webhooks !== false ? [] : hookRoutes),
   ])
-  return routes.filter((route) => !excluded.has(route))
+  const served = routes.filter((route) => !excluded.has(route))
+  return options.dialect === 'forgejo' ? served.map(withForgejoSubjects) : served
 }
 
 /**

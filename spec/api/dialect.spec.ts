@@ -34,6 +34,21 @@ describe('The dialect `forgejo`', () => {
     assert.deepEqual([made.status, made.body.subjects], [201, ['size:wiki']])
   })
 
+  for (const dialect of ['specification', 'forgejo'] as const)
+    it(`offers the subjects that it takes, in messages and in the OpenAPI document: ${dialect}`, async () => {
+      const { request, root } = await start({ repositories: false, dialect })
+      const body = { name: 'none', limit: 5, subjects: ['none'] }
+      const refused = [
+        await request('POST', '/admin/quota/rules', { token: root.token, body }),
+        await request('POST', '/admin/quota/apply', { token: root.token, body: { rules: [body] } }),
+        await request('GET', '/user/quota/check?subject=none', { token: root.token }),
+        await request('GET', '/admin/quota/over?subject=none', { token: root.token }),
+      ]
+      for (const answer of refused) assertError(answer, 422, /expected one of "size:all"/)
+      const texts = [...refused, await request('GET', '/openapi.json')].map(({ text }) => text)
+      for (const text of texts) assert.equal(text.includes('size:assets:wiki'), dialect === 'forgejo')
+    })
+
   it('wraps the results of /users/search', async () => {
     const { body, headers } = await allot.request('GET', '/users/search?q=root')
     assert.equal(body.ok, true)

@@ -10,6 +10,7 @@ import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } f
 import type { Owner } from '../../quota/owners.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
+import type { Subject } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { Page } from '../../records/pages.ts'
 import type { LedgerRecord } from '../../records/schema/index.ts'
@@ -17,7 +18,6 @@ import { number, text } from '../fields.ts'
 import { pageOf, reply } from '../route.ts'
 import {
   AnySubjectQuery,
-  anySubjectIn,
   HistoryQuery,
   presentExplanation,
   presentHistory,
@@ -25,9 +25,7 @@ import {
   QuotaExplanationInfo,
   QuotaHistory,
   QuotaInfo,
-  type RequestSubject,
   SubjectQuery,
-  subjectIn,
 } from './schema.ts'
 import { type QuotaServices, quotaRoute as route } from './services.ts'
 
@@ -122,19 +120,19 @@ export const statusJson = (status: QuotaStatus, withNames: boolean) =>
 const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
 
 /** `true` when the owner is over quota; in the dialect of Forgejo `true` when the owner is within. */
-const replyCheck = async ({ quota, dialect }: QuotaServices, owner: Owner, subject: RequestSubject) => {
-  const isOver = await quota.isOver(owner.id, subjectIn(dialect, subject))
+const replyCheck = async ({ quota, dialect }: QuotaServices, owner: Owner, subject: Subject) => {
+  const isOver = await quota.isOver(owner.id, subject)
   const answer = dialect === 'forgejo' ? !isOver : isOver
   return reply(200, answer ? TRUE : FALSE)
 }
 
 export const replyExplanation = async (
-  { quota, dialect }: QuotaServices,
+  { quota }: QuotaServices,
   owner: Owner,
-  subject: RequestSubject | undefined,
+  subject: Subject | undefined,
   withNames: boolean,
 ) => {
-  const explanation = await quota.explain(owner.id, anySubjectIn(dialect, subject))
+  const explanation = await quota.explain(owner.id, subject)
   return reply(200, presentExplanation(explanation, withNames))
 }
 

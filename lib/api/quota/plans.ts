@@ -11,15 +11,7 @@ import type { Page } from '../../records/pages.ts'
 import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
 import { adminRead, adminWrite, pageOf, type Recipient, reply } from '../route.ts'
 import { User } from '../users.ts'
-import {
-  AnySubjectQuery,
-  anySubjectIn,
-  bytes,
-  bytesLeft,
-  presentRule,
-  RequestSubjects,
-  subjectsIn,
-} from './schema.ts'
+import { AnySubjectQuery, bytes, bytesLeft, presentRule, Subjects } from './schema.ts'
 import { type QuotaServices, quotaRoute as route } from './services.ts'
 
 const exceeded = example(bytes, 1_073_745_920)
@@ -127,9 +119,7 @@ const replyOwners = async <T extends { owner: number }, B>(
 }
 
 const planMembers = {
-  rules: v.optional(
-    v.array(v.object({ name: ruleName, limit: givenLimit, subjects: v.optional(RequestSubjects) })),
-  ),
+  rules: v.optional(v.array(v.object({ name: ruleName, limit: givenLimit, subjects: v.optional(Subjects) }))),
   groups: v.optional(v.array(v.object({ name: groupName, rules: v.optional(v.array(ruleName)) }))),
   /** The complete list of the groups of each user or organization, by its name. */
   assignments: v.optional(example(recordOf(v.array(groupName)), { alice: ['free'] })),
@@ -140,9 +130,9 @@ const QuotaPlan = v.object(planMembers)
 /** Bytes: assignments name every owner of the instance, so a plan can be larger than other bodies. */
 const PLAN_LIMIT = 8 * 1024 * 1024
 
-const planIn = (dialect: QuotaServices['dialect'], body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
+const planOf = (body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
   ...body,
-  rules: body.rules?.map((rule) => ({ ...rule, subjects: subjectsIn(dialect, rule.subjects ?? []) })),
+  rules: body.rules?.map((rule) => ({ ...rule, subjects: rule.subjects ?? [] })),
   groups: body.groups?.map((group) => ({ ...group, rules: group.rules ?? [] })),
 })
 
@@ -174,8 +164,8 @@ export const quotaPlanRoutes = [
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
       const { query, page } = request
-      const subject = anySubjectIn(services.dialect, query.subject)
-      const over = await services.quota.reports.overQuota({ subject, within: shareIn(query.within) }, page)
+      const { subject, within } = query
+      const over = await services.quota.reports.overQuota({ subject, within: shareIn(within) }, page)
       return replyOwners(services, request, over, ({ owner: _, ...over }, owner) => ({
         owner,
         ...over,
@@ -196,7 +186,7 @@ export const quotaPlanRoutes = [
     responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
       const { body, page } = request
-      const plan = { ...planIn(services.dialect, body), defaultGroups: body.default_groups }
+      const plan = { ...planOf(body), defaultGroups: body.default_groups }
       const changed = await services.hosting.plans.simulate(plan, page)
       return replyOwners(services, request, changed, presentSimulation)
     },
@@ -218,8 +208,8 @@ export const quotaPlanRoutes = [
     // The size of the body bounds them.
     maxValues: Number.POSITIVE_INFINITY,
     responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, query, body }, { hosting, dialect }) => {
-      const changes = await hosting.plans.apply(planIn(dialect, body), { dryRun: query.dry_run, by: user })
+    handle: async ({ user, query, body }, { hosting }) => {
+      const changes = await hosting.plans.apply(planOf(body), { dryRun: query.dry_run, by: user })
       return reply(200, presentChanges(changes))
     },
   }),

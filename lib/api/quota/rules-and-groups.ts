@@ -25,8 +25,7 @@ import {
   QuotaHistory,
   QuotaInfo,
   QuotaRuleInfo,
-  RequestSubjects,
-  subjectsIn,
+  Subjects,
 } from './schema.ts'
 import { quotaRoute as route } from './services.ts'
 
@@ -34,7 +33,7 @@ import { quotaRoute as route } from './services.ts'
 const NewOrExistingRule = v.object({
   name: ruleName,
   limit: v.optional(givenLimit),
-  subjects: v.optional(RequestSubjects),
+  subjects: v.optional(Subjects),
 })
 /** The name alone is enough for an existing rule, as in a plan. */
 const RuleInGroup = v.union([ruleName, NewOrExistingRule])
@@ -66,9 +65,9 @@ export const quotaGroupRoutes = [
     summary: 'Create a quota group, with the rules that do not exist yet',
     body: CreateQuotaGroupOptions,
     responses: { 201: QuotaGroupInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body, user }, { quota, dialect }) => {
+    handle: async ({ body, user }, { quota }) => {
       const rules = (body.rules ?? []).map((rule) =>
-        typeof rule === 'string' ? rule : { ...rule, subjects: subjectsIn(dialect, rule.subjects ?? []) },
+        typeof rule === 'string' ? rule : { ...rule, subjects: rule.subjects ?? [] },
       )
       return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules }, user)))
     },
@@ -210,12 +209,12 @@ export const quotaGroupRoutes = [
 const CreateQuotaRuleOptions = v.object({
   name: ruleName,
   limit: givenLimit,
-  subjects: v.optional(RequestSubjects),
+  subjects: v.optional(Subjects),
 })
 /** An omitted member leaves its attribute as it is. The name of a rule cannot change. */
 const EditQuotaRuleOptions = v.object({
   limit: v.optional(givenLimit),
-  subjects: v.optional(RequestSubjects),
+  subjects: v.optional(Subjects),
 })
 
 export const quotaRuleRoutes = [
@@ -238,8 +237,8 @@ export const quotaRuleRoutes = [
     summary: 'Create a quota rule',
     body: CreateQuotaRuleOptions,
     responses: { 201: QuotaRuleInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body, user }, { quota, dialect }) => {
-      const rule = { ...body, subjects: subjectsIn(dialect, body.subjects ?? []) }
+    handle: async ({ body, user }, { quota }) => {
+      const rule = { ...body, subjects: body.subjects ?? [] }
       return reply(201, presentRule(await quota.rules.create(rule, user)))
     },
   }),
@@ -263,12 +262,8 @@ export const quotaRuleRoutes = [
     needsBody: true,
     responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
-    handle: async ({ params, body, user }, { quota, dialect }) => {
-      const subjects = body.subjects && subjectsIn(dialect, body.subjects)
-      return replyFound(await quota.rules.edit(params.quotarule, { ...body, subjects }, user), (rule) =>
-        presentRule(rule),
-      )
-    },
+    handle: async ({ params, body, user }, { quota }) =>
+      replyFound(await quota.rules.edit(params.quotarule, body, user), (rule) => presentRule(rule)),
   }),
   route({
     ...adminWrite,

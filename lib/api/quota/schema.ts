@@ -1,15 +1,13 @@
 import * as v from 'valibot'
 import { dateOf } from '../../clock.ts'
-import { invalidMember } from '../../errors.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import { Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
+import { Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { example, givenLimit, parameter, text } from '../fields.ts'
-import type { Services } from '../route.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
 
@@ -197,39 +195,9 @@ export const presentExplanation = (
   })),
 })
 
-type Dialect = Services['dialect']
+export const Subjects = v.pipe(v.array(Subject), v.maxLength(MAX_SUBJECTS))
 
-/** Forgejo's name for `size:wiki`. */
-const FORGEJO_WIKI = 'size:assets:wiki'
-
-/**
- * A subject as a request names it: one of the specification's, or in the dialect of Forgejo also its name for
- * the wiki.
- */
-export const RequestSubject = v.picklist([...subjects, FORGEJO_WIKI])
-export type RequestSubject = v.InferOutput<typeof RequestSubject>
-
-export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_SUBJECTS))
-
-const subject = parameter(RequestSubject, 'What the usage and the limits are of.')
+const subject = parameter(Subject, 'What the usage and the limits are of.')
 export const SubjectQuery = v.object({ subject: example(subject, 'size:all') })
 /** A query whose subject may be absent: then the one that binds is meant. */
 export const AnySubjectQuery = v.object({ subject: v.optional(subject) })
-
-/** The subject of a request that need not name one. */
-export const anySubjectIn = (dialect: Dialect, subject: RequestSubject | undefined): Subject | undefined =>
-  subject && subjectIn(dialect, subject)
-
-/**
- * @param member where the subject stands in the request, such as `subjects[0]`
- * @throws AllotError invalid for Forgejo's name in the dialect `specification`
- */
-export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 'subject'): Subject => {
-  if (subject !== FORGEJO_WIKI) return subject
-  if (dialect === 'forgejo') return 'size:wiki'
-  const expected = Subject.options.join(', ')
-  throw invalidMember(member, `expected one of ${expected}, received the string "${FORGEJO_WIKI}"`)
-}
-
-export const subjectsIn = (dialect: Dialect, subjects: readonly RequestSubject[]): Subject[] =>
-  subjects.map((subject, index) => subjectIn(dialect, subject, `subjects[${index}]`))
