@@ -3,6 +3,8 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
+import { routes } from '../../lib/api/index.ts'
+import { coercionOf } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound, assertUndecodable } from '../support/expectations.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -102,6 +104,40 @@ describe('Methods', () => {
     const answer = await allot.request('OPTIONS', '/user/keys')
     assert.deepEqual([answer.status, answer.headers.get('allow')], [204, 'GET, POST, HEAD, OPTIONS'])
     assertNotFound(await allot.request('OPTIONS', '/nothing'))
+  })
+})
+
+describe('Integers in a query', () => {
+  const kinds: Record<string, string> = { kind: 'lfs', basehead: 'a...b' }
+  const asked = routes.flatMap(({ method, path, query, paging }) => {
+    const numbers = (query === undefined ? [] : coercionOf(query).members).filter(
+      ({ kind }) => kind === 'number',
+    )
+    const names = [...numbers.map(({ name }) => name), ...(paging === undefined ? [] : ['page', 'limit'])]
+    const concrete = path.replace(/\{(\w+)\}/g, (_whole, name: string) => kinds[name] ?? '1')
+    return names.map((name) => ({ method, path: concrete, name }))
+  })
+
+  it('that are none, and pages and limits below 0, are answered 422 with their name, by every route', async () => {
+    const { root, as } = await start({ webhooks: true })
+    assert.ok(asked.length > 100, `${asked.length} parameters`)
+    const bodyOf = (method: string) => (method === 'GET' || method === 'DELETE' ? undefined : {})
+    for (const { method, path, name } of asked)
+      for (const value of ['abc', '1.5', '1e3', ...(['page', 'limit'].includes(name) ? ['-1'] : [])]) {
+        const url = `${path}?${name}=${value}`
+        const { status, body } = await as(root, method, url, bodyOf(method))
+        assert.equal(status, 422, `${method} ${url}`)
+        assert.match(body.message, new RegExp(`^${name}: `), `${method} ${url}`)
+      }
+  })
+
+  it('of pages and limits may be 0, which is the default, in every route', async () => {
+    const { root, as } = await start({ webhooks: true })
+    for (const { method, path, name } of asked)
+      if (method === 'GET' && ['page', 'limit'].includes(name)) {
+        const [with0, without] = [await as(root, method, `${path}?${name}=0`), await as(root, method, path)]
+        assert.equal(with0.status, without.status, `${path}?${name}=0`)
+      }
   })
 })
 

@@ -68,9 +68,12 @@ const replyRefs = async (services: Services, request: ContentsRequest, name: str
   return reply(200, presented)
 }
 
-const treePageOf = ({ page = 1, per_page: perPage, limit }: TreeQuery) => {
-  const size = Math.min(Math.max(perPage || limit || TREE_PAGE, 1), TREE_PAGE)
-  const number = Math.max(page, 1)
+/** 0 is the default, as in lists. */
+const pageNumber = v.pipe(wholeNumber, v.minValue(0))
+
+const treePageOf = ({ page, per_page: perPage, limit }: TreeQuery) => {
+  const size = Math.min(perPage || limit || TREE_PAGE, TREE_PAGE)
+  const number = page || 1
   return { number, offset: (number - 1) * size, limit: size }
 }
 
@@ -108,9 +111,9 @@ export const refRoutes = [
     summary: 'The entries of a tree, of a branch, a tag or a commit',
     query: v.object({
       recursive: v.optional(parameter(v.boolean(), 'Whether the trees below it are listed, too.')),
-      page: v.optional(parameter(wholeNumber, 'Number of the page, from 1.')),
-      per_page: v.optional(parameter(wholeNumber, 'Entries on a page: at most 1000, the default.')),
-      limit: v.optional(parameter(wholeNumber, 'The same as `per_page`.')),
+      page: v.optional(parameter(pageNumber, 'Number of the page, from 1.')),
+      per_page: v.optional(parameter(pageNumber, 'Entries on a page: at most 1000, the default.')),
+      limit: v.optional(parameter(pageNumber, 'The same as `per_page`.')),
     }),
     responses: { 200: GitTree, 404: NotFound },
     handle: async (request, services) => {
