@@ -183,8 +183,12 @@ export const openAllot = async (
   const services = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
   const api = createApiListener(services)
   const pages = createPagesListener(services)
-  const listener = (mount: MountOptions) =>
-    mountListener({ handler: api.handler, pages: pages.handler, basePath: options.basePath }, mount)
+  const handlers = { handler: api.handler, pages: pages.handler, basePath: options.basePath }
+  const listener = (mount: MountOptions) => {
+    const mounted = mountListener(handlers, mount)
+    if (mount.pages !== undefined) htmlUrls.mountPages(mount.pages)
+    return mounted
+  }
   const timer = isServer ? startBackground(services) : undefined
   const named = { store, quota, owners: accountOwners }
   return {

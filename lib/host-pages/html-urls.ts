@@ -104,10 +104,9 @@ export const HtmlUrlOptions = v.strictObject({
         v.string(),
         v.regex(/^(?:\/[\w.~-]+)*$/, 'expected a path such as /storage, without a slash at the end'),
       ),
-      '',
     ),
     v.description(
-      "Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for each kind of page that Allot serves.",
+      "Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for each kind of page that Allot serves. That of `allot.listener` when absent.",
     ),
   ),
   user: ofServed('user', 'a user'),
@@ -134,9 +133,23 @@ type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
 /** The texts of a template, with the name of a parameter between each two. */
 type Template = readonly string[]
 
+const KINDS = Object.keys(ALLOT_PATHS) as ServedPage[]
+
+/** @param mounted path of Allot's pages, unless the options name it */
+const templatesOf = (
+  mounted: string,
+  { pages = mounted, ...given }: HtmlUrlOptions,
+): Map<string, Template> => {
+  const templates = { ...given }
+  for (const kind of KINDS) templates[kind] ??= pages + ALLOT_PATHS[kind]
+  const { comment = `${templates.issue}#issuecomment-{id}` } = templates
+  return new Map(Object.entries({ ...templates, comment }).map(([kind, text]) => [kind, text!.split(/[{}]/)]))
+}
+
 /** Makes the URL of every page from the options of the host. */
 export class HtmlUrls extends CacheConstant {
-  readonly #templates: ReadonlyMap<string, Template>
+  readonly #given: HtmlUrlOptions
+  #templates: ReadonlyMap<string, Template>
   readonly #custom: HtmlUrlFunction | undefined
 
   /** The URLs for git over SSH, which are made in the same place. */
@@ -147,18 +160,18 @@ export class HtmlUrls extends CacheConstant {
    */
   readonly servedPages: ReadonlySet<ServedPage>
 
-  constructor({ pages, ...given }: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
+  constructor(given: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
     super()
     this.ssh = ssh
-    const kinds = Object.keys(ALLOT_PATHS) as ServedPage[]
-    const templates = { ...given }
-    for (const kind of kinds) templates[kind] ??= pages + ALLOT_PATHS[kind]
-    const { comment = `${templates.issue}#issuecomment-{id}` } = templates
-    this.#templates = new Map(
-      Object.entries({ ...templates, comment }).map(([kind, text]) => [kind, text!.split(/[{}]/)]),
-    )
+    this.#given = given
+    this.#templates = templatesOf('', given)
     this.#custom = custom
-    this.servedPages = new Set(custom === undefined ? kinds.filter((kind) => given[kind] === undefined) : [])
+    this.servedPages = new Set(custom === undefined ? KINDS.filter((kind) => given[kind] === undefined) : [])
+  }
+
+  /** Called with the path of the pages once a listener has one. The option `htmlUrls.pages` goes before it. */
+  mountPages(path: string): void {
+    this.#templates = templatesOf(path.replace(/\/$/, ''), this.#given)
   }
 
   /**

@@ -33,7 +33,7 @@ export const mountAtPrefix = (listener: Listener, prefix: string | undefined): L
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
  * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first.
- * @throws AllotError invalid for a path that is not a plain path
+ * @throws AllotError invalid for a path that is not a plain path, and for pages at a path of the API
  */
 export const mountListener = (
   listeners: { readonly handler: Listener; readonly pages: Listener; readonly basePath: string },
@@ -49,8 +49,8 @@ export const mountListener = (
   const pagesFirst: Listener = (req, res, next) =>
     pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
   const apiPath = prefix + listeners.basePath
-  // Pages that the host mounts at a path of the API have it first.
-  if (isPathBelow(pagesPath, apiPath)) return pagesFirst
+  if (isPathBelow(pagesPath, apiPath))
+    throw invalid(`pages: ${options.pages} belongs to the API: name a path outside of ${listeners.basePath}`)
   return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }
 

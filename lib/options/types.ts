@@ -277,7 +277,7 @@ export interface PagesOptions {
 export interface HtmlUrlsOptions {
   /**
    * Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for
-   * each kind of page that Allot serves. Default: `""`.
+   * each kind of page that Allot serves. That of `allot.listener` when absent.
    */
   pages?: string | undefined
   /**

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type AllotOptions, createAllot, type HtmlPage } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { listen } from '../support/listen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const HOST = 'https://code.example.org'
@@ -167,6 +168,37 @@ describe('Every html_url', () => {
       ],
       cloneUrl: `${page}.git`,
     })
+  })
+
+  for (const [mount, at] of [
+    [{ pages: '/storage' }, '/storage'],
+    [{ prefix: '/code', pages: '/storage' }, '/code/storage'],
+    [{ prefix: '/code', pages: '/' }, '/code'],
+    [{}, ''],
+  ] as const)
+    it(`leads to the pages where a listener has them: ${JSON.stringify(mount)}`, async () => {
+      const allot = await createAllot({ driver: memory(), repositories: false })
+      const { origin, stop } = await listen(allot.listener(mount))
+      const root = await allot.accounts.createUser({ name: 'root' })
+      await allot.repositories.create(root, root, { name: 'app' })
+      const api = `${origin}${'prefix' in mount ? mount.prefix : ''}/api/v1`
+      const { html_url, owner } = await (await fetch(`${api}/repos/root/app`)).json()
+      assert.deepEqual([html_url, owner.html_url], [`${origin}${at}/root/app`, `${origin}${at}/root`])
+      for (const url of 'pages' in mount ? [html_url, owner.html_url] : [])
+        assert.equal((await fetch(url)).status, 200, url)
+      await stop()
+      await allot.close()
+    })
+
+  it('leads to the path of the option, whatever a listener has', async () => {
+    const htmlUrls = { pages: '/elsewhere' }
+    const allot = await createAllot({ driver: memory(), repositories: false, htmlUrls })
+    const { origin, stop } = await listen(allot.listener({ pages: '/storage' }))
+    await allot.accounts.createUser({ name: 'root' })
+    const { html_url } = await (await fetch(`${origin}/api/v1/users/root`)).json()
+    assert.equal(html_url, `${origin}/elsewhere/root`)
+    await stop()
+    await allot.close()
   })
 
   it('of a comment is below that of its issue when only the issue has a template', async () => {

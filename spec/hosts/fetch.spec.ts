@@ -109,6 +109,9 @@ describe('allot.fetch', () => {
     assert.equal((await allot.fetch(request(), context as object)).status, 200)
     for (const [options, message] of [
       [{ pages: 'storage' }, /^pages: expected a path such as "\/storage", .*, got "storage"$/],
+      [{ pages: '/api/v1' }, /^pages: \/api\/v1 belongs to the API: name a path outside of \/api\/v1$/],
+      [{ pages: '/api/v1/pages' }, /^pages: .* belongs to the API/],
+      [{ prefix: '/code', pages: '/api/v1' }, /^pages: .* belongs to the API/],
       [{ prefix: '/*' }, /^prefix: expected a path such as "\/storage", .*, got "\/\*"$/],
       [{ prefix: 5 as unknown as string }, /^prefix: .*, got 5$/],
     ] as const)

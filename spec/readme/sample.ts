@@ -35,6 +35,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'ssh.maxConnectionsPerAddress': '50',
   'pages.logo': '"https://cdn.example.org/logo.svg"',
   'pages.backUrl': '"https://example.org/"',
+  'htmlUrls.pages': '""',
   'htmlUrls.user': '"https://example.org/people/{username}"',
   'htmlUrls.organization': '"https://example.org/teams/{org}"',
   'htmlUrls.repository': '"https://code.example.org/{owner}/{repo}"',
