@@ -5,12 +5,14 @@ import { UsageError } from '../errors.ts'
 interface Connection {
   /** URL of the API, without a slash at the end. */
   base: string
+  /** URL where the API is when it is not at `base`. */
+  otherBase?: string
   /** Sent with every request, such as credentials. */
   headers: Record<string, string>
   /** Sends a request over the network, or to an API in this process. */
   sendRequest: (url: string, request: RequestInit) => Promise<Response>
-  /** Name of the server in messages; absent for an opened store, whose own messages suffice. */
-  server?: string
+  /** Whether it is another process, which messages name; the messages of an opened store suffice. */
+  isServer?: boolean
 }
 
 interface SendOptions {
@@ -30,6 +32,7 @@ const PAGE_SIZE = 50
  */
 export class ApiClient {
   readonly #connection: Connection
+  #base: Promise<string> | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -73,35 +76,46 @@ export class ApiClient {
     try {
       for await (const chunk of response.body!) yield chunk as Uint8Array
     } catch (cause) {
-      const url = this.#connection.base + path
+      const url = (await this.#findBase()) + path
       throw new Error(`the response of ${url} ended early: see the log of the server`, { cause })
     }
   }
 
+  /** URL of the API: an address with a path may be that of the API, or of what is above it. */
+  #findBase(): Promise<string> {
+    const { base, otherBase, isServer = false } = this.#connection
+    this.#base ??= isServer
+      ? this.#firstApi([base, ...(otherBase === undefined ? [] : [otherBase])])
+      : Promise.resolve(base)
+    return this.#base
+  }
+
+  /** @throws Error when none of the URLs is that of the API of an Allot, which also answers a wrong token in JSON */
+  async #firstApi(urls: readonly string[]): Promise<string> {
+    const { headers, sendRequest } = this.#connection
+    const answers: string[] = []
+    for (const url of urls) {
+      const response = await sendRequest(`${url}/version`, { headers })
+      await response.body?.cancel()
+      if (response.status !== 404 && isJson(response)) return url
+      answers.push(`${url}/version answered ${response.status}${isJson(response) ? '' : ' without JSON'}`)
+    }
+    throw new Error(`${urls[0]} is not the address of an Allot: ${answers.join(', ')}`)
+  }
+
   async #request(method: string, path: string, { body, notFound }: SendOptions = {}): Promise<Response> {
-    const { base, headers, sendRequest, server } = this.#connection
+    const { headers, sendRequest, isServer } = this.#connection
+    const base = await this.#findBase()
     const json =
       body === undefined
         ? { headers }
         : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await sendRequest(base + path, { method, ...json })
     if (response.ok) return response
-    if (response.status === 404) await this.#requireAllot()
     if (response.status === 404 && notFound !== undefined) throw new NotFoundError(notFound)
     const message = messageIn(await response.text())
-    if (server === undefined && message !== '') throw new Error(message)
-    throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
-  }
-
-  /** A 404 can also mean that the address isn't the address of an Allot. */
-  async #requireAllot(): Promise<void> {
-    const { base, headers, sendRequest, server } = this.#connection
-    if (server === undefined) return
-    const { ok, status } = await sendRequest(`${base}/version`, { headers })
-    if (!ok)
-      throw new Error(
-        `${server} is not the API of an Allot: ${server}/version answered ${status}; give the address without a path, or with that of the API, such as /api/v1`,
-      )
+    if (!isServer && message !== '') throw new Error(message)
+    throw new Error(`${isServer ? base : ''}${path} answered ${response.status}${message && `: ${message}`}`)
   }
 
   async #parseJson<T>(response: Response): Promise<T> {
@@ -109,17 +123,20 @@ export class ApiClient {
     try {
       return (text === '' ? undefined : parseExactly(text)) as T
     } catch {
-      const { base, server } = this.#connection
-      throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
+      throw new Error(`${await this.#findBase()} did not answer JSON: is it the address of an Allot?`)
     }
   }
 }
 
+const isJson = ({ headers }: Response): boolean =>
+  /^application\/json\b/.test(headers.get('content-type') ?? '')
+
+/** The message of an error of Allot; empty for the page of a proxy. */
 const messageIn = (text: string): string => {
   try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? text)
+    return String((JSON.parse(text) as { message?: unknown }).message ?? '')
   } catch {
-    return text.slice(0, 200)
+    return ''
   }
 }
 
@@ -175,13 +192,15 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undef
   }
   const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
   const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
-  // An address without a path: the API is where it is unless the server's configuration moves it.
-  const base = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/(?<!\/)\/+$/, '')
+  const given = origin + pathname.replace(/\/+$/, '')
+  // The API is where it is unless the server's configuration moves it.
+  const usual = `${given}/api/v1`
+  const bases = pathname === '/' ? { base: usual } : { base: given, otherBase: usual }
   const sendRequest: Connection['sendRequest'] = (url, request) =>
     fetch(url, request).catch((error: Error) => {
       throw new Error(`${url} cannot be reached: ${fetchErrorReason(error)}`)
     })
-  return new ApiClient({ base, headers: { authorization }, sendRequest, server: base })
+  return new ApiClient({ ...bases, headers: { authorization }, sendRequest, isServer: true })
 }
 
 /**

@@ -265,7 +265,7 @@ const listOver = ({
   const query = new URLSearchParams({ ...(subject && { subject }), ...(within && { within }) })
   const near = within === undefined ? '' : ' or near it'
   return printList(flags, {
-    path: `/admin/quota/over?${query}`,
+    path: `/admin/quota/over${query.size === 0 ? '' : `?${query}`}`,
     columns: OVER,
     empty: `no owner is over quota${near}${subject === undefined ? '' : ` for ${subject}`}`,
   })

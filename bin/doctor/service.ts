@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
+import { DAY_MS } from '../../lib/clock.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
@@ -76,7 +77,7 @@ export const checkCertificate = ({ server, api }: Config): Finding[] => {
     const host = api.baseUrl === undefined ? undefined : new URL(api.baseUrl).hostname
     if (host !== undefined && !covers(certificate, host))
       return [finding('certificate', 'failed', `it is not for ${host}, the host of base_url`)]
-    const isNearExpiry = to - Date.now() < (to - from) / 10
+    const isNearExpiry = to - Date.now() < Math.max((to - from) / 10, 3 * DAY_MS)
     return [
       finding('certificate', isNearExpiry ? 'warning' : 'ok', isNearExpiry ? `${expiry}: renew it` : expiry),
     ]
@@ -121,7 +122,11 @@ export const checkServer = async ({ server }: Config, url?: string): Promise<Fin
   try {
     const status = await statusOf(`${origin}/-/readyz`, url === undefined)
     if (status === 200) return finding('server', 'ok', `${origin} answers`)
-    return finding('server', 'failed', `${origin}/-/readyz answered ${status}: see the log of the server`)
+    const advice =
+      status === 404
+        ? 'only `allot serve` has it, not a server that embeds Allot'
+        : 'see the log of the server'
+    return finding('server', 'failed', `${origin}/-/readyz answered ${status}: ${advice}`)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isStopped = code === 'ECONNREFUSED' && url === undefined

@@ -98,6 +98,7 @@ describe('allot doctor', () => {
     ],
     ['a certificate that is right', tls([-1, 89]), 'certificate', 'ok', /^expires on \d{4}-/],
     ['a certificate that expires soon', tls([-85, 5]), 'certificate', 'warning', /^expires on .*: renew it$/],
+    ['a short certificate that expires soon', tls([-1, 2]), 'certificate', 'warning', /: renew it$/],
     ['an expired certificate', tls([-9, -2]), 'certificate', 'failed', /has expired on/],
     [
       'a certificate of another name',

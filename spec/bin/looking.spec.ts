@@ -7,7 +7,7 @@ import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
-import { createSender } from '../support/test-server.ts'
+import { createSender, start } from '../support/test-server.ts'
 import { allot, type ServedHere, served } from './in-process.ts'
 import type { Outcome } from './program.ts'
 
@@ -341,20 +341,42 @@ describe('A wrong command line', () => {
     assert.ok(!existsSync(join(cwd, 'data')))
   })
 
-  it('says what the address may have when the server answers 404', async () => {
-    const { origin } = await listen((_, res) => res.writeHead(404).end())
-    const { code, err } = await allot(['user', 'list', '--url', `${origin}/root`, '--token', 't'])
-    const advice = 'give the address without a path, or with that of the API, such as /api/v1'
-    assert.deepEqual([code, err.endsWith(`/root/version answered 404; ${advice}\n`)], [1, true], err)
+  it('takes the address of the API, and that below which a host serves everything', async () => {
+    const { allot: embedded } = await start({ repositories: false })
+    const root = (await embedded.accounts.byName('root'))!
+    const { secret } = await embedded.tokens.create(root.id, 'command', ['all'])
+    const { origin } = await listen(embedded.listener({ prefix: '/q', pages: '/storage' }))
+    for (const path of ['/q', '/q/', '/q/api/v1', '/q/api/v1/'])
+      for (const command of [
+        ['user', 'list'],
+        ['quota', 'over'],
+      ]) {
+        const { code, err } = await allot([...command, '--url', origin + path, '--token', secret])
+        assert.equal(code, 0, `${command.join(' ')} ${path}: ${err}`)
+      }
   })
 
-  it('says when the server is not an Allot', async () => {
-    const { origin } = await listen((_, res) => res.setHeader('x-total-count', 1).end('<html>'))
+  for (const status of [200, 404, 502])
+    it(`says in a line, without its HTML, when the server is not an Allot and answers ${status}`, async () => {
+      const { origin } = await listen((_, res) =>
+        res
+          .writeHead(status, { 'content-type': 'text/html', 'x-total-count': 1 })
+          .end('<html>\n<p>Sorry</p>'),
+      )
+      for (const path of ['', '/q']) {
+        const { code, err } = await allot(['user', 'list', '--url', origin + path, '--token', 't'])
+        assert.equal(code, 1)
+        assert.match(err, /^allot: \S+ is not the address of an Allot: \S+\/version answered [^<\n]+\n$/)
+        assert.match(err, new RegExp(`answered ${status} without JSON\\n$`))
+      }
+    })
+
+  it('shows no HTML of a proxy that answers in the place of an Allot', async () => {
+    const { origin } = await listen((req, res) => {
+      if (req.url?.endsWith('/version')) res.setHeader('content-type', 'application/json').end('{}')
+      else res.writeHead(502, { 'content-type': 'text/html' }).end('<html>')
+    })
     const { code, err } = await allot(['user', 'list', '--url', origin, '--token', 't'])
-    assert.deepEqual(
-      [code, /did not answer JSON: is it the address of an Allot\?\n$/.test(err)],
-      [1, true],
-      err,
-    )
+    assert.deepEqual([code, /^allot: \S+ answered 502\n$/.test(err)], [1, true], err)
   })
 })
