@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Subject, subjects } from '../../quota/subjects.ts'
+import type { Services } from '../route.ts'
 
 /** Forgejo's name for `size:wiki`. */
 const FORGEJO_WIKI = 'size:assets:wiki'
@@ -8,6 +9,9 @@ const ForgejoSubject = v.pipe(
   v.picklist([...subjects, FORGEJO_WIKI]),
   v.transform((subject): Subject => (subject === FORGEJO_WIKI ? 'size:wiki' : subject)),
 )
+
+/** The subjects that a request may name. */
+export const subjectsOf = (dialect: Services['dialect']) => (dialect === 'forgejo' ? ForgejoSubject : Subject)
 
 interface Parts {
   readonly wrapped?: v.GenericSchema

@@ -20,7 +20,8 @@ import { LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-ch
 import type { LedgerOperation, PutOptions } from '../../repositories/ledger/ledger-types.ts'
 import { example, number, parameter, text } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
-import { QuotaExplanationInfo, RequestSubject, subjectIn } from './schema.ts'
+import { subjectsOf } from './forgejo-subjects.ts'
+import { QuotaExplanationInfo } from './schema.ts'
 import { type QuotaServices, quotaRoute as route } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
@@ -58,13 +59,15 @@ const putOptions = (
   { within }: v.InferOutput<typeof WithinQuery>,
 ): PutOptions => {
   if (within === undefined || within === 'true' || within === 'false') return { within: within === 'true' }
-  const { issues, output } = v.safeParse(v.array(RequestSubject), within.split(','), { abortEarly: true })
+  const { issues, output } = v.safeParse(v.array(subjectsOf(dialect)), within.split(','), {
+    abortEarly: true,
+  })
   if (issues !== undefined)
     throw invalidMember(
       'within',
       `expected true, or subjects separated by commas, such as size:all; received ${describeValue(within)}`,
     )
-  return { within: output.map((subject) => subjectIn(dialect, subject, 'within')) }
+  return { within: output }
 }
 
 /** @throws AllotError too_large for too many lines, invalid with the number of the first bad line */
