@@ -1,8 +1,10 @@
-import { lookup as lookupHost } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
+import { lookup as lookupHost } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { AllotError } from '../errors.ts'
 import { matchesPattern } from './events.ts'
+import { resolveName } from './resolve.ts'
 
 /**
  * Which addresses receivers may have. Webhooks are made by users, so without a check they could send requests
@@ -51,16 +53,21 @@ export class AllowedAddresses {
 
   /** Resolves names for node:net, to permitted addresses only. */
   readonly lookup: LookupFunction = (host, options, callback) => {
-    lookupHost(host, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, '')
-      const permitted = found.filter(({ address }) => this.permits(host, address))
-      const [first] = permitted
-      // The owner of the webhook reads this error: an address in it would reveal the names of the server's
-      // network.
-      if (first === undefined) callback(refused(`the address of ${host} is not allowed`), '')
-      else if (options.all === true) callback(null, permitted)
-      else callback(null, first.address, first.family)
-    })
+    this.#permittedFor(host).then(
+      (found) =>
+        options.all === true ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family),
+      (error) => callback(error, ''),
+    )
+  }
+
+  async #permittedFor(host: string): Promise<LookupAddress[]> {
+    // A name that the operator has listed may be one that only the system knows, by its search domains.
+    const isListed = this.#names.includes(host.toLowerCase())
+    const found = await (isListed ? lookupHost(host, { all: true }) : resolveName(host)).catch(() => [])
+    const permitted = found.filter(({ address }) => this.permits(host, address))
+    if (permitted.length > 0) return permitted
+    // The owner of the webhook reads this error, which must not tell which names the server's network has.
+    throw refused(`${host} does not exist, or its address is not allowed`)
   }
 }
 
