@@ -4,8 +4,15 @@ import { repositoryByName, visibleAccount } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
-import { type Account, accounts, type Repository, type Transfer, transfers } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import {
+  type Account,
+  accounts,
+  type Repository,
+  repositories,
+  type Transfer,
+  transfers,
+} from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './names.ts'
 import type { Repositories } from './repositories.ts'
@@ -117,14 +124,30 @@ export class Transfers {
 }
 
 const refuseFurtherOffer = async (
-  tx: ReadTransaction,
+  tx: WriteContext,
   repository: Repository,
   recipient: Account,
 ): Promise<void> => {
   if ((await offerOf(tx, repository)) !== undefined)
     throw new AllotError('conflict', 'the repository is already offered: reject that transfer first')
-  if ((await transfers.count(tx, 'recipient', [recipient.id])) >= MAX_OFFERS)
+  if ((await transfers.count(tx, 'recipient', [recipient.id])) < MAX_OFFERS) return
+  if ((await removeEnded(tx, recipient.id)) === 0)
     throw new AllotError('conflict', `${recipient.name} already has ${MAX_OFFERS} offers`)
+}
+
+/**
+ * Removes the offers to a recipient that have ended, which nobody sees and could reject.
+ * @returns how many
+ */
+const removeEnded = async (tx: WriteContext, recipient: number): Promise<number> => {
+  let removed = 0
+  for (const { repository } of await transfers.list(tx, 'recipient', { prefix: [recipient] })) {
+    const offeredOne = await repositories.get(tx, [repository])
+    if (offeredOne !== undefined && (await offerOf(tx, offeredOne)) !== undefined) continue
+    await transfers.remove(tx, [repository])
+    removed++
+  }
+  return removed
 }
 
 interface Offered {

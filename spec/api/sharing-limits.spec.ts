@@ -57,6 +57,20 @@ describe('What others can add', () => {
     await allot.stop()
   })
 
+  it('is at most 100 offers of repositories, without those that have ended', async () => {
+    const [maker, other] = [await allot.person('maker'), await allot.person('other')]
+    const offer = async (by: Person, name: string) => {
+      assert.equal((await allot.as(by, 'POST', '/user/repos', { name })).status, 201)
+      return allot.as(by, 'POST', `/repos/${by.name}/${name}/transfer`, { new_owner: 'zoe' })
+    }
+    for (let index = 0; index < 100; index++) assert.equal((await offer(maker, `r${index}`)).status, 201)
+    assertError(await offer(other, 'one'), 409, /zoe already has 100 offers/)
+    await allot.as(allot.root, 'PATCH', '/admin/users/maker', { active: false })
+    assert.equal((await offer(other, 'two')).status, 201)
+    await allot.as(allot.root, 'PATCH', '/admin/users/maker', { active: true })
+    assert.equal((await allot.as(maker, 'GET', '/repos/maker/r0')).body.repo_transfer, null)
+  })
+
   it('is at most 1,000 collaborators of a repository', async () => {
     const { id: repository } = await made('/user/repos', { name: 'full' })
     await fill(1000, (tx, account) =>
