@@ -10,6 +10,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { audienceOfAccount, audienceOfRepository } from './access.ts'
 
 /*
@@ -34,18 +35,21 @@ export const updateAccountVisibility = async (
 }
 
 /**
- * Saves a repository whose owner or visibility may have changed, and starts to update its stars and watches.
+ * Saves a repository whose owner or visibility may have changed, and starts to update its stars and watches
+ * and its forks. It becomes private when it is a fork that more people could see than its parent.
+ * @param limit stars, watches and forks to update in this transaction at most
  */
 export const saveWithVisibility = async (
   tx: WriteContext,
   jobs: Jobs,
   repository: Repository,
+  limit = jobs.limits.maxPerTransaction,
 ): Promise<Repository> => {
   const owner = await accounts.get(tx, [repository.owner])
   if (owner === undefined) throw new AllotError('not_found', 'the owner was deleted')
   const after = { ...repository, audience: audienceOfRepository(owner, repository.private) }
-  await saveAndUpdateRelations(tx, jobs, after, jobs.limits.maxPerTransaction)
-  return after
+  await saveAndUpdateRelations(tx, jobs, after, limit)
+  return (await repositories.get(tx, [after.id])) ?? after
 }
 
 /** @returns how many relations were updated in this transaction, `limit` at most */
@@ -57,7 +61,26 @@ const saveAndUpdateRelations = async (
 ): Promise<number> => {
   const before = await repositories.save(tx, after)
   if (before === undefined || before.audience === after.audience) return 0
-  return jobs.runNow(tx, 'updateRelations', after.id, limit)
+  const updated = await jobs.runNow(tx, 'updateRelations', after.id, limit)
+  const left = limit - updated
+  if (after.audience > before.audience)
+    return after.forks === 0 ? updated : updated + (await jobs.runNow(tx, 'restrictForks', after.id, left))
+  if (!(await isWiderThanParent(tx, after))) return updated
+  // The fork itself is not left to a later write.
+  return updated + (await jobs.runNow(tx, 'restrictForks', after.parent!, Math.max(1, left)))
+}
+
+/**
+ * Whether more people can see a fork than its parent, as far as its own owner and `private` decide.
+ * Invariant: a fork is private then.
+ */
+export const isWiderThanParent = async (
+  tx: ReadTransaction,
+  { parent, owner, private: isPrivate }: Pick<Repository, 'parent' | 'owner' | 'private'>,
+): Promise<boolean> => {
+  if (parent === null || isPrivate) return false
+  const [source, account] = [await repositories.get(tx, [parent]), await accounts.get(tx, [owner])]
+  return source !== undefined && account !== undefined && source.audience > audienceOfAccount(account)
 }
 
 /**

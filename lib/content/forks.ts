@@ -1,8 +1,9 @@
 import { audienceOfAccount, canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
+import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
 import { AllotError } from '../errors.ts'
-import { pendingIds } from '../records/jobs.ts'
+import { type JobHandler, pendingIds } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
@@ -92,7 +93,8 @@ export class Forks {
   }
 
   /**
-   * Makes a repository that exists the fork of another one, unless it is already a fork.
+   * Makes a repository that exists the fork of another one, unless it is already a fork, or more people can
+   * see it than the other one.
    * @returns whether it is a fork of that repository now
    */
   setParent(id: number, parent: number): Promise<boolean> {
@@ -101,6 +103,7 @@ export class Forks {
       if (repository === undefined || id === parent) return false
       if (repository.parent !== null) return repository.parent === parent
       if ((await repositories.get(tx, [parent])) === undefined) return false
+      if (await isWiderThanParent(tx, { ...repository, parent })) return false
       await repositories.save(tx, { ...repository, parent })
       await countFork(tx, parent, 1)
       return true
@@ -152,6 +155,27 @@ const plannedFork =
       given: { name: forkName ?? source.name, description, defaultBranch, private: isPrivate },
     }
   }
+
+/**
+ * Makes the forks private that more people can see than their parent, after its visibility or theirs has
+ * changed. What they have was visible until then, so forks beyond the limit of a write may follow later.
+ */
+export const restrictForksJob = ({
+  quota,
+  jobs,
+}: Pick<RepositoryServices, 'quota' | 'jobs'>): JobHandler => ({
+  async step(tx, id, limit) {
+    let restricted = 0
+    for await (const fork of paced(await repositories.list(tx, 'parent', { prefix: [id] }))) {
+      if (restricted === limit) break
+      if (!(await isWiderThanParent(tx, fork))) continue
+      await quota.repositories.setPrivate(tx, fork.id, true)
+      await saveWithVisibility(tx, jobs, { ...fork, private: true }, 0)
+      restricted++
+    }
+    return restricted
+  },
+})
 
 /** A fork is never visible to more people than its parent. */
 const isForkPrivate = (parent: Repository, into: Account): boolean =>

@@ -77,6 +77,7 @@ const REMOVALS: Record<Job['kind'], readonly [what: string, exists: Exists] | nu
   removeDeliveries: null,
   updateRelations: null,
   updateFollows: null,
+  restrictForks: null,
   copyLfsObjects: null,
 }
 

@@ -15,7 +15,7 @@ import { Teams } from '../accounts/teams.ts'
 import { updateFollowsJob } from '../accounts/visibility.ts'
 import { Attachments } from '../content/attachments.ts'
 import { Comments } from '../content/comments.ts'
-import { Forks } from '../content/forks.ts'
+import { Forks, restrictForksJob } from '../content/forks.ts'
 import { Issues } from '../content/issues.ts'
 import { Lfs, LfsCopies } from '../content/lfs.ts'
 import { MigratedContent } from '../content/migrated-content.ts'
@@ -164,6 +164,7 @@ const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { fi
   const { jobs, files } = services
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
+  jobs.handle('restrictForks', restrictForksJob(services))
   jobs.handle('removeRepositoryFiles', removeFilesJob(files))
   jobs.handle('removeDeliveries', removeDeliveriesJob)
   registerRemovalJobs(services)

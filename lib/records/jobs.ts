@@ -30,6 +30,8 @@ const Job = v.object({
     'updateRelations',
     /** The follows of an account whose visibility changed. */
     'updateFollows',
+    /** The forks of a repository that more people can see than the repository itself: they become private. */
+    'restrictForks',
     /** The LFS objects of a repository that was made from another one. */
     'copyLfsObjects',
   ]),

@@ -1,9 +1,9 @@
 import { canRead, type RepositoryPart, type Viewer } from '../accounts/access.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { readableRepository, repositoryById } from '../accounts/find.ts'
-import { saveWithVisibility } from '../accounts/visibility.ts'
+import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { withEdit } from '../records/edits.ts'
@@ -140,7 +140,8 @@ export class Repositories {
    * Changes a repository.
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
-   * @throws AllotError invalid for a bad name; conflict for a taken one; not_found for a deleted owner
+   * @throws AllotError invalid for a bad name, and for a fork that more people could see than its parent;
+   * conflict for a taken one; not_found for a deleted owner
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services
@@ -153,6 +154,8 @@ export class Repositories {
       checkTexts('repository', members)
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name !== before.name) await rename(tx, before, after)
+      if (before.private && (await isWiderThanParent(tx, after)))
+        throw invalidMember('private', 'a fork is never visible to more people than its parent')
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
       if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
       const saved = await saveWithVisibility(tx, jobs, after)
