@@ -12,6 +12,7 @@ import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
 import { HOUR_MS } from './clock.ts'
 import { isStillSending } from './http/drain.ts'
+import { answerParserError, refusalBody, refusalHeaders, refusalText } from './http/refusals.ts'
 import { refuseAmbiguous } from './http/smuggling.ts'
 import { checked, count, described, milliseconds, Size } from './options/checks.ts'
 import type { LimitOptions } from './options/types.ts'
@@ -107,6 +108,7 @@ export function createLimitedServer(
     tls === undefined
       ? createServer(settings, limited)
       : createHttpsServer({ ...tls, ...settings, handshakeTimeout: headersTimeout }, limited)
+  server.on('clientError', answerParserError)
   // One more than the limit: Node silently drops further headers, which may include Authorization.
   server.maxHeadersCount = limits.maxHeaders + 1
   server.setTimeout(limits.idleTimeout)
@@ -136,10 +138,11 @@ const limitRequests = (listener: RequestListener, limits: CheckedLimits): Reques
   return (req, res) => {
     if (refuseAmbiguous(req, res)) return
     if (req.rawHeaders.length > 2 * maxHeaders)
-      return void res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
+      return void res.writeHead(431, refusalHeaders(431)).end(refusalBody(431))
     if (trustedProxies > 0) {
       const address = addressOf(req, trustedProxies)
-      if (unanswered.of(address) >= max) return void res.writeHead(503, REFUSAL_HEADERS).end()
+      if (unanswered.of(address) >= max)
+        return void res.writeHead(503, refusalHeaders(503)).end(refusalBody(503))
       unanswered.addUntilClosed(address, res)
     }
     if (isStillSending(req)) watchBody(req, res, limits)
@@ -173,8 +176,7 @@ const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.read
 
 /** Responds with 408 as Node does, and closes the connection. */
 const timeOut = ({ socket }: IncomingMessage, res: ServerResponse): void => {
-  if (!res.headersSent && res.socket === socket)
-    socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+  if (!res.headersSent && res.socket === socket) socket.write(refusalText(408))
   socket.destroy()
 }
 
@@ -183,9 +185,6 @@ const MAX_REFUSED = 100
 const MAX_REFUSED_PER_ADDRESS = 20
 /** Milliseconds in which a refused client must have read the 503. */
 const REFUSAL_TIMEOUT_MS = 1000
-const REFUSAL_HEADERS = ['Connection', 'close', 'Retry-After', '1', 'Content-Length', '0']
-const REFUSAL =
-  'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
 
 /** `secureConnection` is a connection after its TLS handshake. */
 type ConnectionEvent = 'connection' | 'secureConnection'
@@ -250,5 +249,5 @@ const refuse = (socket: Socket): void => {
     .once('end', () => socket.destroy())
     .once('close', () => clearTimeout(timer))
     .resume()
-    .end(REFUSAL)
+    .end(refusalText(503))
 }

@@ -90,7 +90,10 @@ export class ApiClient {
     return this.#base
   }
 
-  /** @throws Error when none of the URLs is that of the API of an Allot, which also answers a wrong token in JSON */
+  /**
+   * An Allot answers a wrong token in JSON, too.
+   * @throws Error when none of the URLs is that of the API of an Allot
+   */
   async #firstApi(urls: readonly string[]): Promise<string> {
     const { headers, sendRequest } = this.#connection
     const answers: string[] = []

@@ -169,7 +169,7 @@ export class HtmlUrls extends CacheConstant {
     this.servedPages = new Set(custom === undefined ? KINDS.filter((kind) => given[kind] === undefined) : [])
   }
 
-  /** Called with the path of the pages once a listener has one. The option `htmlUrls.pages` goes before it. */
+  /** Called with the path of the pages once a listener has one, which the option `htmlUrls.pages` overrides. */
   mountPages(path: string): void {
     this.#templates = templatesOf(path.replace(/\/$/, ''), this.#given)
   }

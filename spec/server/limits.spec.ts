@@ -88,6 +88,29 @@ for (const [scheme, secure] of [
     const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promise<void>) =>
       work(await serveWith({ ...limits, ...secure }))
 
+    it('answers what the parser refuses with the body of an error, and 400, 408, 413 or 431', () =>
+      withLimits({ headersTimeout: 200, maxHeaders: 5, maxHeaderSize: '2 KiB' }, async ({ client }) => {
+        const chunked = `${REQUEST.replace('GET', 'POST')}Transfer-Encoding: chunked\r\n\r\n1;`
+        for (const [status, bytes] of [
+          [400, 'nonsense\r\n\r\n'],
+          [400, `${REQUEST}Content-Length: x\r\n\r\n`],
+          [408, REQUEST],
+          [413, chunked + 'x'.repeat(17_000)],
+          [431, `${REQUEST}X: ${'y'.repeat(2100)}\r\n\r\n`],
+          [431, `${REQUEST}${'X: y\r\n'.repeat(6)}\r\n`],
+        ] as const) {
+          const answer = await client(bytes).ended
+          const [head = '', body = ''] = answer.split('\r\n\r\n')
+          assert.match(
+            head,
+            new RegExp(`^HTTP/1\\.1 ${status} [^]*Content-Type: application/json;charset=utf-8`),
+          )
+          assert.match(head, new RegExp(`^Content-Length: ${Buffer.byteLength(body)}$`, 'm'))
+          const { message, ...rest } = JSON.parse(body)
+          assert.deepEqual([typeof message, rest], ['string', { url: '/api/swagger' }])
+        }
+      }))
+
     it('answers 431 for more headers than its limit', () =>
       withLimits({ maxHeaders: 5 }, async ({ client }) => {
         const headers = (count: number) =>
