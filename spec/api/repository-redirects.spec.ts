@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { attempt, git } from '../git/client.ts'
+import { attempt, git, helperFor } from '../git/client.ts'
 import { assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -230,6 +230,38 @@ describe('git at the former name of a repository', () => {
     await git(`${folder}/open`, 'pull', '-q')
     assert.equal(await git(`${folder}/open`, 'log', '-1', '--format=%s'), 'second')
   })
+
+  /** Ways in which the repository `before` of a person gets another name or owner. */
+  const moves: Record<string, (owner: Person) => Promise<unknown>> = {
+    'its repository is renamed': (owner) => rename(owner, 'before', 'after'),
+    'its repository is transferred': async (owner) => {
+      await allot.as(owner, 'POST', '/orgs', { username: `${owner.name}-org` })
+      const to = { new_owner: `${owner.name}-org` }
+      return allot.as(owner, 'POST', `/repos/${owner.name}/before/transfer`, to)
+    },
+    'its owner is renamed': (owner) => allot.allot.accounts.rename(owner.id, `${owner.name}-x`),
+  }
+  for (const [what, move] of Object.entries(moves))
+    for (const isPrivate of [false, true])
+      it(`clones, fetches and pushes with a credential helper when ${what}, private: ${isPrivate}`, async () => {
+        const alice = await allot.person()
+        await make(alice, 'before', { auto_init: true, private: isPrivate })
+        const login = ['config', 'credential.helper', helperFor({ name: 'token', token: alice.token })]
+        const url = `${allot.base}/${alice.name}/before.git`
+        const folder = temporaryDirectory()
+        const clone = async (name: string) => {
+          await git(folder, '-c', `credential.helper=${login[2]}`, 'clone', '-q', url, name)
+          await git(`${folder}/${name}`, ...login)
+          return `${folder}/${name}`
+        }
+        const old = await clone('old')
+        await move(alice)
+        const other = await clone('new')
+        await git(old, 'commit', '-q', '--allow-empty', '-m', 'second')
+        await git(old, 'push', '-q')
+        await git(other, 'pull', '-q')
+        assert.equal(await git(other, 'log', '-1', '--format=%s'), 'second')
+      })
 
   it('is asked for credentials when the repository is private', async () => {
     const alice = await allot.person()

@@ -118,6 +118,22 @@ describe('git lfs', { skip: lacks('git-lfs') }, () => {
     }
   })
 
+  it('uploads, downloads and is refused locks at the former name of a private repository', async () => {
+    await allot.repository(alice, 'before', { private: true })
+    const folder = await aCheckout()
+    await git(folder, 'lfs', 'install', '--local')
+    await git(folder, 'config', 'credential.helper', helperFor(alice))
+    await git(folder, 'remote', 'add', 'origin', `${allot.base}/alice/before.git`)
+    await git(folder, 'lfs', 'track', '*.bin')
+    await allot.as(alice, 'PATCH', '/repos/alice/before', { name: 'after' })
+    const content = randomBytes(1000)
+    await commit(folder, { 'a.bin': content })
+    await git(folder, 'push', '--quiet', 'origin', 'main')
+    assert.match((await attempt(folder, ['lfs', 'lock', 'a.bin'])).err, /does not support file locking/)
+    for (const name of ['before', 'after'])
+      assert.ok(readFileSync(join(await cloned(`alice/${name}`), 'a.bin')).equals(content), name)
+  })
+
   it('leaves no count and no file when the repository is deleted', async () => {
     const carol = await allot.person('carol')
     const path = await allot.repository(carol, 'short-lived')

@@ -20,7 +20,8 @@ export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
 /**
  * The repository that a request reads, as long as it may. A client without credentials is answered 401
  * whether the repository exists or not: git asks for a password only then, and the answer does not reveal
- * private repositories.
+ * private repositories. A former name is not redirected, as over SSH: git keeps to the new place only after a
+ * redirect before the 401, which would reveal them.
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
@@ -31,14 +32,10 @@ export const requireReadable = async (
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const found = await findForGit(store, user, params.owner, nameIn(params.repo))
   if (found === undefined && user === null) throw signInRequired()
-  if (found !== undefined && found.presentName === undefined) {
-    const { repository } = found
-    whileAllowed((user) => store.read((tx) => requireStill(tx, user, repository.id, right)))
-    return repository
-  }
-  // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is
-  // public.
-  throw new AllotError('not_found', 'there is no such repository')
+  if (found === undefined) throw new AllotError('not_found', 'there is no such repository')
+  const { repository } = found
+  whileAllowed((user) => store.read((tx) => requireStill(tx, user, repository.id, right)))
+  return repository
 }
 
 /**
