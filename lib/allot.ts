@@ -169,7 +169,7 @@ export const openAllot = async (
   const { driver, log } = host
   const storage = openDiskStorage(options, driver, log)
   const store = await openStore(driver, log, owners)
-  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
+  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh), options.avatarUrl)
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
   const { hosting, quota, listeners } = domain
   if (isServer || !driver.shared) await orClose(driver, hosting.recover())

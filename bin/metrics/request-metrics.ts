@@ -44,7 +44,7 @@ export const measureRequests = (basePath: string, listener: RequestListener): Re
  * first is requested.
  */
 const PAGES =
-  /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|settings|sign-in|sign-out|storage)(?:\/|$)|$)/
+  /^\/(?:-\/(?:account|admin|attachments|set-password|settings|sign-in|sign-out|storage)(?:\/|$)|$)/
 const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
 
 const streamRoutes = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })

@@ -1,7 +1,6 @@
 import { now } from '../../lib/clock.ts'
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
 import { copyUser } from './accounts.ts'
-import { type AvatarOwner, copyAvatar } from './avatars.ts'
 import { copyCollaborators } from './collaborators.ts'
 import { Authors } from './content/authors.ts'
 import { copyGitData } from './content/git-data.ts'
@@ -67,7 +66,6 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   await followAccountNames(migration, named({ users, organizations }))
   await each('users', users, (user) => copyUser(migration, user))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
-  await eachOfSeveral('avatars', avatarOwners({ users, organizations }), (one) => copyAvatar(migration, one))
   await copyQuota(migration)
   const copied = await copyRepositories(migration, owners, deleted)
   // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
@@ -152,12 +150,6 @@ const selectAll = async (source: Source): Promise<SelectedAccounts> => {
 export const named = ({ users, organizations }: SourceAccounts): Named[] => [
   ...users.map(({ id, login: name }) => ({ id, name })),
   ...organizations.map(({ id, name }) => ({ id, name })),
-]
-
-/** Users and organizations together, which both can have uploaded an image. */
-export const avatarOwners = ({ users, organizations }: SourceAccounts): AvatarOwner[] => [
-  ...users.map(({ login: name, ...user }) => ({ ...user, name })),
-  ...organizations,
 ]
 
 /** The members of a named organization are copied without their repositories. */

@@ -39,7 +39,6 @@ interface CopiedKind {
 export const LOGGED_KINDS: Readonly<
   Record<Exclude<MigrationRecord['kind'], 'account' | 'repository'>, CopiedKind>
 > = {
-  avatar: { compared: 'avatar', revoked: 'hidden' },
   sshKey: { compared: 'key', revoked: { user: removeList(sshKeysOf) } },
   gpgKey: { compared: 'key', revoked: { user: removeList(gpgKeysOf) } },
   follow: { compared: 'relation', revoked: { user: removeList(followsOf) } },

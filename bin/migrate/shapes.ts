@@ -30,7 +30,6 @@ const profile = {
   website: text,
   description: text,
   location: text,
-  avatar_url: text,
   visibility: v.optional(v.picklist(['public', 'limited', 'private']), 'public'),
   /** Only a user has one. */
   created: time,

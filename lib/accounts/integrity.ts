@@ -11,7 +11,6 @@ import {
   type Audience,
   accounts,
   assignments,
-  avatars,
   follows,
   formerNames,
   gpgKeys,
@@ -31,8 +30,6 @@ import { audienceOfAccount } from './access.ts'
 const accountAudience = lookup(accounts, audienceOfAccount)
 const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
 const teamIds = lookup(teams)
-const hasAvatar = lookup(accounts, ({ avatar }) => (avatar === undefined ? 0 : 1))
-const avatarOf = lookup(avatars, () => 1)
 const quotaOwner = lookup(quotaOwners)
 const pendingRemoval = pendingJob('removeAccountData')
 const pendingFollows = pendingJob('updateFollows')
@@ -82,16 +79,7 @@ const followAudiences = check(follows, (follow, find, report) => {
 
 /** Checks of what accounts derive from each other, and of references to accounts in lower layers. */
 export const accountsIntegrity: IntegrityChecks = {
-  lookups: [
-    accountAudience,
-    isOrganization,
-    teamIds,
-    hasAvatar,
-    avatarOf,
-    quotaOwner,
-    pendingRemoval,
-    pendingFollows,
-  ],
+  lookups: [accountAudience, isOrganization, teamIds, quotaOwner, pendingRemoval, pendingFollows],
   recounts: [],
   checks: [
     followAudiences,
@@ -108,19 +96,6 @@ export const accountsIntegrity: IntegrityChecks = {
       requireAccount(find, account, `a member of team ${team} is`, report)
       if (find(teamIds, team) === undefined && find(pendingRemoval, organization) === undefined)
         report(`account ${account} is a member of team ${team}, which does not exist`)
-    }),
-    check(avatars, ({ account }, find, report) => {
-      if (find(hasAvatar, account) !== 1)
-        report(
-          `an image is stored of account ${account}, which does not refer to one`,
-          async (tx) => (await avatars.remove(tx, [account])) !== undefined,
-        )
-    }),
-    check(accounts, ({ id, avatar }, find, report) => {
-      if (avatar !== undefined && find(avatarOf, id) === undefined)
-        report(`the image of account ${id} is missing`, (tx) =>
-          repairMembers(tx, accounts, [id], { avatar: undefined }),
-        )
     }),
     check(formerNames, ({ name, account }, find, report) =>
       requireAccount(find, account, `the former name ${name} leads to`, report),

@@ -1,85 +1,11 @@
 import { hash } from 'node:crypto'
-import { Readable } from 'node:stream'
-import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { authorizeOrganization } from '../accounts/authorize.ts'
 import { avatarOf } from '../accounts/avatars.ts'
 import { isAccountName } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
-import {
-  Empty,
-  Forbidden,
-  NotFound,
-  SANDBOX,
-  type StreamReply,
-  type StreamRequest,
-  ValidationError,
-} from '../http/index.ts'
+import { SANDBOX, type StreamReply, type StreamRequest } from '../http/index.ts'
 import { matchesETag } from '../http/responses.ts'
-import { base64, example } from './fields.ts'
-import { reply, replyEmpty, route, type StreamServices, stream } from './route.ts'
-import { accountDeleted } from './users.ts'
-
-/** A PNG of one pixel. */
-const SAMPLE =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
-const UpdateAvatarOption = v.object({
-  /** The image in base64 */
-  image: example(base64, SAMPLE),
-})
-
-const user = { auth: 'required', scope: 'write:user', tag: 'user', path: '/user/avatar' } as const
-const rights = { auth: 'required', scope: 'write:organization', tag: 'organization' } as const
-const organization = { ...rights, path: '/orgs/{org}/avatar' } as const
-
-/** Routes that change the image of an account. */
-export const avatarChangeRoutes = [
-  route({
-    ...user,
-    method: 'POST',
-    operationId: 'userUpdateAvatar',
-    summary: "Replace the signed-in user's image",
-    body: UpdateAvatarOption,
-    responses: { 204: Empty, 422: ValidationError },
-    handle: async ({ user, body }, { hosting }) => {
-      if (!(await hosting.avatars.set(user.id, Buffer.from(body.image, 'base64')))) throw accountDeleted()
-      return reply(204)
-    },
-  }),
-  route({
-    ...user,
-    method: 'DELETE',
-    operationId: 'userDeleteAvatar',
-    summary: "Remove the signed-in user's image: the one that is made of the name is shown again",
-    responses: { 204: Empty },
-    handle: async ({ user }, { hosting }) => {
-      if (!(await hosting.avatars.remove(user.id))) throw accountDeleted()
-      return reply(204)
-    },
-  }),
-  route({
-    ...organization,
-    method: 'POST',
-    operationId: 'orgUpdateAvatar',
-    summary: 'Replace the image of an organization',
-    body: UpdateAvatarOption,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body }, { hosting }) =>
-      replyEmpty(
-        await hosting.avatars.set(authorizeOrganization(user, params.org), Buffer.from(body.image, 'base64')),
-      ),
-  }),
-  route({
-    ...organization,
-    method: 'DELETE',
-    operationId: 'orgDeleteAvatar',
-    summary: 'Remove the image of an organization: the one that is made of the name is shown again',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.avatars.remove(authorizeOrganization(user, params.org))),
-  }),
-]
+import { stream } from './route.ts'
 
 const HEADERS = {
   ...SANDBOX,
@@ -103,25 +29,7 @@ const madeOfName = async ({ params, headers }: StreamRequest<Identity, 'name'>):
   return { status: 200, headers: { ...cached, 'Content-Type': 'image/svg+xml' }, body }
 }
 
-/** An uploaded image, for everyone who knows its address. */
-const uploaded = async (
-  { params, headers }: StreamRequest<Identity, 'name' | 'key'>,
-  { hosting }: StreamServices,
-): Promise<StreamReply> => {
-  const { type, content } = await hosting.avatars.read(params.name, params.key)
-  const tag = `"${params.key}"`
-  const cached = { ...HEADERS, ETag: tag, 'Cache-Control': 'public, max-age=31536000, immutable' }
-  if (matchesETag(headers['if-none-match'], tag)) return { status: 304, headers: cached, body: '' }
-  const sent = { ...cached, 'Content-Type': type, 'Content-Length': String(content.length) }
-  return {
-    status: 200,
-    headers: sent,
-    body: async () => ({ stream: Readable.from([content], { objectMode: false }) }),
-  }
-}
-
 /** The images themselves, at the `avatar_url` of each account. */
-export const avatarRoutes = (['GET', 'HEAD'] as const).flatMap((method) => [
+export const avatarRoutes = (['GET', 'HEAD'] as const).map((method) =>
   stream({ method, path: '/avatars/{name}', handle: madeOfName }),
-  stream({ method, path: '/avatars/{name}/{key}', handle: uploaded }),
-])
+)

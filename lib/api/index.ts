@@ -1,6 +1,6 @@
 import type { Identity } from '../accounts/access.ts'
 import type { Route } from '../http/index.ts'
-import { avatarChangeRoutes, avatarRoutes } from './avatars.ts'
+import { avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
@@ -99,7 +99,6 @@ export const routes: ApiRoute[] = [
   ...contentRoutes,
   ...userRoutes,
   ...settingsRoutes,
-  ...avatarChangeRoutes,
   ...followingRoutes,
   ...starredRoutes,
   ...sshKeyRoutes,

@@ -22,7 +22,7 @@ import {
   text,
   visibilityIn,
 } from './fields.ts'
-import { reply, replyEmpty, replyPage, route } from './route.ts'
+import { type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
 import { avatarUrl } from './users.ts'
 
 export const Organization = v.object({
@@ -41,12 +41,15 @@ export const Organization = v.object({
 })
 export type Organization = v.InferOutput<typeof Organization>
 
-export const presentOrganization = (account: Account, { baseUrl }: { baseUrl: string }): Organization => ({
+export const presentOrganization = (
+  account: Account,
+  urls: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
+): Organization => ({
   id: account.id,
   name: account.name,
   full_name: account.fullName,
   email: account.email,
-  avatar_url: avatarUrl(account, baseUrl),
+  avatar_url: avatarUrl(account, urls),
   description: account.description,
   website: account.website,
   location: account.location,

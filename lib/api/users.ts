@@ -56,7 +56,7 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
     login: account.name,
     full_name: account.fullName,
     email: emailOf(account, isPrivate, baseUrl),
-    avatar_url: avatarUrl(account, baseUrl),
+    avatar_url: avatarUrl(account, { baseUrl, htmlUrls }),
     html_url: htmlUrls.of(accountPage(account), baseUrl),
     // The login of a host decides for each request.
     is_admin: user?.id === account.id ? user.admin : isPrivate && account.admin,
@@ -82,12 +82,11 @@ const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string 
 
 export const hostNameOf = (baseUrl: string): string => new URL(baseUrl).hostname
 
-/**
- * Without an upload the image is made of the name, not of the email: a hash of the email would confirm a
- * guess of it.
- */
-export const avatarUrl = ({ name, avatar }: Account, baseUrl: string): string =>
-  `${baseUrl}/avatars/${name}${avatar === undefined ? '' : `/${avatar}`}`
+/** The image of the host, or that of the name. A hash of the email would confirm a guess of it. */
+export const avatarUrl = (
+  { name }: Account,
+  { baseUrl, htmlUrls }: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
+): string => htmlUrls.avatar(name) ?? `${baseUrl}/avatars/${name}`
 
 const presentProfile = serializeOnce(
   (

@@ -1,13 +1,10 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
-  accounts,
   attachments,
-  avatars,
   type Comment,
   comments,
   type Issue,
@@ -50,7 +47,7 @@ type ContentPart =
   | { readonly kind: 'attachment'; readonly record: Attachment }
 
 /**
- * Writes issues, comments, releases, attachments and avatars as another server had them: with its
+ * Writes issues, comments, releases and attachments as another server had them: with its
  * numbers, authors and dates. Invariant: the content and the migration's record of it are saved in one
  * transaction, so a run that was interrupted copies nothing twice.
  */
@@ -170,34 +167,6 @@ export class MigratedContent {
       await this.#record(tx, 'attachment', origin, id)
     })
     return id
-  }
-
-  /**
-   * Replaces or removes the image of an account.
-   * @param before the record of the image that was copied before
-   * @param here SHA-256 of the image that the decision was made for; undefined: the account had none
-   * @param copy the new image; absent: none
-   * @returns false when the image was changed or removed here in the meantime; it then stays as it is
-   */
-  async setAvatar(
-    id: number,
-    before: MigrationRecord | undefined,
-    here: string | undefined,
-    copy?: { image: AvatarImage; origin: Origin },
-  ): Promise<boolean> {
-    return this.#services.store.write(async (tx) => {
-      const image = await avatars.get(tx, [id])
-      if ((image && hash('sha256', Buffer.from(image.content, 'base64'))) !== here) return false
-      if (before !== undefined) await this.#migrationLog.removeIn(tx, before)
-      const account = await accounts.get(tx, [id])
-      if (account === undefined) return true
-      if (copy === undefined) await removeAvatar(tx, account)
-      else {
-        await saveAvatar(tx, account, copy.image)
-        await this.#record(tx, 'avatar', copy.origin, id)
-      }
-      return true
-    })
   }
 
   /** The record of a copy; undefined when it was deleted here. */

@@ -10,7 +10,6 @@ import {
   type Account,
   AUDIENCES,
   accounts,
-  avatars,
   type CountedRelation,
   collaborators,
   commitStatuses,
@@ -101,7 +100,6 @@ export class AccountRemoval implements Removal {
     await removeListed(formerNames, 'account')(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
-    await avatars.remove(tx, [id])
     await this.#services.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
     await this.#services.jobs.runNow(tx, 'removeAccountData', id)

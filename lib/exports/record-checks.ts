@@ -1,5 +1,4 @@
 import type * as v from 'valibot'
-import { AVATAR_KEY, avatarTypeOf } from '../accounts/avatars.ts'
 import { checkScopes } from '../accounts/credentials.ts'
 import { checkAccountName, checkEmail } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
@@ -16,7 +15,6 @@ import {
   assignments,
   attachments,
   auditRecords,
-  avatars,
   comments,
   commitStatuses,
   deliveries,
@@ -119,14 +117,8 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     const { language = '', theme = '', diffViewStyle = '' } = account.preferences ?? {}
     for (const [member, chosen] of Object.entries({ language, theme, diffViewStyle }))
       requireAtMost(member, chosen, 50)
-    if (account.avatar !== undefined) requireMatch('avatar', account.avatar, AVATAR_KEY)
     if (account.password !== null) requireMatch('password', account.password, PASSWORD)
     if (account.passwordLink !== undefined) requireMatch('passwordLink', account.passwordLink.hash, SHA256)
-  }),
-  checkOf(avatars, ({ type, content }) => {
-    const bytes = Buffer.from(content, 'base64')
-    if (bytes.toString('base64') !== content) throw invalidMember('content', 'must be base64')
-    if (avatarTypeOf(bytes) !== type) throw invalidMember('content', `is not an image of the type ${type}`)
   }),
   checkOf(formerNames, ({ name }) => checkAccountName(name)),
   checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {

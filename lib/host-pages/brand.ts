@@ -8,7 +8,7 @@ import * as v from 'valibot'
 const isPath = (text: string): boolean => /^\/(?!\/)/.test(text)
 
 /** A host of letters, digits, dots and hyphens, so that it can stand in a Content-Security-Policy. */
-const isUrl = (text: string, schemes: readonly string[]): boolean => {
+export const isUrl = (text: string, schemes: readonly string[]): boolean => {
   if (!URL.canParse(text)) return false
   const { protocol, host, username, password } = new URL(text)
   return schemes.includes(protocol) && username + password === '' && /^[\w.-]+(?::\d+)?$/.test(host)

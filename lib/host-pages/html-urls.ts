@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { CacheConstant } from '../caches.ts'
+import { isUrl } from './brand.ts'
 import type { HtmlPage } from './html-pages.ts'
 import { SshUrls } from './ssh-urls.ts'
 
@@ -66,14 +67,25 @@ const templateFault = (template: string, parameters: readonly string[]): string 
   return undefined
 }
 
-const templateOf = (kind: Kind) =>
+const templateWith = (parameters: readonly string[]) =>
   v.pipe(
     v.string(),
     v.rawCheck(({ dataset, addIssue }) => {
-      const fault = dataset.typed ? templateFault(dataset.value, PARAMETERS[kind]) : undefined
+      const fault = dataset.typed ? templateFault(dataset.value, parameters) : undefined
       if (fault !== undefined) addIssue({ message: fault })
     }),
   )
+
+const templateOf = (kind: Kind) => templateWith(PARAMETERS[kind])
+
+/** The option `avatarUrl`. Its origin is in the Content-Security-Policy of the pages. */
+export const AvatarUrl = v.pipe(
+  templateWith(['username']),
+  v.check(
+    (text) => isUrl(text.replaceAll(/[{}]/g, ''), ['https:', 'http:']),
+    'expected a URL that begins with https:// or http:// and a host, such as https://people.example.org/{username}.png',
+  ),
+)
 
 const describedTemplate = <S extends v.GenericSchema>(kind: Kind, schema: S, page: string, more = '') => {
   const placeholders = PARAMETERS[kind].map((name) => `\`{${name}}\``).join(', ')
@@ -151,6 +163,7 @@ export class HtmlUrls extends CacheConstant {
   readonly #given: HtmlUrlOptions
   #templates: ReadonlyMap<string, Template>
   readonly #custom: HtmlUrlFunction | undefined
+  readonly #avatarUrl: string | undefined
 
   /** The URLs for git over SSH, which are made in the same place. */
   readonly ssh: SshUrls
@@ -160,9 +173,10 @@ export class HtmlUrls extends CacheConstant {
    */
   readonly servedPages: ReadonlySet<ServedPage>
 
-  constructor(given: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
+  constructor(given: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({}), avatarUrl?: string) {
     super()
     this.ssh = ssh
+    this.#avatarUrl = avatarUrl
     this.#given = given
     this.#templates = templatesOf('', given)
     this.#custom = custom
@@ -172,6 +186,16 @@ export class HtmlUrls extends CacheConstant {
   /** Called with the path of the pages once a listener has one, which the option `htmlUrls.pages` overrides. */
   mountPages(path: string): void {
     this.#templates = templatesOf(path.replace(/\/$/, ''), this.#given)
+  }
+
+  /** @returns the URL of the host's image of an account; undefined when the host has none */
+  avatar(name: string): string | undefined {
+    return this.#avatarUrl?.replaceAll('{username}', encodeURIComponent(name))
+  }
+
+  /** Origin of the host's images of accounts. */
+  get avatarOrigin(): string | undefined {
+    return this.#avatarUrl && new URL(this.#avatarUrl).origin
   }
 
   /**

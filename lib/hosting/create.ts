@@ -1,5 +1,4 @@
 import { Accounts, accountOwners } from '../accounts/accounts.ts'
-import { Avatars } from '../accounts/avatars.ts'
 import { Tokens } from '../accounts/credentials.ts'
 import { Identities } from '../accounts/identity.ts'
 import { GpgKeys, SshKeys } from '../accounts/keys.ts'
@@ -79,7 +78,6 @@ export const createHosting = (dependencies: HostingDependencies) => {
     accounts,
     ...credentials,
     organizations: new Organizations(store, removal),
-    avatars: new Avatars(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
     setUp: new SetUp(store, host.authenticate !== undefined),

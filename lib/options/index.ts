@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
 import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { BrandOptions } from '../host-pages/brand.ts'
-import { type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
+import { AvatarUrl, type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
 import type { Push } from '../repositories/push-journal.ts'
 import type { StorageDriver } from '../storage/index.ts'
@@ -148,6 +148,10 @@ export const Options = v.strictObject({
       ),
     ),
     'Public URL of the service, for links in responses; taken from the Host header when absent.',
+  ),
+  avatarUrl: described(
+    v.optional(AvatarUrl),
+    'URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the first letter of the name when absent.',
   ),
   dialect: described(
     v.optional(v.picklist(['specification', 'forgejo']), 'specification'),

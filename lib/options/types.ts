@@ -12,6 +12,11 @@ export interface DataOptions {
   /** Public URL of the service, for links in responses; taken from the Host header when absent. */
   baseUrl?: string | undefined
   /**
+   * URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the first
+   * letter of the name when absent.
+   */
+  avatarUrl?: string | undefined
+  /**
    * With `forgejo`, responses are those of a Forgejo where they differ from the specification that Allot was
    * written to. Clients of Gitea accept them, too. Default: `"specification"`.
    */

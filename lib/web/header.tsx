@@ -81,7 +81,7 @@ const SignInLink = () => {
 }
 
 /** Pages that are in the menu, and in no other section. */
-const MENU_PAGES = /^\/-\/(?:settings|account|avatars)(?:\/|$)/
+const MENU_PAGES = /^\/-\/(?:settings|account)(?:\/|$)/
 
 /** What belongs to the user, in a list that opens without a script. */
 const UserMenu = ({ username }: { username: string }) => {
@@ -104,7 +104,7 @@ const UserMenu = ({ username }: { username: string }) => {
             </li>
           )}
           <li>
-            <Link to="/-/settings" currentBelow={['/-/settings', '/-/avatars']}>
+            <Link to="/-/settings" currentBelow={['/-/settings']}>
               <Icon name="settings" />
               Settings
             </Link>

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/drain.ts'
-import { dispositionOf, SANDBOX } from '../http/responses.ts'
+import { dispositionOf } from '../http/responses.ts'
 import { sendHead, sendStreamReply, signalOf } from '../http/send.ts'
-import type { Download, Picture } from './parts/route.ts'
+import type { Download } from './parts/route.ts'
 import type { Asset } from './styles/index.ts'
 
 /**
- * Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that
- * of the logo; no framing.
+ * Scripts, styles and form targets of this origin only, none of them inline; images of this origin, of that
+ * of the logo and of that of the host's pictures of accounts; no framing.
  */
-const policyOf = (brand: Brand): string => {
-  const images = ["'self'", logoOrigin(brand)].filter(Boolean).join(' ')
+const policyOf = (brand: Brand, avatarOrigin: string | undefined): string => {
+  const images = ["'self'", logoOrigin(brand), avatarOrigin].filter(Boolean).join(' ')
   return `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 }
 
@@ -22,9 +22,9 @@ const ACCEPTS_GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[
 export class PageResponses {
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor(brand: Brand) {
+  constructor(brand: Brand, avatarOrigin: string | undefined) {
     this.#headers = {
-      'Content-Security-Policy': policyOf(brand),
+      'Content-Security-Policy': policyOf(brand, avatarOrigin),
       'X-Content-Type-Options': 'nosniff',
       'X-Frame-Options': 'DENY',
       // With `no-referrer`, browsers would send forms without an Origin.
@@ -53,12 +53,6 @@ export class PageResponses {
     if (req.headers['if-none-match']?.includes(tag)) return this.#send(res, 304, '', headers)
     const encoding = isCompressed ? ['Content-Encoding', 'gzip'] : []
     this.#send(res, 200, isCompressed ? gzip : text, [...headers, 'Content-Type', type, ...encoding])
-  }
-
-  /** Sends an image, which never changes at its address. */
-  picture(res: ServerResponse, { picture, type }: Picture): void {
-    const headers = ['Content-Type', type, 'Cache-Control', 'private, max-age=31536000, immutable']
-    this.#send(res, 200, picture, headers, { ...this.#headers, ...SANDBOX })
   }
 
   /** Sends a file that the browser saves under its name, and does not display. */

@@ -5,7 +5,6 @@ import { adminPageRoutes } from './admin/overview.tsx'
 import { ownerPageRoutes } from './admin/owners.tsx'
 import { rulePageRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
-import { avatarPageRoutes } from './people/avatar.tsx'
 import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
 import { passwordPageRoutes } from './people/password.tsx'
@@ -37,7 +36,6 @@ export const pageRoutes = [
   ...usageHistoryPageRoutes,
   ...repositoryPageRoutes,
   ...tokenPageRoutes,
-  ...avatarPageRoutes,
   ...settingsPageRoutes,
   ...keyPageRoutes,
   ...adminPageRoutes,

@@ -10,7 +10,7 @@ import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
 import { loginRoutes, pageRoutes } from './page-routes.ts'
-import { type Form, formOf, readFileForm, readForm } from './parts/form.ts'
+import { type Form, formOf, readForm } from './parts/form.ts'
 import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
 import {
   type BrowserSession,
@@ -45,7 +45,7 @@ export const createPages = (given: PagesOptions) => {
   const options = { ...given, services: { ...given.services, highlighter } }
   const { services, brand, baseUrl, movedPath, log } = options
   const { store, hosting } = services
-  const responses = new PageResponses(brand)
+  const responses = new PageResponses(brand, services.htmlUrls.avatarOrigin)
   const dispatcherOf = (
     endpoints: PageEndpoints,
     unmatched: ConstructorParameters<typeof Dispatcher>[0]['unmatched'],
@@ -141,11 +141,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { sessions, identities } = services.hosting
     const { browser, origin } = this.#visitOf(context)
     const { req, route } = context
-    const maxFileBytes = 'maxFileBytes' in route ? route.maxFileBytes : undefined
-    if (route.method === 'POST')
-      context.form = await (maxFileBytes === undefined
-        ? readForm(req, bodyLimit)
-        : readFileForm(req, maxFileBytes))
+    if (route.method === 'POST') context.form = await readForm(req, bodyLimit)
     if (!services.settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // A form that needs a session is refused without one, whatever its CSRF token.
@@ -190,7 +186,6 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       res.setHeader('Allow', reply.allow)
       this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
     } else if ('tag' in reply) this.#responses.asset(req, res, reply)
-    else if ('picture' in reply) this.#responses.picture(res, reply)
     else if ('fileName' in reply) await this.#responses.download(req, res, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
@@ -223,6 +218,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       search: context.url.search,
       formToken: csrfToken(secret),
       user,
+      avatarUrl: (name) => services.htmlUrls.avatar(name),
       hasSessions,
       servedPages,
       brand,

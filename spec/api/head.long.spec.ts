@@ -32,16 +32,14 @@ before(async () => {
   mia = site.browser()
   await mia.signIn('mia', PASSWORD)
   for (const name of REPOSITORIES) await addLargeFiles(name)
-  const { hosting } = site.allot
   const [attachment] = (await site.as(site.mia, 'GET', '/repos/mia/atlas/issues/1/assets')).body
-  const guild = await hosting.accounts.byName('guild')
   values = {
     ...{ owner: 'mia', username: 'mia', org: 'guild', target: 'noa', collaborator: 'noa', team: 'Owners' },
     ...{ topic: 'maps', id: '1', index: '1', delivery: '1', attachment_id: String(attachment.id) },
     ...{ sha: 'main', branch: 'main', tag: 'v1.0', ref: 'heads/main', basehead: 'main...feature/rivers' },
     ...{ filepath: 'large.bin', rest: 'branch/main/plain.bin', archive: 'main.zip', oid: OID },
     ...{ type: 'generic', name: 'atlas-tools', version: '1.0.0', file: 'tools.tar.gz', kind: 'packages' },
-    ...{ quotarule: 'none', quotagroup: 'none', token: 'spec', uuid: attachment.uuid, key: guild!.avatar! },
+    ...{ quotarule: 'none', quotagroup: 'none', token: 'spec', uuid: attachment.uuid },
   }
 })
 
@@ -77,7 +75,7 @@ const pathsOf = (path: string): Paths => {
   const last = /.*\{(\w+)\}/.exec(path)?.[1]
   const filled = (repo: string, own: Record<string, string> = {}) =>
     path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
-      const value = name === 'repo' || name === 'reponame' ? repo : (own[name] ?? fillIn(path, name))
+      const value = name === 'repo' || name === 'reponame' ? repo : (own[name] ?? values[name])
       assert.ok(value, `say in values what {${name}} may be`)
       return value
     })
@@ -85,10 +83,6 @@ const pathsOf = (path: string): Paths => {
   const missing = last === undefined || /^repo/.test(last) ? [] : [filled('atlas', { [last]: 'missing' })]
   return { of: Object.fromEntries(names.map((name) => [name, filled(name)])), missing }
 }
-
-/** Images belong to accounts. */
-const fillIn = (path: string, name: string) =>
-  name === 'name' && path.includes('/avatars/') ? 'guild' : values[name]
 
 type Reply = Awaited<ReturnType<typeof exchange>>
 

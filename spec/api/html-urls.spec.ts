@@ -350,6 +350,24 @@ const BAD: readonly [option: string, template: unknown, message: string][] = [
   ]),
 ]
 
+const NO_URL =
+  'expected a URL that begins with https:// or http:// and a host, such as https://people.example.org/{username}.png'
+
+describe('A template of pictures', () => {
+  for (const [template, message] of [
+    [`${HOST}/{owner}.png`, 'unknown placeholder {owner}, expected one of: {username}'],
+    ['/people/{username}.png', NO_URL],
+    ['https://a;b/{username}', NO_URL],
+    ['https://{username}.example.org/', 'placeholders must come after the host'],
+  ] as const)
+    it(`is refused at the start: avatarUrl = ${JSON.stringify(template)}`, async () => {
+      await assert.rejects(createAllot({ driver: memory(), repositories: false, avatarUrl: template }), {
+        code: 'invalid',
+        message: `avatarUrl: ${message}`,
+      })
+    })
+})
+
 describe('A template', () => {
   for (const [option, template, message] of BAD)
     it(`is refused at the start: ${option} = ${JSON.stringify(template)}`, async () => {

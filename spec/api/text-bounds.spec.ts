@@ -23,7 +23,6 @@ const ELSEWHERE = new Set([
   ),
   ...['Text', 'text'].map((member) => `renderMarkdown ${member}`),
   ...['repoCreateFile', 'repoUpdateFile'].map((id) => `${id} content`),
-  ...['userUpdateAvatar', 'orgUpdateAvatar'].map((id) => `${id} image`),
 ])
 
 const membersOf = ({ body }: Route<never, never>): [name: string, schema: v.GenericSchema][] =>

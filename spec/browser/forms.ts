@@ -11,7 +11,6 @@ import {
 import type { ReadTransaction } from '../../lib/storage/index.ts'
 import { passwordLinkPath } from '../../lib/web/parts/password-link.ts'
 import type { gnupg } from '../keys/gnupg.ts'
-import { png } from '../support/images.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD } from '../web/fixture.ts'
@@ -36,8 +35,6 @@ export interface Form {
   readonly asks?: true
   /** What is accepted, by the names of the fields; with each number something else. */
   values(number: number): Readonly<Record<string, string>>
-  /** What is sent as a file. */
-  readonly files?: Readonly<Record<string, Buffer>>
   /** What each field refuses. */
   readonly wrong: Readonly<Record<string, readonly string[]>>
   /** What the form changes, and by how many records. */
@@ -93,14 +90,6 @@ const settingForms = ({ server, gpg, ids, changed }: Tools): Readonly<Record<str
       ...{ page: '/-/settings', action: '/-/settings' },
       values: (number) => ({ fullName: `Ann ${number}`, description: '', website: '', location: 'here' }),
       wrong: { fullName: [LONG], description: [LONG], website: [LONG], location: [LONG] },
-      ...{ done: /Saved\./, again: /Saved\./ },
-    },
-    'a picture': {
-      who: 'ann',
-      ...{ page: '/-/avatars/ann', action: '/-/avatars/{name}' },
-      values: () => ({}),
-      files: { image: png(20, 20) },
-      wrong: { image: ['', 'no picture'] },
       ...{ done: /Saved\./, again: /Saved\./ },
     },
     'the password': {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
-import { png } from '../support/images.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
@@ -319,16 +318,6 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     await enter('Sign in', 'link')
     const fields = { 'User name': 'mia', Password: PASSWORD }
     await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
-  })
-
-  it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
-    await page.goto(`${site.base}/-/settings`)
-    await enter('Change picture', 'link')
-    await tabTo(page, 'New picture', 'field')
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
-    await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
-    await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
-    await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
   })
 
   it('show the comment of an address, also far down in a long issue', async () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { subjects } from '../../lib/quota/subjects.ts'
 import { SCOPES } from '../../lib/scopes.ts'
-import { png } from '../support/images.ts'
 
 /** Any text; a few occur often, so that records share index entries and counts. */
 export const text = fc.oneof(
@@ -19,7 +18,6 @@ const hex = (length: number) =>
 const upperHex = (length: number) => hex(length).map((one) => one.toUpperCase())
 const name = fc.constantFrom('a', 'A', 'b', 'c.d', 'e-f', 'x_y')
 const uuid = fc.uuid()
-const base64Png = (width: number) => png(width, 1).toString('base64')
 
 /**
  * By `collection.member`, or by the collection for whole records: valid texts, where the API restricts them.
@@ -28,11 +26,6 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'account.name': name,
   'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),
   'account.password': fc.constantFrom(null, 'scrypt$16384$8$1$AAAA$BBBB'),
-  'account.avatar': hex(32),
-  avatar: fc.record({
-    account: fc.integer({ min: 1, max: 3 }),
-    ...{ type: fc.constant('image/png'), content: fc.integer({ min: 1, max: 9 }).map(base64Png) },
-  }),
   'account.passwordLink': fc.record({ hash: hex(64), expiresAt: fc.nat() }),
   'audit.nonce': hex(16),
   'audit.actorName': name,

@@ -11,7 +11,6 @@ import { hookPlaces } from '../../lib/webhooks/places.ts'
 import { runSync } from '../support/child.ts'
 import { atEnd, once } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { png } from '../support/images.ts'
 import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { listen } from '../support/listen.ts'
 import { createSender, PATIENT, type TestServer } from '../support/test-server.ts'
@@ -174,7 +173,6 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
       version: '1',
     }),
   )
-  await hosting.avatars.set(ann.id, png(3, 2))
   const guild = await organizations.create(ann.id, { name: 'club' })
   await accounts.rename(guild.id, 'guild')
   await organizations.setMember(guild.id, ben.id)

@@ -220,11 +220,10 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
     )
   })
 
-  it('keeps every record through a repair, except for members and pictures that follow from other records', async () => {
+  it('keeps every record through a repair, except for members that follow from other records', async () => {
     const kept = (raw: Raw) =>
       raw
-        // A picture without its account, or whose account has none, is removed.
-        .filter(([key]) => kindOf(key) === 'record' && decodeKeyIfValid(bytes(key))?.[0] !== 'avatar')
+        .filter(([key]) => kindOf(key) === 'record')
         .map(([key, value]) => {
           try {
             const {
@@ -234,7 +233,6 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               audience,
               lfs,
               files,
-              avatar,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))
             // They follow from the files of the version, and from the repository of the entry.

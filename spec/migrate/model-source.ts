@@ -1,7 +1,6 @@
 import {
   type Level,
   type Model,
-  type ModelAvatar,
   type ModelHook,
   type ModelOrganization,
   type ModelRepository,
@@ -52,9 +51,6 @@ const answerTo = (
   const acting = model.users.find(({ login }) => login === sudo)
   if (sudo !== null && (acting === undefined || !acting.active || acting.prohibited))
     return send(403, { message: 'forbidden' })
-  const image = [...model.users, ...model.organizations].find(({ avatar }) => avatar?.path === path)?.avatar
-    ?.content
-  if (image !== undefined) return new Response(new Uint8Array(image))
   const error = answers[path]
   if (error !== undefined) return send(error, { message: 'not shown' })
   const page = Number(searchParams.get('page') ?? 1)
@@ -73,16 +69,11 @@ const userIn = (one: ModelUser) => ({
   ...(one.id && { id: one.id }),
   ...{ login: one.login, email: `${one.login}@example.org`, is_admin: one.admin, active: one.active },
   ...{ prohibit_login: one.prohibited, restricted: one.restricted, visibility: one.visibility, source_id: 0 },
-  ...avatarIn(one),
 })
 
-const avatarIn = ({ avatar }: { avatar?: ModelAvatar }) =>
-  avatar && { avatar_url: `https://git.example.org${avatar.path}` }
-
-const organizationIn = ({ id, name, visibility, email, avatar }: ModelOrganization) => ({
+const organizationIn = ({ id, name, visibility, email }: ModelOrganization) => ({
   ...(id && { id }),
   ...{ name, username: name, visibility, email },
-  ...avatarIn({ ...(avatar && { avatar }) }),
 })
 
 const hookIn = ({ id, url, type = 'gitea', events = ['push'] }: ModelHook) => ({

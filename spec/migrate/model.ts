@@ -5,12 +5,6 @@ export type Unit = (typeof UNITS)[number]
 export type Visibility = 'public' | 'limited' | 'private'
 export type Level = 'none' | 'read' | 'write' | 'admin' | 'owner'
 
-export interface ModelAvatar {
-  path: string
-  /** Absent: the file is missing. */
-  content?: Buffer
-}
-
 export interface ModelUser {
   /** Absent: the source sends no ids. */
   id?: number
@@ -23,7 +17,6 @@ export interface ModelUser {
   keys: string[]
   follows: string[]
   stars: string[]
-  avatar?: ModelAvatar
 }
 
 export interface ModelTeam {
@@ -48,7 +41,6 @@ export interface ModelHook {
 export interface ModelOrganization {
   id?: number
   email?: string
-  avatar?: ModelAvatar
   hooks?: ModelHook[]
   name: string
   visibility: Visibility

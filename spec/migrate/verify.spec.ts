@@ -5,7 +5,6 @@ import { after, before, describe, it } from 'node:test'
 import { LOGGED_KINDS } from '../../bin/migrate/kinds.ts'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { commit, git, urlFor } from '../git/client.ts'
-import { png } from '../support/images.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
@@ -32,8 +31,6 @@ const fill = async () => {
   await as(ben, 'POST', '/user/keys', { title: 'laptop', key: generateSshKey('ed25519').key })
   await as(ann, 'POST', '/orgs', { username: 'acme', description: 'makes things' })
   await as(ann, 'POST', '/orgs/acme/repos', { name: 'site', private: true })
-  for (const path of ['/user/avatar', '/orgs/acme/avatar'])
-    await as(ann, 'POST', path, { image: png(3, 3).toString('base64') })
   const team = { name: 'readers', permission: 'read', units: ['repo.code'], includes_all_repositories: true }
   const { body } = await source.as(ann, 'POST', '/orgs/acme/teams', team)
   await as(ann, 'PUT', `/teams/${body.id}/members/ben`)
@@ -106,7 +103,6 @@ describe('A comparison of an unchanged copy', () => {
       /^compared:$/m,
       /^ {2}users: 3$/m,
       /^ {2}organizations: 1$/m,
-      /^ {2}avatars: 2$/m,
       /^ {2}repositories: 4$/m,
       /^ {2}issues: 3$/m,
       /^ {2}LFS objects: 2$/m,
@@ -128,17 +124,7 @@ describe('A comparison of an unchanged copy', () => {
       copied.add(kind)
       assert.ok(compared[LOGGED_KINDS[kind].compared]! > 0, kind)
     }
-    for (const kind of [
-      'avatar',
-      'sshKey',
-      'star',
-      'team',
-      'collaborator',
-      'lfs',
-      'issue',
-      'hook',
-      'quotaRule',
-    ])
+    for (const kind of ['sshKey', 'star', 'team', 'collaborator', 'lfs', 'issue', 'hook', 'quotaRule'])
       assert.ok(copied.has(kind), kind)
   })
 
@@ -225,14 +211,6 @@ CHANGES.push(
     'an administrator',
     here('PATCH', '/admin/users/carl', { admin: true }),
     /^ {2}user carl: administrator is true here, false at the source\n[\s\S]*^ {2}right carl on ann\/app: right is "admin" here, "read" at the source$/m,
-  ],
-  [
-    'an avatar',
-    async () => {
-      await here('DELETE', '/orgs/acme/avatar')()
-      await there('DELETE', '/user/avatar?sudo=ann')()
-    },
-    /^ {2}user ann: avatar \(SHA-256\) is "[0-9a-f]{64}" here, null at the source$[\s\S]*^ {2}organization acme: avatar \(SHA-256\) is null here, "[0-9a-f]{64}" at the source$/m,
   ],
   [
     'a key',

@@ -24,6 +24,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.retries': '30',
   'storage.readCache': '"32 MiB"',
   'api.baseUrl': '"https://git.example.org"',
+  'api.avatarUrl': '"https://people.example.org/{username}.png"',
   'repositories.directory': '"/srv/repositories"',
   'files.directory': '"/srv/files"',
   'quota.defaultTotal': '"20 GiB"',

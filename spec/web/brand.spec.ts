@@ -12,7 +12,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
 import { readDocument } from '../readme/documents.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type PageServer, withPages } from './browser.ts'
+import { type PageServer, startPages, withPages } from './browser.ts'
 import { MARKUP } from './fixture.ts'
 
 const signedIn = async (allot: PageServer) => {
@@ -76,6 +76,26 @@ describe('The brand of the host', () => {
           path,
         )
     }))
+
+  it('has its pictures of accounts in the API and on the pages, which allow images of their origin', async () => {
+    const avatarUrl = 'https://People.example.org:8443/{username}/{username}.png?s=1'
+    const allot = await startPages({ avatarUrl })
+    try {
+      await allot.person('Ann.B')
+      await allot.as(allot.root, 'POST', '/orgs', { username: 'acme' })
+      const urlOf = async (path: string) => (await allot.as(allot.root, 'GET', path)).body.avatar_url
+      const [ann, acme] = ['Ann.B', 'acme'].map((name) => avatarUrl.replaceAll('{username}', name))
+      assert.deepEqual([await urlOf('/users/Ann.B'), await urlOf('/orgs/acme')], [ann, acme])
+      const { text, headers } = await allot.browser().get('/Ann.B')
+      assert.ok(text.includes(`<img class="avatar large" src="${ann}" alt loading="lazy"`), text)
+      assert.match(
+        headers.get('content-security-policy')!,
+        /; img-src 'self' https:\/\/people\.example\.org:8443;/,
+      )
+    } finally {
+      await allot.stop()
+    }
+  })
 
   it('is escaped', () =>
     withPages(

@@ -15,12 +15,6 @@ export interface PageClient {
   get(path: string, headers?: Record<string, string>): Promise<PageResponse>
   /** Sends a form with the CSRF token of the last page. */
   post(path: string, fields: FormFields, headers?: Record<string, string>): Promise<PageResponse>
-  /** Sends a form with files. */
-  upload(
-    path: string,
-    fields: Record<string, string | Blob>,
-    headers?: Record<string, string>,
-  ): Promise<PageResponse>
   signIn(name: string, secret: string): Promise<PageResponse>
 }
 export type FormFields = Record<string, string | readonly string[]>
@@ -85,13 +79,6 @@ export const createPageClient = (base: string): PageClient => {
       const headers = headersOf({ 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8', ...own })
       const body = String(bodyOf({ form, ...fields }))
       return keepOf(await exchange(base + path, { method: 'POST', headers, body }))
-    },
-    async upload(path, fields, headers = {}) {
-      const body = new FormData()
-      for (const [name, value] of Object.entries({ form, ...fields })) body.append(name, value)
-      const init = { method: 'POST', headers: headersOf(headers), body, redirect: 'manual' } as const
-      const response = await fetch(base + path, init)
-      return keepOf({ status: response.status, text: await response.text(), headers: response.headers })
     },
     async signIn(name, secret) {
       await browser.get('/-/sign-in')

@@ -151,7 +151,7 @@ describe('A page on which there is nothing yet', () => {
   it('has the same buttons on both tabs of an account', async () => {
     const buttons = (html: string) =>
       [...html.matchAll(/<a class="button secondary" href="([^"]*)"/g)].map(([, to]) => to)
-    const own = ['/-/avatars/noa', '/-/storage/noa']
+    const own = ['/-/storage/noa']
     for (const page of ['/noa', '/noa/-/packages']) {
       assert.deepEqual(buttons((await noa.get(page)).text), own, page)
       assert.deepEqual(buttons((await site.browser().get(page)).text), [], page)

@@ -45,7 +45,6 @@ describe('The frame of the pages', () => {
     ['ann', '/ann', ['Repositories', 'Public profile']],
     ['ann', '/ann/website', ['Repositories']],
     ['ann', '/-/settings', ['Signed in as ann', 'Settings']],
-    ['ann', '/-/avatars/ann', ['Signed in as ann', 'Settings']],
     ['ann', '/-/account', ['Signed in as ann', 'Tokens and sessions']],
     ['root', '/-/admin/rules', ['Administration']],
     ['root', '/ann/website', []],

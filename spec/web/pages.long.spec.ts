@@ -15,8 +15,7 @@ const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1100, height: 800 }
 
 /** Pages that answer with a redirection or a file. */
-const NO_DOCUMENTS =
-  /^\/-\/storage$|\.csv$|\/download$|^\/-\/avatars\/|^\/-\/attachments\/|\/\{file\}$|\/raw\/\{rest\}$/
+const NO_DOCUMENTS = /^\/-\/storage$|\.csv$|\/download$|^\/-\/attachments\/|\/\{file\}$|\/raw\/\{rest\}$/
 
 const matcherOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '.+')}(?:\\?|$)`)

@@ -6,7 +6,6 @@ export const SITE_PAGES = ({
 }: Pick<Site, 'commits'>): Readonly<Record<string, { path: string; who?: 'mia' }>> => ({
   'a person': { path: '/mia' },
   'own page': { path: '/mia', who: 'mia' },
-  'the picture of an organization': { path: '/-/avatars/guild', who: 'mia' },
   'an organization with members': { path: '/guild', who: 'mia' },
   'packages of a person': { path: '/mia/-/packages' },
   'a package': { path: '/mia/-/packages/generic/atlas-tools/1.0.0' },

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { before, describe, it } from 'node:test'
-import { png } from '../support/images.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { PageClient } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
@@ -88,67 +87,10 @@ describe('The page of a person or an organization', () => {
     assert.doesNotMatch(page, /diary|Storage/)
     assert.match(
       await shown('/mia', mia),
-      /View storage .* diary private .* Organizations 1 organization guild/,
+      /View storage .* diary private .* Organizations 1 organization G guild/,
     )
     assert.match(await shown('/guild'), /Guild of mapmakers guild · organization .* No repositories/)
     assert.match(await shown('/guild', mia), /plans private .* Members 1 member .* mia/)
-  })
-
-  it('shows an uploaded picture, which its owners change in a form', async () => {
-    assert.match(
-      (await visitor().get('/guild')).text,
-      /<img class="avatar large" src="(\/-\/avatars\/guild\/\w+)" alt loading="lazy"/,
-    )
-    assert.match((await mia.get('/guild')).text, /href="\/-\/avatars\/guild">Change picture/)
-    assert.doesNotMatch((await noa.get('/guild')).text, /Change picture/)
-    assert.match(
-      await shown('/-/avatars/mia', mia),
-      /The current picture is made from the name\. .* up to 512 KiB and 2048 × 2048 pixels, .* Metadata, such as .*, stays in the file/,
-    )
-    const send = (image: Buffer | string, browser = mia) =>
-      browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
-    for (const [image, message] of [
-      ['', /Must not be empty/],
-      ['<svg/>', /Must be a PNG, JPEG, GIF or WebP image\./],
-    ] as const) {
-      const refused = await send(image)
-      assert.equal(refused.status, 422)
-      assert.match(wordsOf(refused.text), message)
-    }
-    const large = await send(Buffer.alloc(600_000))
-    assert.deepEqual([large.status, /must not be larger than 512 KiB/.test(large.text)], [413, true])
-    // The token of the form and the image are parts, too.
-    for (const [others, message] of [
-      [18, /Must be a PNG/],
-      [19, /must not have more than 20 parts/],
-    ] as const) {
-      const names = Array.from({ length: others }, (_, index) => [`x${index}`, 'x'])
-      const many = await mia.upload('/-/avatars/mia', {
-        ...Object.fromEntries(names),
-        image: new Blob(['<svg/>']),
-      })
-      assert.equal(many.status, 422)
-      assert.match(wordsOf(many.text), message)
-    }
-    await noa.get('/-/avatars/noa')
-    assert.equal((await send(png(8, 8), noa)).status, 403)
-    assert.equal((await noa.get('/-/avatars/mia')).status, 403)
-    assert.equal((await noa.get('/-/avatars/nobody')).status, 404)
-    assert.equal((await mia.upload('/-/avatars/mia', { form: 'wrong' })).status, 403)
-    assert.equal((await mia.post('/-/avatars/mia', { do: 'remove' })).status, 415)
-
-    await mia.get('/-/avatars/mia')
-    assert.equal((await send(png(8, 8))).headers.get('location'), '/-/avatars/mia?done=saved')
-    const { text } = await mia.get('/-/avatars/mia?done=saved')
-    assert.match(wordsOf(text), /Saved\. .* The current picture was uploaded\./)
-    const [, address] = /src="([^"]*\/avatars\/mia\/[^"]*)"/.exec(text)!
-    const image = await fetch(site.base + address!)
-    assert.deepEqual(Buffer.from(await image.arrayBuffer()), png(8, 8))
-    assert.match(image.headers.get('content-security-policy')!, /^default-src 'none'; sandbox$/)
-    assert.match(image.headers.get('cache-control')!, /immutable/)
-    const removed = await mia.upload('/-/avatars/mia', { do: 'remove' })
-    assert.equal(removed.headers.get('location'), '/-/avatars/mia?done=removed')
-    assert.equal((await fetch(site.base + address!)).status, 404)
   })
 
   it('shows its packages, and the files of each version', async () => {

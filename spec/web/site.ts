@@ -75,7 +75,6 @@ export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Si
     await made('/user/repos', { name, ...more })
   await made('/user/repos', { name: 'diary', private: true, description: 'Nothing for others.' })
   await made('/orgs/guild/repos', { name: 'plans', private: true })
-  await hosting.avatars.set((await hosting.accounts.byName('guild'))!.id, png(120, 80, 0x2d))
   const commits = await pushAtlas(server, mia)
   await addContent(server, mia)
   return { ...server, mia, noa, commits, browser: () => createPageClient(server.base) }

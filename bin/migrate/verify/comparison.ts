@@ -7,7 +7,6 @@ import { type Section, titled } from '../report.ts'
 const COMPARED_KINDS = {
   user: 'users',
   key: 'users with keys',
-  avatar: 'avatars',
   relation: 'users with follows, stars and watches',
   organization: 'organizations',
   team: 'teams',
@@ -159,7 +158,7 @@ export class Comparison {
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, addresses of organizations, further addresses of users, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
+  'passwords, access tokens, blocks, addresses of organizations, further addresses of users, avatars, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)

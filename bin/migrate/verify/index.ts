@@ -1,5 +1,5 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
-import { avatarOwners, named, type Owner, type Selected } from '../index.ts'
+import { named, type Owner, type Selected } from '../index.ts'
 import { each, eachOfSeveral, type MigrationOptions, OPERATOR, reportErrors } from '../migration.ts'
 import { Names } from '../names/index.ts'
 import { repositoriesOf } from '../repositories.ts'
@@ -7,7 +7,6 @@ import { SourceOrganization, SourceUser } from '../shapes.ts'
 import { Source } from '../source.ts'
 import { LIMITS } from '../source-requests.ts'
 import { compareRelations, compareUser } from './accounts.ts'
-import { compareAvatar } from './avatars.ts'
 import type { Comparison } from './comparison.ts'
 import { compareIssues, compareReleases } from './contents.ts'
 import { compareGitData, compareLfs } from './git-data.ts'
@@ -42,7 +41,6 @@ export const verifyMigration = async (options: VerifyOptions, { all, selected }:
   const { users, organizations } = selected
   await each('users', users, (user) => compareUser(sides, user))
   await eachOfSeveral('organizations', organizations, (one) => compareOrganization(sides, one))
-  await eachOfSeveral('avatars', avatarOwners(selected), (one) => compareAvatar(sides, one))
   await compareQuota(sides)
   const pairs = await compareRepositories(sides, selected.owners)
   await eachOfSeveral('git data', pairs, (pair) => compareGitData(sides, pair))

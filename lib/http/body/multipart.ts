@@ -1,41 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { MIMEType } from 'node:util'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import type { FileField, Upload, UploadedFile } from '../route.ts'
-import { checkContentType, checkUnread, declaredSize, disconnected, FORM, readBytes } from './bytes.ts'
-
-/** Forms with files: small ones are read whole, an upload is a stream. */
-
-/**
- * Reads a small multipart form into memory.
- * @param limit bytes
- * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured
- */
-export const readMultipart = async (req: IncomingMessage, limit: number): Promise<FormData> => {
-  checkContentType(req, { accepts: FORM })
-  checkUnread(req)
-  declaredSize(req, limit)
-  const body = await readBytes(req, limit)
-  const type = req.headers['content-type']!
-  try {
-    refuseManyParts(body, `--${new MIMEType(type).params.get('boundary') ?? ''}`)
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
-  } catch (cause) {
-    if (cause instanceof AllotError) throw cause
-    throw new AllotError('invalid', 'the body is not complete multipart/form-data', { cause })
-  }
-}
-
-/** Refuses a form before its parts are read: each takes 0.1 ms, in which all other requests wait. */
-const refuseManyParts = (body: Buffer, delimiter: string): void => {
-  // Each part begins with a delimiter, and one more closes the form.
-  let delimiters = 0
-  for (let index = body.indexOf(delimiter); index !== -1; index = body.indexOf(delimiter, index + 1))
-    if (++delimiters > LIMITS.parts + 1)
-      throw invalid(`the form must not have more than ${LIMITS.parts} parts`)
-}
+import { checkUnread, declaredSize, disconnected } from './bytes.ts'
 
 export const readUpload = (req: IncomingMessage, { field }: FileField): Upload => {
   checkUnread(req)

@@ -59,8 +59,6 @@ const Account = v.object({
   ),
   /** Settings that clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
-  /** Key of the uploaded image, in hex; absent while the image is made of the name. */
-  avatar: v.optional(v.string()),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
   /** When it was last changed, in seconds since 1970. */
@@ -89,27 +87,6 @@ export const accounts = new Collection({
   ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
   counted: { kind: (account) => [account.kind] },
   search: [accountNames],
-})
-
-/** Kinds of images that every browser shows, by their content type. */
-export const AvatarType = v.picklist(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-export type AvatarType = v.InferOutput<typeof AvatarType>
-
-const Avatar = v.object({
-  /** Id of the user or organization. */
-  account: id,
-  type: AvatarType,
-  /** The image, in base64. */
-  content: v.string(),
-})
-
-/**
- * Uploaded images. Each is small, so it is a record and not a file: it is saved and deleted with its account.
- */
-export const avatars = new Collection({
-  name: 'avatar',
-  schema: Avatar,
-  id: (avatar) => [avatar.account],
 })
 
 const FormerName = v.object({ name: v.string(), account: id, createdAt: seconds })

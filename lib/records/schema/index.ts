@@ -13,7 +13,7 @@ import {
   type UpgradeStep,
   upgradeLayout,
 } from '../upgrade.ts'
-import { accounts, avatars, formerNames, memberships } from './accounts.ts'
+import { accounts, formerNames, memberships } from './accounts.ts'
 import { auditRecords } from './audit.ts'
 import {
   attachments,
@@ -75,7 +75,6 @@ export * from './webhooks.ts'
 
 export const collections = [
   accounts,
-  avatars,
   formerNames,
   memberships,
   tokens,

@@ -35,7 +35,7 @@ const MigrationRecord = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'hook', 'avatar', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment'],
+    ...['collaborator', 'hook', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for the
@@ -43,7 +43,7 @@ const MigrationRecord = v.object({
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case; the name of the file for an image. In this field, an account, a
+   * Name at the source, in lower case. In this field, an account, a
    * repository or a team that is renamed keeps the first name that it had at the source. When another one
    * already has the name, `#` and the id at the source follow.
    */

@@ -22,7 +22,7 @@ import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
-import { Avatar, mayChangePicture } from '../people/account-parts.tsx'
+import { Avatar } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
 
@@ -57,13 +57,8 @@ export const adminAccountView = async (
         <PageHead
           title={<bdi>{name}</bdi>}
           subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
-          picture={<Avatar account={account} size="medium" />}
+          picture={<Avatar name={name} size="medium" />}
         >
-          {mayChangePicture(user, account) && (
-            <Link class="button secondary" to={`/-/avatars/${name}`}>
-              Change picture
-            </Link>
-          )}
           <Link class="button secondary" to={`/-/storage/${name}`}>
             View storage
           </Link>

@@ -50,17 +50,14 @@ type PostProps = RenderableProps<{
   /** Fields that are not shown; as entries where a name has several values. */
   fields?: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[]
   class?: string
-  /** Whether one of the fields is a file. */
-  hasFile?: boolean
 }>
 
 /** A form that changes something: sends the CSRF token along. */
-export const Post = ({ to, fields = {}, class: className, hasFile, children }: PostProps) => {
+export const Post = ({ to, fields = {}, class: className, children }: PostProps) => {
   const { urlOf, formToken } = usePageContext()
-  const encType = hasFile ? 'multipart/form-data' : undefined
   const entries = Symbol.iterator in fields ? fields : Object.entries(fields)
   return (
-    <form method="post" action={urlOf(to)} class={className} encType={encType}>
+    <form method="post" action={urlOf(to)} class={className}>
       {[['form', formToken] as const, ...entries].map(([name, value], index) => (
         <input key={index} type="hidden" name={name} value={value} />
       ))}

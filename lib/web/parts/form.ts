@@ -1,12 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
-import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
-import { readMultipart } from '../../http/body/multipart.ts'
 import { readBody } from '../../http/body/read-body.ts'
 import { recordOf } from '../../http/validate.ts'
-
-/** Forms that the pages send: fields, and in one form a file. */
 
 /** The fields of a submitted form. */
 export interface Form {
@@ -16,17 +12,14 @@ export interface Form {
   raw(name: string): string
   /** Every value of a repeated field. */
   all(name: string): string[]
-  /** Bytes of a file; undefined when none was chosen. */
-  file(name: string): Buffer | undefined
   /** All fields, to show the form again. */
   readonly entries: readonly (readonly [name: string, value: string])[]
 }
 
-export const formOf = (fields: URLSearchParams, files?: ReadonlyMap<string, Buffer>): Form => ({
+export const formOf = (fields: URLSearchParams): Form => ({
   text: (name) => (fields.get(name) ?? '').trim(),
   raw: (name) => fields.get(name) ?? '',
   all: (name) => fields.getAll(name),
-  file: (name) => files?.get(name),
   entries: [...fields],
 })
 
@@ -59,27 +52,4 @@ export const readForm = async (req: IncomingMessage, limit: number): Promise<For
   }
   const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
   return formOf(new URLSearchParams(pairs))
-}
-
-/** Bytes of the parts of a form around its file. */
-const OVERHEAD = 64 * 1024
-
-/**
- * Reads a form with a file.
- * @param maxFileBytes a file that is a little larger is read, so that the page can say so
- * @throws AllotError too_large, unsupported_media_type, invalid, misconfigured
- */
-export const readFileForm = async (req: IncomingMessage, maxFileBytes: number): Promise<Form> => {
-  const data = await readMultipart(req, maxFileBytes + OVERHEAD).catch((cause) => {
-    if (!(cause instanceof AllotError) || cause.code !== 'too_large') throw cause
-    const size = formatSize(maxFileBytes)
-    throw new AllotError('too_large', `the file must not be larger than ${size}`, { cause })
-  })
-  const fields = new URLSearchParams()
-  const files = new Map<string, Buffer>()
-  for (const [name, value] of data)
-    if (typeof value === 'string') fields.append(name, value)
-    // Browsers send an empty file without a name when none is chosen.
-    else if (value.size > 0) files.set(name, Buffer.from(await value.arrayBuffer()))
-  return formOf(fields, files)
 }

@@ -26,7 +26,6 @@ const LABELS = {
   login: 'User name or email',
   accessToken: 'Access token',
   scopes: 'Scopes',
-  image: 'New picture',
   limit: 'Limit',
   subjects: 'Subjects',
   rules: 'Rules',

@@ -53,6 +53,8 @@ export interface PageContext {
   /** CSRF token that every form must send. */
   readonly formToken: string
   readonly user: Identity | null
+  /** @returns the URL of the host's picture of an account; undefined when the host has none */
+  avatarUrl(name: string): string | undefined
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
   readonly brand: Brand
@@ -122,14 +124,7 @@ export interface Download {
   readonly size?: number
 }
 
-/** An image at an address that no other image ever has. */
-export interface Picture {
-  readonly picture: Buffer
-  /** Content type. */
-  readonly type: string
-}
-
-export type PageReply = View | Redirect | Download | Picture
+export type PageReply = View | Redirect | Download
 
 export interface PageRoute {
   readonly method: 'GET' | 'POST'
@@ -139,8 +134,6 @@ export interface PageRoute {
   readonly takesRest?: boolean
   readonly auth: Auth
   readonly scope?: Scope
-  /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
-  readonly maxFileBytes?: number
   /**
    * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it
    * gets requests that find nothing here.

@@ -1,26 +1,23 @@
 /** How accounts and repositories are shown wherever they occur. */
-import type { Identity, Viewer } from '../../accounts/access.ts'
 import { avatarOf } from '../../accounts/avatars.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
-import { hasScope, type Scope } from '../../scopes.ts'
 import { Link, Size, usePageContext } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import { Day } from '../parts/times.tsx'
 
-/** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
+/** The image of an account: that of the host, or the one that is made of the name, which needs no request. */
 export const Avatar = ({
-  account: { name, avatar },
+  name,
   size,
 }: {
-  account: Pick<Account, 'name'> & { readonly avatar?: Account['avatar'] | undefined }
+  name: string
   /** As large as the text beside it, when absent. */
   size?: 'medium' | 'large'
 }) => {
-  const { urlOf } = usePageContext()
+  const url = usePageContext().avatarUrl(name)
   const className = size === undefined ? 'avatar' : `avatar ${size}`
-  if (avatar !== undefined)
-    return <img class={className} src={urlOf(avatarPath(name, avatar))} alt="" loading="lazy" />
+  if (url !== undefined) return <img class={className} src={url} alt="" loading="lazy" />
   const { letter, color } = avatarOf(name)
   return (
     <svg class={className} viewBox="0 0 64 64" aria-hidden="true">
@@ -32,30 +29,15 @@ export const Avatar = ({
   )
 }
 
-/** The scope that a session needs to change the picture of an account which its user may change. */
-export const pictureScope = (
-  user: Pick<Identity, 'id'>,
-  { id, kind }: Pick<Account, 'id' | 'kind'>,
-): Scope => {
-  if (id === user.id) return 'write:user'
-  return kind === 'organization' ? 'write:organization' : 'write:admin'
-}
-
-/** Whether the session may change the picture of an account, which its user may change. */
-export const mayChangePicture = (user: NonNullable<Viewer>, account: Pick<Account, 'id' | 'kind'>): boolean =>
-  hasScope(user.scopes, pictureScope(user, account))
-
-const avatarPath = (name: string, key: string): string => `/-/avatars/${name}/${key}`
-
 /** A deleted or hidden user has no page. */
 const isGhost = ({ id }: Pick<Account, 'id'>): boolean => id < 0
 
 /** The name of an account, which leads to its page. */
-export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name' | 'avatar'> }) => {
+export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name'> }) => {
   const { servedPages } = usePageContext()
   return (
     <span class="person">
-      <Avatar account={account} />{' '}
+      <Avatar name={account.name} />{' '}
       {isGhost(account) || !servedPages.has(account.kind) ? (
         <bdi>{account.name}</bdi>
       ) : (

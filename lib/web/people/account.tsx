@@ -12,7 +12,7 @@ import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
-import { AccountLink, Avatar, mayChangePicture, RepositoryList, Website } from './account-parts.tsx'
+import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
 
 /** Members and organizations on a page; organizations may have thousands. */
 const MAX_PEOPLE = 50
@@ -99,7 +99,7 @@ const createPath = async (
 export const AccountHead = ({ account, user }: { account: Account; user: Viewer }) => (
   <div class="head">
     <div class="profile">
-      <Avatar account={account} size="large" />
+      <Avatar name={account.name} size="large" />
       <div>
         <h1>
           <bdi>{account.fullName || account.name}</bdi>
@@ -116,16 +116,9 @@ export const AccountHead = ({ account, user }: { account: Account; user: Viewer 
       </div>
     </div>
     {user !== null && (
-      <>
-        {mayChangePicture(user, account) && (
-          <Link class="button secondary" to={`/-/avatars/${account.name}`}>
-            Change picture
-          </Link>
-        )}
-        <Link class="button secondary" to={`/-/storage/${account.name}`}>
-          View storage
-        </Link>
-      </>
+      <Link class="button secondary" to={`/-/storage/${account.name}`}>
+        View storage
+      </Link>
     )}
   </div>
 )

@@ -3,10 +3,9 @@ import type { Identity } from '../../accounts/access.ts'
 import { actorOnOwnAccount } from '../../audit.ts'
 import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
-import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
+import { FlashMessage, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field, Fields } from '../parts/fields.tsx'
 import { type PageContext, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { Avatar, mayChangePicture } from './account-parts.tsx'
 
 const FIELDS = ['fullName', 'description', 'website', 'location'] as const
 
@@ -64,16 +63,6 @@ const settingsView = async (
             <Fields>{fields.slice(2)}</Fields>
             <button type="submit">Save profile</button>
           </Post>
-        </Section>
-        <Section id="picture" title="Profile picture">
-          <div class="profile stacked">
-            <Avatar account={account} size="large" />
-            {mayChangePicture(user, account) && (
-              <Link class="button secondary" to={`/-/avatars/${account.name}`}>
-                Change picture
-              </Link>
-            )}
-          </div>
         </Section>
       </>
     ),

@@ -68,7 +68,7 @@ interface OwnerHeadProps {
 
 /** The heading of an owner's pages, with links to other pages about the owner, and their tabs. */
 export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
-  const { id, kind, name, fullName, avatar } = owner
+  const { id, kind, name, fullName } = owner
   const { user } = request
   const link = pageLink(services, request, accountPage(owner))
   return (
@@ -76,7 +76,7 @@ export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
       <PageHead
         title={`Storage of ${name}`}
         subtitle={fullName === '' ? undefined : <bdi>{fullName}</bdi>}
-        picture={<Avatar account={{ name, avatar }} size="medium" />}
+        picture={<Avatar name={name} size="medium" />}
       >
         {user.admin && hasScope(user.scopes, 'read:admin') && id !== user.id && (
           <Link class="button secondary" to={accountPath(name)}>
