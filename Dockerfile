@@ -4,9 +4,13 @@ ARG NODE=22
 FROM node:${NODE}-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --no-fund --no-audit
+RUN npm ci --ignore-scripts --no-fund --no-audit
 COPY . .
-RUN npm run build && npm prune --omit=dev --no-fund --no-audit
+# Keeps the packages for PostgreSQL, metrics and SSH, which a server of npm installs itself, in the locked versions.
+RUN npm run build \
+  && npm pkg delete devDependencies peerDependencies peerDependenciesMeta \
+  && npm pkg set 'dependencies.pg=*' 'dependencies.prom-client=*' 'dependencies.ssh2=*' \
+  && npm prune --offline --ignore-scripts --no-fund --no-audit
 
 FROM node:${NODE}-bookworm-slim
 # tini forwards signals, and reaps git processes whose parent has ended.

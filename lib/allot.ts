@@ -32,6 +32,7 @@ import { createHostQuota, type HostQuota } from './in-process-quota.ts'
 import { createApiListener, createPagesListener } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
+import { reportPriority } from './priority.ts'
 import { createLedgerByName } from './repositories/ledger/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
@@ -271,6 +272,7 @@ type StartedServices = Domain & Parameters<typeof createApiListener>[0] & Pick<D
  */
 const startBackground = (services: StartedServices): NodeJS.Timeout | undefined => {
   const { host, store, hosting, start, compactor, sender } = services
+  reportPriority(host.log)
   start()
   compactor.start()
   sender?.start()

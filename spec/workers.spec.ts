@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { buildSync } from 'esbuild'
-import { lowerOwnPriority, lowerPriorityOf, WorkerPool } from '../lib/workers.ts'
+import { lowerOwnPriority, lowerPriorityOf, reportPriority } from '../lib/priority.ts'
+import { WorkerPool } from '../lib/workers.ts'
 import { run, spawnChild } from './support/child.ts'
 import { atEnd } from './support/cleanup.ts'
 import { temporaryDirectory } from './support/folder.ts'
@@ -16,18 +18,22 @@ import { waitFor } from './support/wait-for.ts'
 /** Holds the compiled module under test, since a thread that compiles TypeScript starts for a second. */
 const folder = temporaryDirectory()
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-const compiled = join(folder, 'workers.js')
-buildSync({
-  ...{ entryPoints: [fileURLToPath(new URL('../lib/workers.ts', import.meta.url))], outfile: compiled },
-  ...{ bundle: true, packages: 'external', platform: 'node', format: 'esm' },
-})
-const module = JSON.stringify(pathToFileURL(compiled).href)
+/** @returns the URL of a module of `lib` that is compiled, in quotes */
+const compile = (name: string): string => {
+  const compiled = join(folder, `${name}.js`)
+  buildSync({
+    ...{ entryPoints: [fileURLToPath(new URL(`../lib/${name}.ts`, import.meta.url))], outfile: compiled },
+    ...{ bundle: true, packages: 'external', platform: 'node', format: 'esm' },
+  })
+  return JSON.stringify(pathToFileURL(compiled).href)
+}
+const module = compile('workers')
 
 describe('A low priority', { skip: process.platform !== 'linux' }, () => {
   it('is that of a worker thread alone, and not of the thread that answers requests', async () => {
     const before = getPriority()
     const worker = new Worker(
-      `import(${module})
+      `import(${compile('priority')})
         .then(({ lowerOwnPriority }) => {
           lowerOwnPriority()
           const { readlinkSync } = require('node:fs')
@@ -49,6 +55,28 @@ describe('A low priority', { skip: process.platform !== 'linux' }, () => {
     child.kill()
     await once(child, 'exit')
     lowerPriorityOf(child.pid!)
+  })
+})
+
+describe('A system that does not permit to lower a priority', () => {
+  const logged = (): string[] => {
+    const lines: string[] = []
+    reportPriority({ error: (_fields, text) => void lines.push(text) })
+    return lines
+  }
+
+  it('is logged when a server starts, and one that permits it is not', (t) => {
+    assert.deepEqual(logged(), [])
+    const refusal = Object.assign(new Error('setpriority: operation not permitted'), { code: 'EPERM' })
+    const { mock } = t.mock.method(createRequire(import.meta.url)('node:os'), 'setPriority', () => {
+      throw refusal
+    })
+    t.after(() => {
+      mock.restore()
+      syncBuiltinESMExports()
+    })
+    syncBuiltinESMExports()
+    assert.match(logged().join(), /^git and the worker threads run at the priority of the server, /)
   })
 })
 

@@ -39,7 +39,6 @@ export const checkStore = async (location: StoreLocation): Promise<Finding[]> =>
 /** Packages that only some servers need. */
 export const checkPackages = async ({ server, ssh }: Config): Promise<Finding[]> => {
   const packages = [
-    { name: 'openpgp', feature: 'GPG keys', isNeeded: false, load: () => import('openpgp') },
     {
       name: 'prom-client',
       feature: 'metrics',

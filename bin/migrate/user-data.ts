@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { importWith } from '../../lib/optional-package.ts'
 import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
@@ -163,7 +162,7 @@ export const publishedKeys = (source: Source, login: string): Promise<Map<string
  * @returns an armored block for each key id
  */
 const splitKeys = async (text: string | undefined): Promise<Map<string, string>> => {
-  const { readKeys } = await importWith('openpgp', 'GPG keys', () => import('openpgp'))
+  const { readKeys } = await import('openpgp')
   const keys = text === undefined ? [] : await readKeys({ armoredKeys: text }).catch(() => [])
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }

@@ -219,7 +219,7 @@ export class GpgKeys extends Keys<GpgKey> {
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
    * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can
-   *   see already has; unavailable when the package openpgp is not installed
+   *   see already has
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)

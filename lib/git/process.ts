@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AllotError } from '../errors.ts'
-import { lowerPriorityOf } from '../workers.ts'
+import { lowerPriorityOf } from '../priority.ts'
 
 /**
  * Environment of git, without the configuration of the user and the machine: what git does depends only on

@@ -1,22 +1,15 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
 import { AllotError, invalidMember } from '../errors.ts'
-import { importWith } from '../optional-package.ts'
 import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
 import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './self-signatures.ts'
-
-let library: Promise<OpenPgpLibrary> | undefined
 
 /**
  * Parses the first public key of an armored text. As in Forgejo, revoked and expired keys and those of the
  * future are accepted, too: signatures made with them can still be looked up.
- * @throws AllotError invalid; unavailable without the package openpgp
+ * @throws AllotError invalid
  */
 export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
-  library ??= importWith('openpgp', 'GPG keys', () => import('openpgp')).catch((error) => {
-    library = undefined
-    throw error
-  })
-  const pgp = await library
+  const pgp = await import('openpgp')
   const key = await readArmored(pgp, armored)
   const signatures = new SelfSignatures(pgp, key)
   const certified = await signatures.certifiedUsers()

@@ -1,5 +1,6 @@
 import { AllotError } from '../errors.ts'
-import { importForTask, lowerOwnPriority, serveTasks } from '../workers.ts'
+import { lowerOwnPriority } from '../priority.ts'
+import { importForTask, serveTasks } from '../workers.ts'
 import { isExtended, linksAsWritten, type MarkdownInput, plainLinks, referencesOf } from './html.ts'
 
 lowerOwnPriority()

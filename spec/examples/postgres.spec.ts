@@ -20,8 +20,7 @@ const text = (file: string) => readFileSync(join(folder, file), 'utf8')
 
 const compose = parse(text('compose.yaml'))
 const unit = text('allot.service')
-const dockerfile = text('Dockerfile')
-const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts
+const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 
 const start = (line: string): string[] => line.split(/\s+/)
 const composeCommand = start(compose.services.allot.command)
@@ -91,16 +90,16 @@ describe('The files in examples/postgres', () => {
     assert.match(compose.services.database.image, /^postgres:15$/)
   })
 
-  it('build from existing files and scripts, on a supported version of Node', () => {
-    const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, files]) => start(files!))
-    const run = [...dockerfile.matchAll(/npm run (\w+)/g)].map(([, script]) => script!)
-    const versions = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => Number(version))
-    for (const found of [copied, run, versions]) assert.ok(found.length > 0)
-    for (const file of copied) assert.ok(existsSync(join(root, file)), file)
-    for (const script of run) assert.ok(script in scripts, script)
-    for (const version of versions) assert.ok(version >= 20)
-    const { outDir } = JSON.parse(readFileSync(join(root, 'tsconfig.build.json'), 'utf8')).compilerOptions
-    assert.ok(dockerfile.includes(`/allot/${outDir}/bin/allot.js`) && existsSync(join(root, 'bin/allot.ts')))
+  it('use the Dockerfile of the checkout, its folder for data, and the same first process', () => {
+    const { allot } = compose.services
+    assert.ok(existsSync(join(folder, allot.build, 'Dockerfile')))
+    const [, data] = /^VOLUME (\S+)$/m.exec(dockerfile)!
+    assert.equal(composeCommand[composeCommand.indexOf('--data') + 1], data)
+    assert.deepEqual(allot.volumes, [`repositories:${data}`])
+    const [, entry] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)!
+    const [init, dashes, program] = JSON.parse(entry!)
+    assert.deepEqual(allot.entrypoint.slice(0, 2), [init, dashes])
+    assert.match(allot.entrypoint.join(' '), new RegExp(`exec ${program} `))
   })
 
   it('wait longer for a shutdown than a shutdown takes', () => {

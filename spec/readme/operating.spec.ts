@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../bin/config/config.ts'
 import { createProgram } from '../../bin/program.ts'
 import { served } from '../bin/program.ts'
+import { instructionsIn } from '../pack/dockerfile.ts'
 import { startOptions } from '../support/build.ts'
 import { outcome, run } from '../support/child.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -58,18 +59,6 @@ describe('The sample configuration', () => {
     assert.deepEqual([config.storage.retries, config.storage.readCache], [30, 32 * 1024 ** 2])
   })
 })
-
-/** The instructions of a Dockerfile, with their arguments. */
-const instructionsIn = (text: string): [name: string, rest: string][] =>
-  text
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, '')
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const [, name, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? assert.fail(line)
-      return [name!, rest!]
-    })
 
 it('starts Node with the same limit of memory by npm start, in the image and by the units', () => {
   const options = startOptions().join(' ')
@@ -151,7 +140,7 @@ describe('The Dockerfile', () => {
 
 describe('The systemd unit', () => {
   const unit = read('examples/allot.service')
-  const [, ...words] = /^ExecStart=(.*)$/m.exec(unit)![1]!.split(' ')
+  const words = /^ExecStart=\/usr\/bin\/env allot (.*)$/m.exec(unit)![1]!.split(' ')
 
   it('runs an existing command on its state directory', () => {
     const { data, config } = parseCommand(words)
@@ -162,12 +151,31 @@ describe('The systemd unit', () => {
 
   it('passes systemd-analyze verify and security', { skip: lacks('systemd-analyze') }, async () => {
     const file = join(temporaryDirectory(), 'allot.service')
-    // The path of the command depends on the installation.
-    writeFileSync(file, unit.replace('/usr/local/bin/allot', process.execPath))
+    writeFileSync(file, unit)
     const { stderr } = await run('systemd-analyze', ['verify', '--man=no', file])
     assert.ok(!stderr.includes('allot.service'), stderr)
     const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', file])
     const [, exposure] = /exposure level for \S+: (\d+\.\d)/.exec(stdout) ?? assert.fail(stdout)
     assert.ok(Number(exposure) < 2.5, stdout)
+  })
+
+  it('permits the calls that lower priorities and limit memory', {
+    skip: lacks('systemd-analyze'),
+  }, async () => {
+    const callsOf = async (set: string): Promise<string[]> => {
+      const { stdout } = await run('systemd-analyze', ['syscall-filter', '--no-pager', set])
+      const names = [...stdout.matchAll(/^ +([@\w-]+)$/gm)].map(([, name]) => name!)
+      return (await Promise.all(names.map((name) => (name.startsWith('@') ? callsOf(name) : [name])))).flat()
+    }
+    const filters = [...unit.matchAll(/^SystemCallFilter=(~?)(.*)$/gm)]
+    const ofSign = async (sign: string) =>
+      (
+        await Promise.all(
+          filters.filter(([, one]) => one === sign).flatMap(([, , sets]) => sets!.split(' ').map(callsOf)),
+        )
+      ).flat()
+    const [permitted, denied] = [await ofSign(''), await ofSign('~')]
+    for (const call of ['setpriority', 'getpriority', 'prlimit64', 'setrlimit'])
+      assert.deepEqual([permitted.includes(call), denied.includes(call)], [true, false], call)
   })
 })

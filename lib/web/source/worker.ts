@@ -1,5 +1,6 @@
 import hljs from 'highlight.js/lib/core'
-import { lowerOwnPriority, serveTasks } from '../../workers.ts'
+import { lowerOwnPriority } from '../../priority.ts'
+import { serveTasks } from '../../workers.ts'
 import { languages } from './highlighted-languages.ts'
 import type { HighlightInput } from './highlighter.ts'
 
