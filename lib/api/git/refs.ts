@@ -1,10 +1,11 @@
 import * as v from 'valibot'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
 import { NotFound } from '../../http/index.ts'
+import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
 import { example, number, parameter, text, wholeNumber } from '../fields.ts'
-import { reply, route, type Services } from '../route.ts'
+import { pageOf, reply, route, type Services } from '../route.ts'
 import { type ContentsRequest, openIn, read } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
@@ -56,16 +57,25 @@ const GitBlob = v.object({
   size: number(6),
 })
 
+/** References that a list without `page` and `limit` has, which is the first page of them. */
+const MAX_REFS = 5000
+
 /** One reference when it has exactly the name, else the list of those that begin with it. */
-const replyRefs = async (services: Services, request: ContentsRequest, name: string) => {
+const replyRefs = async (
+  services: Services,
+  request: ContentsRequest & { readonly page: Slice },
+  name: string,
+) => {
   const open = await openIn(services, request)
   if (open === undefined) return reply(404)
-  const found = await refsBelow(open, name)
-  if (found.length === 0 && name !== '') return reply(404)
+  const { offset, limit } = request.page
+  const { items, total } = await refsBelow(open, name, { offset, limit: Math.min(limit, MAX_REFS) })
+  if (total === 0 && name !== '') return reply(404)
   const urls = await urlsOf(services, open.repository, request)
-  const exact = found.find(({ ref }) => ref === `refs/${name}`)
-  const presented = (exact === undefined ? found : [exact]).map((ref) => presentRef(ref, urls))
-  return reply(200, presented)
+  // By name, it precedes those that it is the beginning of.
+  const isExact = items[0]?.ref === `refs/${name}`
+  const presented = (isExact ? items.slice(0, 1) : items).map((ref) => presentRef(ref, urls))
+  return pageOf(presented, isExact ? 1 : total)
 }
 
 /** 0 is the default, as in lists. */
@@ -89,7 +99,8 @@ export const refRoutes = [
     method: 'GET',
     path: '/repos/{owner}/{repo}/git/refs',
     operationId: 'repoListAllGitRefs',
-    summary: 'All references',
+    summary: 'All references, by name: without `page` and `limit`, at most 5,000',
+    paging: 'whole',
     responses: { 200: v.array(Reference), 404: NotFound },
     handle: (request, services) => replyRefs(services, request, ''),
   }),
@@ -99,7 +110,9 @@ export const refRoutes = [
     path: '/repos/{owner}/{repo}/git/refs/{ref}',
     takesRest: true,
     operationId: 'repoListGitRefs',
-    summary: 'The reference with a name, or those whose names begin with it',
+    summary:
+      'The reference with a name, or those whose names begin with it: without `page` and `limit`, at most 5,000',
+    paging: 'whole',
     responses: { 200: v.array(Reference), 404: NotFound },
     handle: (request, services) => replyRefs(services, request, request.params.ref),
   }),

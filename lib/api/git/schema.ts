@@ -120,6 +120,9 @@ interface CommitContext {
   readonly times: ReadonlyMap<string, number>
 }
 
+/** Parents whose times one list gives. Pages of normal commits have a few hundred. */
+const MAX_PARENTS = 1000
+
 /**
  * Presents commits with their users and parents.
  * @param changes of the commits, when a client wants them
@@ -133,7 +136,8 @@ export const presentCommits = async (
 ): Promise<Commit[]> => {
   const { store } = services
   const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
-  const parents = await readCommits(open, [...new Set(commits.flatMap((commit) => commit.parents))])
+  const parentIds = new Set(commits.flatMap((commit) => commit.parents))
+  const parents = await readCommits(open, [...parentIds].slice(0, MAX_PARENTS))
   const context = {
     urls: await urlsOf(services, open.repository, recipient),
     fields,

@@ -14,7 +14,8 @@ interface Answer extends ObjectInfo {
 }
 
 interface Request {
-  readonly hasContent: boolean
+  /** Bytes of the content that are kept in memory; undefined when only type and size are asked for. */
+  readonly kept: number | undefined
   resolve(answer: Answer | undefined): void
   reject(error: Error): void
 }
@@ -71,12 +72,15 @@ export class BatchProcess {
    * @throws BatchEnded when the process has ended
    */
   info(expression: string): Promise<ObjectInfo | undefined> {
-    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, false)
+    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, undefined)
   }
 
-  /** The object with its content, which is read into memory as a whole: ask for its size before. */
-  async content(id: string): Promise<Buffer | undefined> {
-    return (await this.#contents.ask(this.#isOne ? `contents ${id}` : id, true))?.content
+  /**
+   * The beginning of an object's content. git reads and sends all of it: ask for its size before.
+   * @param kept bytes of the content that are kept; the rest is dropped as it arrives
+   */
+  async content(id: string, kept = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+    return (await this.#contents.ask(this.#isOne ? `contents ${id}` : id, kept))?.content
   }
 
   get isAlive(): boolean {
@@ -125,8 +129,10 @@ class Channel {
   readonly ended: Promise<void>
   #chunks: Buffer[] = []
   #length = 0
-  /** The object whose content is arriving. */
-  #header: ObjectInfo | undefined
+  /** The object whose content is arriving, and how much of it is kept. */
+  #header: (ObjectInfo & { readonly kept: number }) | undefined
+  /** Bytes that are dropped before the next header. */
+  #dropped = 0
   isAlive = true
 
   constructor(child: GitProcess) {
@@ -138,10 +144,10 @@ class Channel {
     })
   }
 
-  ask(line: string, hasContent: boolean): Promise<Answer | undefined> {
+  ask(line: string, kept: number | undefined): Promise<Answer | undefined> {
     if (!this.isAlive) return Promise.reject(new BatchEnded('it has ended'))
     return new Promise((resolve, reject) => {
-      this.#requests.push({ hasContent, resolve, reject })
+      this.#requests.push({ kept, resolve, reject })
       this.#child.stdin.write(`${line}\n`)
     })
   }
@@ -162,19 +168,30 @@ class Channel {
    * @returns false when it is not complete yet
    */
   #step(): boolean {
+    if (this.#dropped > 0) return this.#drop()
     const header = this.#header
     if (header === undefined) return this.#takeHeader()
-    // A line feed follows the content.
-    if (this.#length <= header.size) return false
+    const { kept, ...info } = header
+    if (this.#length < kept) return false
     const bytes = this.#joined()
     this.#header = undefined
-    const rest = bytes.subarray(header.size + 1)
+    // A line feed follows the content.
+    this.#dropped = info.size - kept + 1
+    const rest = bytes.subarray(kept)
     this.#keep(rest)
-    const content = bytes.subarray(0, header.size)
+    const content = bytes.subarray(0, kept)
     // A copy, so that the cache does not keep what else came with it alive: the rest, or the block that Node
     // reads into.
     const isCopied = rest.length > 0 || content.length < MAX_COPIED_BYTES
-    this.#requests.shift()?.resolve({ ...header, content: isCopied ? Buffer.from(content) : content })
+    this.#requests.shift()?.resolve({ ...info, content: isCopied ? Buffer.from(content) : content })
+    return true
+  }
+
+  #drop(): boolean {
+    if (this.#length === 0) return false
+    const bytes = this.#joined()
+    this.#keep(bytes.subarray(this.#dropped))
+    this.#dropped -= bytes.length - this.#length
     return true
   }
 
@@ -186,13 +203,14 @@ class Channel {
     this.#keep(bytes.subarray(end + 1))
     const [, id, type, size] = HEADER.exec(bytes.toString('latin1', 0, end)) ?? []
     const info = id === undefined ? undefined : { id, type: type as ObjectInfo['type'], size: Number(size) }
-    if (info !== undefined && this.#requests[0]?.hasContent) this.#header = info
+    const kept = this.#requests[0]?.kept
+    if (info !== undefined && kept !== undefined) this.#header = { ...info, kept: Math.min(kept, info.size) }
     else this.#requests.shift()?.resolve(info && { ...info, content: NOTHING })
     return true
   }
 
   #joined(): Buffer {
-    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)]
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)]
     return this.#chunks[0]!
   }
 

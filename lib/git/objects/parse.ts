@@ -55,27 +55,47 @@ export const typeOfMode = (mode: string): 'tree' | 'commit' | 'blob' => {
   return mode === MODES.submodule ? 'commit' : 'blob'
 }
 
+/** The content of a commit or a tag, or its beginning. */
+interface ParsedText {
+  readonly id: string
+  readonly content: Buffer
+  readonly isCut: boolean
+}
+
 /** A header of a commit or a tag, and its further lines, which begin with a space. */
 type Header = [name: string, value: string]
 
-const headersOf = (text: string): { headers: Header[]; message: string } => {
-  const end = text.startsWith('\n') ? 0 : text.indexOf('\n\n') + 1
-  const head = end === 0 ? text : text.slice(0, end - 1)
+/** Lines of headers that are read. A push refuses more; the largest real merges have a few hundred. */
+export const MAX_HEADER_LINES = 1000
+
+/** Ends a text of which only the beginning is shown. */
+export const CUT = ' […]'
+
+/** @param isCut whether the text is only the beginning, whose last line may be incomplete */
+const headersOf = (text: string, isCut: boolean): { headers: Header[]; message: string } => {
+  const blank = text.indexOf('\n\n') + 1
+  const end = blank || (isCut ? text.lastIndexOf('\n') + 1 : text.length)
   const headers: Header[] = []
-  for (const line of head.split('\n')) {
+  for (let start = 0, count = 0; start < end && count < MAX_HEADER_LINES; count++) {
+    const feed = text.indexOf('\n', start)
+    const line = text.slice(start, feed < 0 ? end : feed)
+    start += line.length + 1
     const last = headers.at(-1)
     const space = line.indexOf(' ')
     if (space === 0 && last !== undefined) last[1] += `\n${line.slice(1)}`
     else headers.push([line.slice(0, space), line.slice(space + 1)])
   }
-  return { headers, message: end === 0 ? '' : text.slice(end + 1) }
+  const message = blank === 0 ? '' : text.slice(blank + 1)
+  return { headers, message: isCut ? message + CUT : message }
 }
 
 const headerIn = (headers: readonly Header[], wanted: string): string | undefined =>
   headers.find(([name]) => name === wanted)?.[1]
 
-export const parseCommit = (id: string, content: Buffer): Commit => {
-  const { headers, message } = headersOf(decode(content))
+/** @param text of which the message ends with {@link CUT} when it is cut */
+export const parseCommit = ({ id, content, isCut }: ParsedText): Commit => {
+  const text = decode(content, isCut)
+  const { headers, message } = headersOf(text, isCut)
   const signature = headerIn(headers, 'gpgsig')
   return {
     id,
@@ -84,16 +104,22 @@ export const parseCommit = (id: string, content: Buffer): Commit => {
     author: parsePerson(headerIn(headers, 'author') ?? ''),
     committer: parsePerson(headerIn(headers, 'committer') ?? ''),
     message,
-    signature: signature === undefined ? undefined : { text: signature, payload: payloadOf(content) },
+    signature: signature === undefined ? undefined : { text: signature, payload: payloadOf(text) },
   }
 }
 
-/** The signed bytes: the commit without its signature. */
-const payloadOf = (content: Buffer): string =>
-  decode(content).replace(/\ngpgsig (?:[^\n]*)(?:\n [^\n]*)*/, '')
+/** The signed text: the commit without its signature, of which {@link MAX_HEADER_LINES} are read. */
+const payloadOf = (text: string): string => {
+  const start = text.indexOf('\ngpgsig ')
+  let end = text.indexOf('\n', start + 1)
+  for (let count = 1; text[end + 1] === ' ' && end > 0 && count < MAX_HEADER_LINES; count++)
+    end = text.indexOf('\n', end + 1)
+  return text.slice(0, start) + (end < 0 ? '' : text.slice(end))
+}
 
-export const parseTag = (id: string, content: Buffer): Tag => {
-  const { headers, message } = headersOf(decode(content))
+/** @param text of which the message ends with {@link CUT} when it is cut */
+export const parseTag = ({ id, content, isCut }: ParsedText): Tag => {
+  const { headers, message } = headersOf(decode(content, isCut), isCut)
   const tagger = headerIn(headers, 'tagger')
   return {
     id,
@@ -117,21 +143,27 @@ const parsePerson = (text: string): PersonAtTime => {
   return { name, email, time: Number(seconds), offset: sign === '-' ? -offset : offset }
 }
 
-/** UTF-8, or Latin-1 for the text of histories that are older than UTF-8. */
-const decode = (content: Buffer): string => {
+/**
+ * UTF-8, or Latin-1 for the text of histories that are older than UTF-8.
+ * @param isCut whether the last character may be incomplete, which is then left out
+ */
+const decode = (content: Buffer, isCut: boolean): string => {
   try {
-    return UTF8.decode(content)
+    // A decoder that waits for the rest of a character is used once.
+    return (isCut ? utf8() : UTF8).decode(content, { stream: isCut })
   } catch {
     return content.toString('latin1')
   }
 }
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const utf8 = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const UTF8 = utf8()
 
 /** Bytes of an object id in a tree. */
 const ID_BYTES = 20
 const [SPACE, NUL] = [32, 0]
+const [ZERO, FOUR] = Buffer.from('04')
 
-interface EntryPosition {
+export interface EntryPosition {
   readonly start: number
   readonly space: number
   readonly nul: number
@@ -152,33 +184,55 @@ const positionAt = (tree: Buffer, start: number): EntryPosition | undefined => {
   return nul < length ? { start, space, nul } : undefined
 }
 
-/** @returns the positions of each entry */
-function* positionsIn(tree: Buffer): Generator<EntryPosition> {
+/**
+ * The positions of all entries. A list of a large folder parses only those that it shows: 16 MiB can have
+ * half a million.
+ */
+export const positionsIn = (tree: Buffer): EntryPosition[] => {
+  const positions: EntryPosition[] = []
   for (let position = positionAt(tree, 0); position !== undefined; ) {
-    yield position
+    positions.push(position)
     position = positionAt(tree, position.nul + 1 + ID_BYTES)
   }
+  return positions
 }
 
-const entryAt = (
+/** Whether an entry is a folder, of mode 40000 or 040000. */
+export const isFolderAt = (tree: Buffer, { start, space }: EntryPosition): boolean =>
+  tree[space - 5] === FOUR && (space - start === 5 || tree[space - 6] === ZERO)
+
+/** Bytes of a name. A push refuses longer ones, which no common file system can have. */
+export const MAX_NAME = 255
+
+const shownName = (bytes: Buffer): string =>
+  bytes.length <= MAX_NAME
+    ? bytes.toString('utf8')
+    : // A character of which only a part fits is left out.
+      new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, MAX_NAME), { stream: true }) +
+      CUT
+
+export const entryAt = (
   tree: Buffer,
   { start, space, nul }: EntryPosition,
   encoding: NameEncoding = 'utf8',
 ): TreeEntry => ({
   mode: tree.toString('latin1', start, space).padStart(6, '0'),
-  name: tree.toString(encoding, space + 1, nul),
+  name:
+    encoding === 'latin1'
+      ? tree.toString('latin1', space + 1, nul)
+      : shownName(tree.subarray(space + 1, nul)),
   id: tree.toString('hex', nul + 1, nul + 1 + ID_BYTES),
 })
 
-/** `latin1` has a character for each byte, and so keeps names that are not UTF-8. */
+/**
+ * How names are read: `utf8` to be shown, where the longest are cut; `latin1` with a character for each byte,
+ * which keeps names that are not UTF-8, whole.
+ */
 export type NameEncoding = 'utf8' | 'latin1'
 
 /** The entries of a folder, in the order of git. */
-export const parseTree = (tree: Buffer, encoding?: NameEncoding): TreeEntry[] => {
-  const entries: TreeEntry[] = []
-  for (const position of positionsIn(tree)) entries.push(entryAt(tree, position, encoding))
-  return entries
-}
+export const parseTree = (tree: Buffer, encoding?: NameEncoding): TreeEntry[] =>
+  positionsIn(tree).map((position) => entryAt(tree, position, encoding))
 
 /** One entry of a folder, without parsing the others. */
 export const findInTree = (tree: Buffer, name: string): TreeEntry | undefined => {

@@ -14,6 +14,7 @@ import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../proces
 import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
 import { OBJECT_ID } from './parse.ts'
+import { type GitObject, type GitText, readTexts, textsOf } from './texts.ts'
 
 interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' | 'message'> {
   /** Maximum number of `git cat-file` processes. */
@@ -28,10 +29,6 @@ interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' 
   readonly maxOutputSize: number
   /** Limits of commands whose output is sent as a download. */
   readonly download: Pick<ProcessLimits, 'idleTimeout' | 'timeout'>
-}
-
-interface GitObject extends ObjectInfo {
-  readonly content: Buffer
 }
 
 /** One read: the repository, and the client that asks. */
@@ -51,6 +48,9 @@ const ENVIRONMENT = { ...REUSE_OF_MEMORY, ...NO_PROGRAMS }
 /** Slots for commands in the background, besides those for requests. */
 const BACKGROUND_SHARE = 1 / 2
 
+/** Key of an object in the cache. It has the repository, which a viewer must be able to read. */
+const keyOf = ({ repository }: ReadAccess, id: string): string => `${repository}:${id}`
+
 /** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
 
@@ -65,9 +65,6 @@ export class GitReader {
   readonly #background: GitProcesses
   /** One for each command that runs. */
   readonly #running = new Set<AbortController>()
-  /**
-   * An object never changes, so its id is its key, with the repository that a viewer must be able to read.
-   */
   readonly #objects: LRUCache<string, GitObject>
 
   constructor(options: ReaderOptions) {
@@ -119,34 +116,38 @@ export class GitReader {
    * @throws AllotError invalid when it is larger than `maxObjectSize`
    */
   async object(access: ReadAccess, id: string): Promise<GitObject | undefined> {
-    const [object] = await this.objects(access, [id])
-    return object
-  }
-
-  /** Objects with their contents, in the order of their ids; undefined for those that do not exist. */
-  async objects(access: ReadAccess, ids: readonly string[]): Promise<(GitObject | undefined)[]> {
-    const key = (id: string) => `${access.repository}:${id}`
-    const found = ids.map((id) => this.#objects.get(key(id)))
-    const missing = ids.filter((id, index) => found[index] === undefined && OBJECT_ID.test(id))
-    if (missing.length === 0) return found
-    const read = await this.#read(access, missing)
-    for (const object of read) if (object !== undefined) this.#objects.set(key(object.id), object)
-    const byId = new Map(missing.map((id, index) => [id, read[index]]))
-    return ids.map((id, index) => found[index] ?? byId.get(id))
-  }
-
-  #read({ repository, client }: ReadAccess, ids: readonly string[]): Promise<(GitObject | undefined)[]> {
+    const key = keyOf(access, id)
+    const known = this.#objects.get(key)
+    if (known !== undefined || !OBJECT_ID.test(id)) return known
     const { maxObjectSize } = this.#options
-    return this.#pool.use(repository, client, async (batch) => {
-      const infos = await Promise.all(ids.map((id) => batch.info(id)))
-      const large = infos.find((info) => info !== undefined && info.size > maxObjectSize)
-      if (large !== undefined)
+    const read = await this.#pool.use(access.repository, access.client, async (batch) => {
+      const info = await batch.info(id)
+      if (info !== undefined && info.size > maxObjectSize)
         throw invalid(
-          `the ${large.type} ${large.id} has ${large.size} bytes, and at most ${maxObjectSize} can be read at once`,
+          `the ${info.type} ${id} has ${info.size} bytes, and at most ${maxObjectSize} can be read at once`,
         )
-      const contents = await Promise.all(infos.map((info) => info && batch.content(info.id)))
-      return infos.map((info, index) => info && { ...info, content: contents[index]! })
+      return info && { ...info, content: (await batch.content(id))! }
     })
+    if (read !== undefined) this.#objects.set(key, read)
+    return read
+  }
+
+  /**
+   * The commits or the tags among some objects, in the order of their ids and once each. Invariant: what is
+   * read and kept is bounded whatever was pushed, so the largest contents are cut, or not read at all.
+   */
+  async texts(access: ReadAccess, type: GitText['type'], ids: readonly string[]): Promise<GitText[]> {
+    const wanted = [...new Set(ids)].filter((id) => OBJECT_ID.test(id))
+    const known = wanted.flatMap((id) => this.#objects.get(keyOf(access, id)) ?? [])
+    const isKnown = new Set(known.map(({ id }) => id))
+    const missing = wanted.filter((id) => !isKnown.has(id))
+    const read =
+      missing.length === 0
+        ? []
+        : await this.#pool.use(access.repository, access.client, (batch) => readTexts(batch, type, missing))
+    for (const object of read)
+      if (object.content.length === object.size) this.#objects.set(keyOf(access, object.id), object)
+    return textsOf(type, wanted, [...known, ...read])
   }
 
   /**
@@ -198,10 +199,28 @@ export class GitReader {
       child.stop()
       throw invalid(`the answer would be larger than ${maxOutputSize} bytes: ask for less`)
     }
-    const { code, cause } = await child.ended
-    if (cause !== 'exited' || code === null)
-      throw new AllotError('unavailable', 'reading the repository took too long: ask for less, or try again')
-    return code === 0 ? output : undefined
+    return (await exitCodeOf(child)) === 0 ? output : undefined
+  }
+
+  /**
+   * Runs a command, and yields its output as it comes: all that there is when it fails. Stops it when the
+   * reader stops.
+   * @throws AllotError unavailable when it takes too long
+   */
+  async *chunks(
+    access: ReadAccess,
+    command: ReadCommand,
+    args: readonly string[],
+    input = '',
+  ): AsyncGenerator<Buffer> {
+    const child = await this.start(access, command, args)
+    child.stdin.end(input)
+    try {
+      yield* child.stdout as AsyncIterable<Buffer>
+      await exitCodeOf(child)
+    } finally {
+      child.stop()
+    }
   }
 
   /** As {@link run}: the lines of the output that are not empty; none when the command fails. */
@@ -221,6 +240,13 @@ export class GitReader {
     for (const running of this.#running) running.abort()
     await Promise.all([this.#pool.close(), ...this.#commands.endings(), ...this.#background.endings()])
   }
+}
+
+/** @throws AllotError unavailable when the process was stopped or killed */
+const exitCodeOf = async ({ ended }: GitProcess): Promise<number> => {
+  const { code, cause } = await ended
+  if (cause === 'exited' && code !== null) return code
+  throw new AllotError('unavailable', 'reading the repository took too long: ask for less, or try again')
 }
 
 /** @returns undefined when there is more */

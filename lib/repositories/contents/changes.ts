@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
+import { invalid } from '../../errors.ts'
 import { type Commit, OBJECT_ID } from '../../git/objects/parse.ts'
 import type { OpenRepository } from './open-repository.ts'
+import { recordsOf } from './trees.ts'
 
 /** The changes of a commit against its first parent. */
 export interface CommitChanges {
@@ -49,15 +51,8 @@ export const changesOf = async (
 
 const OPTIONS = ['--stdin', '-z', '-r', '--root', '--no-renames', '--raw', '--numstat', '--no-ext-diff']
 
-const readChanges = async (
-  { git, access }: OpenRepository,
-  commits: readonly Compared[],
-): Promise<Map<string, CommitChanges>> => {
-  // git compares a commit with the parents that its line names.
-  const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
-  const output = await git.run(access, 'diff-tree', OPTIONS, { input: `${input.join('\n')}\n` })
-  return parseChanges(output?.toString('utf8') ?? '')
-}
+/** Characters of the names of files that one list has, and of git's output that is read for it. */
+const [MAX_NAMES, MAX_OUTPUT] = [2 * 1024 * 1024, 64 * 1024 * 1024]
 
 interface Draft {
   files: { filename: string; status: FileStatus }[]
@@ -65,27 +60,48 @@ interface Draft {
   deletions: number
 }
 
+const readChanges = async (
+  { git, access }: OpenRepository,
+  commits: readonly Compared[],
+): Promise<Map<string, CommitChanges>> => {
+  // git compares a commit with the parents that its line names.
+  const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
+  const { changes, add } = changesParser()
+  let output = 0
+  for await (const field of recordsOf(git.chunks(access, 'diff-tree', OPTIONS, `${input.join('\n')}\n`))) {
+    output += field.length
+    if (output > MAX_OUTPUT) throw invalid(`the changes have more than ${MAX_OUTPUT} bytes: ask for less`)
+    add(field)
+  }
+  return changes
+}
+
 /**
  * Parses the output of git: for each commit its id, then `:modes ids status` and a path for each file, then
- * `added deleted path` for each file.
+ * `added deleted path` for each file. Files beyond {@link MAX_NAMES} are left out, and their lines counted.
  */
-const parseChanges = (output: string): Map<string, CommitChanges> => {
+const changesParser = () => {
   const changes = new Map<string, CommitChanges>()
-  let current: Draft | undefined
-  const fields = output.split('\0')
-  for (let index = 0; index < fields.length; index++) {
-    const field = fields[index]!
-    if (OBJECT_ID.test(field)) {
+  let current: Draft = { files: [], additions: 0, deletions: 0 }
+  let status: FileStatus | undefined
+  let names = 0
+  const addFile = (filename: string, status: FileStatus) => {
+    names += filename.length
+    if (names <= MAX_NAMES) current.files.push({ filename, status })
+  }
+  const add = (field: string) => {
+    if (status !== undefined) {
+      addFile(field, status)
+      status = undefined
+    } else if (OBJECT_ID.test(field)) {
       current = { files: [], additions: 0, deletions: 0 }
       changes.set(field, current)
-    } else if (field.startsWith(':')) {
-      const status = STATUSES[field.at(-1)!] ?? 'modified'
-      current?.files.push({ filename: fields[++index]!, status })
-    } else if (current !== undefined && field !== '') {
+    } else if (field.startsWith(':')) status = STATUSES[field.at(-1)!] ?? 'modified'
+    else if (field !== '') {
       const [additions, deletions] = field.split('\t', 2)
       current.additions += Number(additions) || 0
       current.deletions += Number(deletions) || 0
     }
   }
-  return changes
+  return { changes, add }
 }

@@ -4,27 +4,23 @@ import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/
 import type { Slice } from '../../records/pages.ts'
 import { commitOf, inBackground, type OpenCommit, type OpenRepository } from './open-repository.ts'
 
-/** Commits by their ids; those that do not exist are left out. */
+/**
+ * Commits by their ids, once each; those that do not exist are left out. Of commits that are too large
+ * together, only the beginnings are read, or nothing but the id: the message then ends with a mark.
+ */
 export const readCommits = async (
   { git, access }: OpenRepository,
   ids: readonly string[],
-): Promise<Commit[]> => {
-  const objects = await git.objects(access, ids)
-  return objects.flatMap((object) =>
-    object?.type === 'commit' ? [parseCommit(object.id, object.content)] : [],
-  )
-}
+): Promise<Commit[]> => (await git.texts(access, 'commit', ids)).map(parseCommit)
 
 export const readCommit = async (open: OpenRepository, id: string): Promise<Commit | undefined> => {
   const [commit] = await readCommits(open, [id])
   return commit
 }
 
-/** Annotated tags, by the ids of the tags themselves; those that do not exist are left out. */
-export const readTags = async ({ git, access }: OpenRepository, ids: readonly string[]): Promise<Tag[]> => {
-  const objects = await git.objects(access, ids)
-  return objects.flatMap((object) => (object?.type === 'tag' ? [parseTag(object.id, object.content)] : []))
-}
+/** Annotated tags, by the ids of the tags themselves, as {@link readCommits}. */
+export const readTags = async ({ git, access }: OpenRepository, ids: readonly string[]): Promise<Tag[]> =>
+  (await git.texts(access, 'tag', ids)).map(parseTag)
 
 /** Which commits of a history are listed; everything that is absent does not matter. */
 interface CommitFilter {

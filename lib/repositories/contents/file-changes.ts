@@ -1,4 +1,4 @@
-import { AllotError, invalidMember } from '../../errors.ts'
+import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
 import { MODES, type PersonAtTime } from '../../git/objects/parse.ts'
 import { readCommit } from './commits.ts'
@@ -46,6 +46,9 @@ export const changeFiles = async (
 ): Promise<OpenCommit> => {
   const { base, target, before } = await placeOf(open, options)
   const parent = base === undefined ? undefined : await readCommit(open, base)
+  // Without its tree, the new commit would have no other files.
+  if (parent?.tree === '')
+    throw invalid(`the commit ${base} is too large to be read: push the change with git`)
   const editor = new TreeEditor(open, parent?.tree)
   const blobs: NewObject[] = []
   for (const operation of operations) blobs.push(...(await apply(editor, operation)))

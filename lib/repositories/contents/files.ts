@@ -1,8 +1,16 @@
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
-import { findInTree, MODES, parseTree, type TreeEntry, typeOfMode } from '../../git/objects/parse.ts'
+import {
+  type EntryPosition,
+  entryAt,
+  findInTree,
+  isFolderAt,
+  MODES,
+  positionsIn,
+  type TreeEntry,
+  typeOfMode,
+} from '../../git/objects/parse.ts'
 import type { Slice } from '../../records/pages.ts'
-import { readCommit } from './commits.ts'
 import type { OpenCommit } from './open-repository.ts'
 
 /** Something at a path of a commit. */
@@ -47,15 +55,13 @@ export const findEntry = async (
   return entry && { path: wanted, entry }
 }
 
-const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | undefined> => {
-  const { git, access, commit } = open
-  if (path !== '') {
-    const found = await git.find(access, `${commit}:${path}`)
-    return found?.type === 'tree' ? found : undefined
-  }
+const findFolder = async (
+  { git, access, commit }: OpenCommit,
+  path: string,
+): Promise<ObjectInfo | undefined> => {
   // Asked for `commit:`, git would read the whole root folder.
-  const { tree } = (await readCommit(open, commit)) ?? {}
-  return tree === undefined ? undefined : git.find(access, tree)
+  const found = await git.find(access, path === '' ? `${commit}^{tree}` : `${commit}:${path}`)
+  return found?.type === 'tree' ? found : undefined
 }
 
 /**
@@ -65,22 +71,31 @@ const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | 
 export const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
   (await git.object(access, id))?.content ?? Buffer.alloc(0)
 
-/** Entries of a folder in one response. */
-const MAX_ENTRIES = 10_000
+/** Entries of a folder in one response, and bytes of their paths, which a response has about ten times. */
+const [MAX_ENTRIES, MAX_PATHS] = [10_000, 1024 * 1024]
 
 /**
  * The entries of a folder, in the order of git.
  * @throws AllotError invalid when there are too many for one response
  */
 export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry): Promise<SizedEntry[]> => {
-  const entries = parseTree(await contentOf(open, entry))
-  if (entries.length > MAX_ENTRIES)
+  const tree = await contentOf(open, entry)
+  const positions = positionsIn(tree)
+  if (positions.length > MAX_ENTRIES)
     throw invalid(
-      `the folder has ${entries.length} entries, and at most ${MAX_ENTRIES} are listed at once: use git/trees, which has pages`,
+      `the folder has ${positions.length} entries, and at most ${MAX_ENTRIES} are listed at once: ${USE_PAGES}`,
+    )
+  const entries = positions.map((position) => entryAt(tree, position))
+  const bytes = entries.reduce((sum, { name }) => sum + Buffer.byteLength(name), entries.length * path.length)
+  if (bytes > MAX_PATHS)
+    throw invalid(
+      `the paths of the folder have ${bytes} bytes, and at most ${MAX_PATHS} are listed at once: ${USE_PAGES}`,
     )
   const sizes = await sizesOf(open, entries)
   return entries.map((one, index) => ({ ...entryIn(path, one), size: sizes[index]! }))
 }
+
+const USE_PAGES = 'use git/trees, which has pages'
 
 const entryIn = (folder: string, entry: TreeEntry): FoundEntry => ({
   path: folder === '' ? entry.name : `${folder}/${entry.name}`,
@@ -101,25 +116,32 @@ export const pageOfFolder = async (
   { path, entry }: FoundEntry,
   { offset, limit }: Slice,
 ): Promise<FolderPage> => {
-  const all = parseTree(await contentOf(open, entry))
-  const folders = all.filter(({ mode }) => mode === MODES.tree)
-  const shown = [...folders, ...all.filter(({ mode }) => mode !== MODES.tree)].slice(offset, offset + limit)
+  const tree = await contentOf(open, entry)
+  const [folders, files]: EntryPosition[][] = [[], []]
+  for (const position of positionsIn(tree)) (isFolderAt(tree, position) ? folders : files)!.push(position)
+  const ordered = folders!.concat(files!)
+  const shown = ordered.slice(offset, offset + limit).map((position) => entryAt(tree, position))
   const sizes = await sizesOf(open, shown)
-  const readme = readmeAmong(all)
+  const readme = readmeAmong(tree, files!)
   return {
     items: shown.map((one, index) => ({ ...entryIn(path, one), size: sizes[index]! })),
-    total: all.length,
+    total: ordered.length,
     readme: readme && entryIn(path, readme),
   }
 }
 
 const README = /^readme(?:\.(?:md|markdown|txt|rst|adoc|org))?$/i
+const MAX_README_NAME = 'readme.markdown'.length
 
 /** Markdown before other formats. */
-const readmeAmong = (entries: readonly TreeEntry[]): TreeEntry | undefined => {
+const readmeAmong = (tree: Buffer, files: readonly EntryPosition[]): TreeEntry | undefined => {
+  const short = files.filter(({ space, nul }) => nul - space - 1 <= MAX_README_NAME && isR(tree[space + 1]))
+  const entries = short.map((position) => entryAt(tree, position))
   const found = entries.filter(({ name, mode }) => README.test(name) && typeOfMode(mode) === 'blob')
   return found.find(({ name }) => isMarkdown(name)) ?? found[0]
 }
+
+const isR = (byte: number | undefined): boolean => byte === 0x72 || byte === 0x52
 
 /** Whether a file is markdown, by its name. */
 export const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(name)

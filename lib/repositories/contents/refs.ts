@@ -1,6 +1,6 @@
 import { invalidMember } from '../../errors.ts'
 import { canBePushed, isRefName } from '../../git/ref-names.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
+import type { Page, Slice } from '../../records/pages.ts'
 import { findObject, type OpenRepository } from './open-repository.ts'
 
 /** A reference, and the object that it points to. */
@@ -15,62 +15,70 @@ export interface Ref {
   readonly targetType: string
 }
 
-const FORMAT = '--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)'
-
 /**
- * @param prefix such as `refs/heads/`; git's pattern matches whole components
+ * A page of the references that match some patterns of git-for-each-ref. Invariant: of other references, only
+ * the lines are counted, whose objects git does not read unless the order needs them.
  * @param order a key of git-for-each-ref
  */
 const listRefs = async (
   { git, access }: OpenRepository,
-  prefix: string,
+  patterns: readonly string[],
+  { offset, limit }: Slice,
   order = 'refname',
-): Promise<Ref[]> => {
-  const lines = await git.lines(access, 'for-each-ref', [FORMAT, `--sort=${order}`, prefix])
-  return lines.map((line) => {
-    const [ref, id, type, target, targetType] = line.split(' ') as [string, string, string, string, string]
-    return { ref, id, type, target: target || id, targetType: targetType || type }
+): Promise<Page<Ref>> => {
+  const args = ['--format=%(objectname) %(refname)', `--sort=${order}`, ...patterns]
+  const shown: string[] = []
+  let total = 0
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of git.chunks(access, 'for-each-ref', args)) {
+    const lines = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let start = 0
+    for (let end = lines.indexOf(LINE_FEED); end >= 0; end = lines.indexOf(LINE_FEED, start)) {
+      if (total >= offset && total < offset + limit) shown.push(lines.toString('utf8', start, end))
+      total++
+      start = end + 1
+    }
+    rest = lines.subarray(start)
+  }
+  const named = shown.map((line) => ({ id: line.slice(0, 40), ref: line.slice(41) }))
+  const infos = await git.infos(
+    access,
+    named.flatMap(({ id }) => [id, `${id}^{}`]),
+  )
+  const items = named.map(({ id, ref }, index) => {
+    const [info, target] = [infos[2 * index], infos[2 * index + 1]]
+    const type = info?.type ?? 'commit'
+    return { ref, id, type, target: target?.id ?? id, targetType: target?.type ?? type }
   })
+  return { items, total }
 }
 
-/** Before 2.45, git follows a tag of a tag by one step in a list. */
-const followed = async ({ git, access }: OpenRepository, refs: readonly Ref[]): Promise<Ref[]> => {
-  const found: Ref[] = []
-  for (const ref of refs) {
-    const object = ref.targetType === 'tag' ? await git.find(access, `${ref.id}^{}`) : undefined
-    found.push(object === undefined ? ref : { ...ref, target: object.id, targetType: object.type })
-  }
-  return found
-}
+const LINE_FEED = 10
 
 /** Branches, by name. */
-export const listBranches = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
-  pageOfAll(await listRefs(open, 'refs/heads'), slice)
+export const listBranches = (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
+  listRefs(open, ['refs/heads'], slice)
 
 /** Tags, the newest first. */
-export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> => {
-  const page = pageOfAll(await listRefs(open, 'refs/tags', '-creatordate'), slice)
-  return { ...page, items: await followed(open, page.items) }
-}
+export const listTags = (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
+  listRefs(open, ['refs/tags'], slice, '-creatordate')
 
 /**
- * The references whose names begin with some text, as `heads` or `tags/v1.`.
+ * The references whose names begin with some text, as `heads` or `tags/v1.`, by name.
  * @param start without `refs/`; every reference when it is empty
  */
-export const refsBelow = async (open: OpenRepository, start: string): Promise<Ref[]> => {
+export const refsBelow = async (open: OpenRepository, start: string, slice: Slice): Promise<Page<Ref>> => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no reference has them
-  if (/[\u0000-\u0020~^:?*[\\]/.test(start)) return []
-  const wanted = `refs/${start}`
-  const folder = wanted.slice(0, wanted.lastIndexOf('/') + 1)
-  return (await listRefs(open, folder)).filter(({ ref }) => ref.startsWith(wanted))
+  if (/[\u0000-\u0020~^:?*[\\]/.test(start)) return { items: [], total: 0 }
+  return listRefs(open, [`refs/${start}*`, `refs/${start}*/**`], slice)
 }
 
 const findRef = async (open: OpenRepository, ref: string): Promise<Ref | undefined> => {
   const object = await findObject(open, ref, '')
   if (object === undefined) return undefined
   const { id, type } = object
-  const [found] = await followed(open, [{ ref, id, type, target: id, targetType: type }])
-  return found
+  const target = type === 'tag' ? await open.git.find(open.access, `${id}^{}`) : object
+  return { ref, id, type, target: target?.id ?? id, targetType: target?.type ?? type }
 }
 
 export const findBranch = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>

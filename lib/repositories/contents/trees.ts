@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
-import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
+import { CUT, entryAt, positionsIn, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
 import type { Slice } from '../../records/pages.ts'
 import { expressionsOf, findObject, type OpenRepository } from './open-repository.ts'
@@ -71,9 +71,12 @@ const readFlat = async (
   id: string,
   { offset, limit }: Slice,
 ): Promise<Entries> => {
-  const tree = await git.object(access, id)
-  const all = tree === undefined ? [] : parseTree(tree.content)
-  const entries = all.slice(offset, offset + limit).map(({ name, ...entry }) => ({ ...entry, path: name }))
+  const content = (await git.object(access, id))?.content ?? Buffer.alloc(0)
+  const all = positionsIn(content)
+  const entries = all.slice(offset, offset + limit).map((position) => {
+    const { name, ...entry } = entryAt(content, position)
+    return { ...entry, path: name }
+  })
   return { entries, total: all.length }
 }
 
@@ -109,16 +112,22 @@ const readRecursively = async (
   return { entries, total }
 }
 
-/** Records that end with a NUL. */
+/** Characters of a record: a path of 4096 bytes, and what git writes before it. */
+const MAX_RECORD = 4096 + 200
+
+/** Records that end with a NUL. Of one that is too long, only the beginning is read. */
 export async function* recordsOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const chunk of stream) {
     const records = (rest + decoder.decode(chunk, { stream: true })).split('\0')
-    rest = records.pop()!
-    yield* records
+    rest = records.pop()!.slice(0, MAX_RECORD + 1)
+    for (const record of records) yield record.length <= MAX_RECORD ? record : shortened(record)
   }
 }
+
+const shortened = (record: string): string =>
+  record.slice(0, MAX_RECORD).replace(/[\ud800-\udbff]$/, '') + CUT
 
 /** `mode type id<TAB>path` */
 const entryOf = (line: string) => {
