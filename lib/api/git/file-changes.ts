@@ -89,16 +89,24 @@ const ChangeFilesOptions = v.object({
 const bytesOf = (base64: string | undefined): Buffer | undefined =>
   base64 === undefined ? undefined : Buffer.from(base64, 'base64')
 
+/** A day, or a time of it with or without its zone. */
+const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|([-+])(\d\d):(\d\d))?)?$/
+
 /**
- * Clients written in Go send the year 1 for a time that is not set.
+ * The time and its zone, which is UTC when it is not given. Clients written in Go send the year 1 for a time
+ * that is not set.
  * @throws AllotError invalid
  */
-const timeOf = (member: string, date: string | undefined): number => {
-  if (!date || date.startsWith('0001-')) return now()
-  const time = Math.floor(Date.parse(date) / 1000)
-  if (!(time >= 0 && time <= LAST_SECOND))
-    throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00Z`)
-  return time
+const timeOf = (member: string, date: string | undefined): Pick<PersonAtTime, 'time' | 'offset'> => {
+  if (!date || date.startsWith('0001-')) return { time: now(), offset: 0 }
+  const match = DATE.exec(date)
+  const [, zone, sign, hours = '0', minutes = '0'] = match ?? []
+  // Without a zone, a time would be one of the place of the server.
+  const time = Math.floor(Date.parse(zone === undefined && date.includes('T') ? `${date}Z` : date) / 1000)
+  if (match === null || !(time >= 0 && time <= LAST_SECOND))
+    throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00+02:00`)
+  const offset = Number(hours) * 60 + Number(minutes)
+  return { time, offset: sign === '-' ? -offset : offset }
 }
 
 type Person = { name?: string | undefined; email?: string | undefined } | undefined
@@ -110,8 +118,8 @@ const commitOptionsOf = (body: CommitBody, { author: user }: Changeable, usual: 
   // A person who is given alone is both author and committer.
   const personAs = (member: 'author' | 'committer', person: Person, fallback: Person): PersonAtTime => {
     const given = isGiven(person) ? person : fallback
-    const time = timeOf(member, dates?.[member])
-    return { name: given?.name || user.name, email: given?.email || user.email, time, offset: 0 }
+    const [name, email] = [given?.name || user.name, given?.email || user.email]
+    return { name, email, ...timeOf(member, dates?.[member]) }
   }
   const signed = personAs('committer', committer, author)
   const trailer = signoff === true ? `\n\nSigned-off-by: ${signed.name} <${signed.email}>` : ''

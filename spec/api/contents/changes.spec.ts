@@ -234,6 +234,32 @@ describe('Files', () => {
     assertNotFound(await ask('GET', `${at}/raw/second?ref=side/1`))
   })
 
+  const dates: [given: string, inGit: string, inApi: string][] = [
+    ['2020-01-02T03:04:05+02:00', '1577927045 +0200', '2020-01-02T01:04:05Z'],
+    ['2020-01-02T03:04:05-03:30', '1577946845 -0330', '2020-01-02T06:34:05Z'],
+    ['2020-01-02T03:04:05.678Z', '1577934245 +0000', '2020-01-02T03:04:05Z'],
+    ['2020-01-02T03:04:05', '1577934245 +0000', '2020-01-02T03:04:05Z'],
+    ['2020-01-02T03:04', '1577934240 +0000', '2020-01-02T03:04:00Z'],
+    ['2020-01-02', '1577923200 +0000', '2020-01-02T00:00:00Z'],
+  ]
+  it('have the zones of their times, which are UTC without one, wherever the server is', async () => {
+    const zone = process.env.TZ
+    process.env.TZ = 'Asia/Tokyo'
+    try {
+      const at = await aRepository()
+      for (const [index, [date, inGit, inApi]] of dates.entries()) {
+        const body = { content: base64('1'), dates: { author: date, committer: date } }
+        const { commit } = await done('POST', `${at}/contents/${index}`, body)
+        assert.equal(commit.committer.date, inApi, date)
+        const folder = await allot.folderOf(at.replace('/repos/', ''))
+        assert.equal(await git(folder, 'log', '-1', '--format=%ad', '--date=raw', commit.sha), inGit, date)
+      }
+    } finally {
+      if (zone === undefined) delete process.env.TZ
+      else process.env.TZ = zone
+    }
+  })
+
   it('are changed by one of two requests at the same time, and 409 for the other', async () => {
     const at = await aRepository()
     const sha = await shaOf(at, 'README.md')
@@ -351,6 +377,16 @@ describe('Files', () => {
       ['no content', 'POST', 'new', {}, 422, /Content is required/],
       ['a branch name that git refuses', 'POST', 'new', { content, branch: 'a..b' }, 422, /branch: "a..b"/],
       ['a malformed time', 'POST', 'new', { content, dates: { author: 'noon' } }, 422, /dates.author: noon/],
+      ['a day in words', 'POST', 'new', { content, dates: { author: '2 Jan 2020' } }, 422, /is not a time/],
+      ['month 13', 'POST', 'new', { content, dates: { author: '2020-13-02' } }, 422, /is not a time/],
+      [
+        'zone 25',
+        'POST',
+        'new',
+        { content, dates: { author: '2020-01-02T03:04:05+25:00' } },
+        422,
+        /not a time/,
+      ],
       [
         'a year with more than four digits',
         'POST',
