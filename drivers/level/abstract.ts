@@ -16,6 +16,7 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
+import { throttled } from './space.ts'
 
 interface SnapshotOption {
   snapshot?: AbstractSnapshot
@@ -68,22 +69,35 @@ const MAX_SYNC_READS = 16
  * A storage driver over any abstract-level database: one process, serial writes in shared, synced batches.
  * @param openDatabase called for each opening
  * @param toStorageError translates an error of the database
+ * @param hasSpace whether the disk has space, asked after writes have failed for the lack of it
  */
 export const overAbstractLevel = (
   name: string,
   openDatabase: () => Promise<Database>,
   toStorageError: (cause: unknown) => StorageError,
+  hasSpace: () => Promise<boolean> = async () => false,
 ): StorageDriver => {
+  let undo: PendingChange[] = []
   const lifecycle = new Lifecycle(
     async () => {
       try {
-        return new OpenStore(await openDatabase())
+        const database = await openDatabase()
+        await restore(database, undo)
+        undo = []
+        return new OpenStore(database)
       } catch (cause) {
         throw toStorageError(cause)
       }
     },
     (store) => store.close(),
   )
+  /** Opens a database again that has refused writes for the lack of space, when there is space. */
+  const reopenWithSpace = throttled(async () => {
+    const failed = lifecycle.current
+    if (failed?.undo === undefined || !(await hasSpace()) || lifecycle.current !== failed) return
+    undo = failed.undo
+    lifecycle.renew()
+  })
   /** Errors that the callback itself throws pass unchanged. */
   const translate = (error: unknown): never => {
     throw isDatabaseError(error) ? forClients(toStorageError(error)) : error
@@ -98,7 +112,13 @@ export const overAbstractLevel = (
       if (cached !== undefined) return Promise.resolve(cached as Awaited<ReturnType<typeof body>>)
       return lifecycle.use((store) => store.read(body, cacheKey)).catch(translate)
     },
-    write: (body) => lifecycle.use((store) => store.write(body)).catch(translate),
+    write: (body) =>
+      lifecycle
+        .use((store) => store.write(body))
+        .catch((error) => {
+          if (error instanceof StorageError && error.reason === 'full') reopenWithSpace()
+          return translate(error)
+        }),
     close: () => lifecycle.close(),
   }
 }
@@ -109,6 +129,16 @@ const forClients = (error: StorageError): StorageError =>
     ? new StorageError('full', 'the disk is full', { cause: error })
     : new StorageError(error.reason, `the server cannot use its store${REASON_IN_LOG}`, { cause: error })
 
+/** Makes sure that no part of a batch that has failed is there, since no read has seen it. */
+const restore = async (database: Database, undo: readonly PendingChange[]): Promise<void> => {
+  try {
+    if (undo.length > 0) await writeSynced(database, undo)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
 const isDatabaseError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
 
@@ -118,13 +148,20 @@ class OpenStore {
   readonly #cache = new ReadCache()
   readonly #compaction: Compaction
   readonly #commits: GroupCommit
+  /** Changes that restore what a batch would have changed that failed; undefined before. */
+  undo: PendingChange[] | undefined
 
   constructor(database: Database) {
     this.#database = database
     this.#compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
     this.#commits = new GroupCommit(readerOf(database), async (batch) => {
       const changes = [...batch]
-      await this.#cache.invalidate(changes, () => writeSynced(database, changes))
+      try {
+        await this.#cache.invalidate(changes, () => writeSynced(database, changes))
+      } catch (error) {
+        this.undo = changes.map(([key]) => [key, database.getSync(key, {})])
+        throw error
+      }
       this.#compaction.noteChanges(changes)
     })
   }

@@ -5,6 +5,7 @@ import { type Database, overAbstractLevel } from './abstract.ts'
 import { damaged, toStorageError } from './errors.ts'
 import { FolderLock } from './folder-lock.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
+import { hasSpace } from './space.ts'
 
 /**
  * Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports.
@@ -47,7 +48,12 @@ export const level = (location: string, options: LevelOptions = {}): StorageDriv
     }
   }
   return {
-    ...overAbstractLevel('level', open, (cause) => toStorageError(location, cause)),
+    ...overAbstractLevel(
+      'level',
+      open,
+      (cause) => toStorageError(location, cause),
+      () => hasSpace(location),
+    ),
     folder: location,
   }
 }

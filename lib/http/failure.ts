@@ -98,6 +98,7 @@ export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Fai
     if (error.isLogged) return { status, message: error.message, retryAfter: error.retryAfter }
     // A 503 with `retryAfter` is a refusal for load: many of them share one line of the log.
     if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
+    else if (status === 507) logRefusal(error, log, { err: error, ...request }, FULL_DISK_INTERVAL)
     else if (status >= 500) log.error({ err: error, ...request }, error.message)
     return { status, message: error.message, details: error.details, retryAfter: error.retryAfter }
   }
@@ -117,6 +118,8 @@ export const retryAfterHeader = ({ status, retryAfter }: Failure): string[] => {
 
 /** Milliseconds between two log lines with the same message about clients that ask for too much. */
 const REFUSAL_INTERVAL = 1000
+/** The same about a full disk, where lines are with their cause. */
+const FULL_DISK_INTERVAL = 60_000
 
 interface Refusals {
   loggedAt: number
@@ -125,14 +128,19 @@ interface Refusals {
 
 const refusalsOf = new WeakMap<Log, Map<string, Refusals>>()
 
-/** Logs refusals of clients that ask for too much, few enough not to fill the log or keep the server busy. */
-const logRefusal = ({ message }: AllotError, log: Log, request: FailedRequest): void => {
+/** Logs refusals that come in numbers, few enough not to fill the log or keep the server busy. */
+const logRefusal = (
+  { message }: AllotError,
+  log: Log,
+  request: FailedRequest,
+  interval = REFUSAL_INTERVAL,
+): void => {
   const byMessage = refusalsOf.get(log) ?? new Map<string, Refusals>()
   refusalsOf.set(log, byMessage)
   const refusals = byMessage.get(message) ?? { loggedAt: Number.NEGATIVE_INFINITY, count: 0 }
   byMessage.set(message, refusals)
   refusals.count++
-  if (performance.now() - refusals.loggedAt < REFUSAL_INTERVAL) return
+  if (performance.now() - refusals.loggedAt < interval) return
   log.error({ ...request, refused: refusals.count }, message)
   Object.assign(refusals, { loggedAt: performance.now(), count: 0 })
 }

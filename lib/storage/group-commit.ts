@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isFull } from '../disk.ts'
+import { isFull, REASON_IN_LOG } from '../disk.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
 import { buffered, type PendingChange, RecentReads, type WriteBuffer } from './transactions.ts'
@@ -17,7 +17,7 @@ interface Batch {
  * Runs write transactions one at a time, which makes them serializable; each sees the changes of those before
  * it. The transactions that end while a batch is being written share the next batch, and each resolves when
  * its batch is durable. After a failed batch the state of the disk is unknown, so every later write is
- * refused, and nothing is retried.
+ * refused, and nothing is retried: the owner may open the database again.
  */
 export class GroupCommit {
   readonly #source: ReadTransaction
@@ -98,13 +98,7 @@ export class GroupCommit {
 
 const commitFailure = (cause: unknown): StorageError =>
   isFull(cause)
-    ? new StorageError(
-        'full',
-        'the disk is full: free some space and restart the server; until then the store refuses writes',
-        { cause },
-      )
-    : new StorageError(
-        'failed',
-        'writing to the disk failed: restart the server; until then the store refuses writes',
-        { cause },
-      )
+    ? new StorageError('full', 'the disk is full: the store takes no writes until there is space', { cause })
+    : new StorageError('failed', `the store takes no writes${REASON_IN_LOG}`, {
+        cause: new Error('writing to the disk failed: restart the server', { cause }),
+      })

@@ -21,8 +21,11 @@ export class Lifecycle<T> {
   readonly #release: (resource: T) => Promise<void>
   readonly #changes = new Mutex()
   #current: T | undefined
+  /** Whether the resource was released to be acquired again, which has not succeeded yet. */
+  #isRenewing = false
+  #acquired: Promise<void> | undefined
   #users = 0
-  #whenUnused: (() => void) | undefined
+  #whenUnused: (() => void)[] = []
 
   constructor(acquire: () => Promise<T>, release: (resource: T) => Promise<void>) {
     this.#acquire = acquire
@@ -41,8 +44,26 @@ export class Lifecycle<T> {
     })
   }
 
+  /**
+   * Releases the resource once nothing uses it, and acquires it again. Tasks that begin meanwhile wait, and each
+   * tries again after a failure.
+   */
+  renew(): void {
+    const begin = () => {
+      const current = this.#take()
+      if (current === undefined) return
+      this.#isRenewing = true
+      const released = this.#changes.run(() => this.#release(current)).catch(() => undefined)
+      this.#acquired = released.then(() => this.#acquireAgain())
+      this.#acquired.catch(() => undefined)
+    }
+    if (this.#users === 0) begin()
+    else this.#whenUnused.push(begin)
+  }
+
   /** Releases the resource when the last use has ended. */
   close(): Promise<void> {
+    this.#isRenewing = false
     const current = this.#take()
     // When the resource is still being opened, `current` is undefined now, and set when the mutex is free.
     return this.#changes.run(async () => this.#end(current ?? this.#take()))
@@ -53,14 +74,29 @@ export class Lifecycle<T> {
    * @throws StorageError closed when the resource is not open
    */
   async use<R>(work: (resource: T) => Promise<R>): Promise<R> {
+    if (this.#isRenewing) {
+      this.#acquired ??= this.#acquireAgain()
+      await this.#acquired
+    }
     if (this.#current === undefined) throw new StorageError('closed', 'the store is not open')
     this.#users++
     try {
       return await work(this.#current)
     } finally {
       this.#users--
-      if (this.#users === 0) this.#whenUnused?.()
+      if (this.#users === 0) for (const next of this.#whenUnused.splice(0)) next()
     }
+  }
+
+  #acquireAgain(): Promise<void> {
+    const acquired = this.#changes.run(async () => {
+      if (!this.#isRenewing) return
+      this.#current = await this.#acquire()
+      this.#isRenewing = false
+    })
+    return acquired.finally(() => {
+      this.#acquired = undefined
+    })
   }
 
   #take(): T | undefined {
@@ -73,7 +109,7 @@ export class Lifecycle<T> {
     if (resource === undefined) return
     if (this.#users > 0)
       await new Promise<void>((resolve) => {
-        this.#whenUnused = resolve
+        this.#whenUnused.push(resolve)
       })
     await this.#release(resource)
   }
