@@ -45,7 +45,7 @@ interface ListenerDependencies {
 }
 
 /** The limits that `GET /settings/…` reports. */
-const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options) => {
+const settingsOf = ({ repositories, git, lfs, forks, issues, contents, attachments }: Options) => {
   const isStored = repositories !== false
   return {
     served: {
@@ -54,6 +54,8 @@ const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options
       lfs: isStored && lfs !== false,
       forks: isStored && forks,
     },
+    maxAttachmentBytes: attachments.maxSize,
+    maxGuestBytesPerDay: attachments.maxGuestBytesPerDay,
     maxBlobBytes: isStored && contents !== false ? contents.maxObjectSize : 0,
   }
 }
@@ -80,7 +82,6 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
-      maxAttachmentBytes: options.attachments.maxSize,
       ...settingsOf(options),
       documentFor: documentOf(routes),
     },

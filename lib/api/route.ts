@@ -32,6 +32,8 @@ export interface Services {
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>
   /** Maximum size of an attachment in bytes. */
   readonly maxAttachmentBytes: number
+  /** What a user without write permission can attach in a day to what one owner has. */
+  readonly maxGuestBytesPerDay: number
   /** Reported by `GET /settings/repository` and `GET /settings/attachment`. */
   readonly served: { readonly [Part in 'attachments' | 'gitOverHttp' | 'lfs' | 'forks']: boolean }
   /**

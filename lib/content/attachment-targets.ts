@@ -47,6 +47,9 @@ interface FoundTarget {
 }
 export type AttachmentTarget = InRepository<FoundTarget>
 
+/** A target whose attachments the viewer can change: `isGuest` is the author without write permission. */
+export type WritableTarget = AttachmentTarget & { readonly isGuest: boolean }
+
 /** @returns undefined when the target does not exist or the viewer cannot see it */
 export const findTarget = async (
   tx: ReadTransaction,
@@ -69,14 +72,14 @@ export const writableTarget = async (
   viewer: SignedIn,
   path: RepositoryName,
   which: AttachmentTargetName,
-): Promise<AttachmentTarget | undefined> => {
+): Promise<WritableTarget | undefined> => {
   const access = await writeAccess(tx, viewer, path, partOf(which))
   const found = access && (await targetNamed(tx, access.repository, which))
   if (access === undefined || found === undefined) return undefined
   if (found.isDraft && !access.permission.push) return undefined
   if (found.on === 'release') requireWriter(access)
   else requireAuthorOrWriter(viewer, access, found.author)
-  return { repository: access.repository, ...found }
+  return { repository: access.repository, ...found, isGuest: !access.permission.push }
 }
 
 /** The target of an attachment; undefined when it was deleted or the viewer cannot see it. */

@@ -23,8 +23,10 @@ import {
   type AttachmentTargetName,
   findTarget,
   targetOf,
+  type WritableTarget,
   writableTarget,
 } from './attachment-targets.ts'
+import { countGuestUpload, refuseBeyondDay } from './guest-uploads.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
 
 interface OpenAttachment {
@@ -41,6 +43,11 @@ interface NewAttachment {
   content: Readable
   /** Largest accepted size in bytes. */
   maxSize: number
+  /**
+   * Bytes that a user without write permission can attach in a day to issues and comments of one owner;
+   * absent: any number.
+   */
+  guestLimit?: number | undefined
 }
 
 /**
@@ -69,18 +76,25 @@ export class Attachments {
 
   /**
    * Adds an attachment.
-   * @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile;
-   * forbidden
+   * @throws AllotError too_large, also beyond the limit of a day; invalid for a bad name; not_found when the
+   * target was deleted meanwhile; forbidden
    */
   async add(
     viewer: SignedIn,
     path: RepositoryName,
     on: AttachmentTargetName,
-    { name, content, maxSize }: NewAttachment,
+    { name, content, maxSize, guestLimit }: NewAttachment,
   ): Promise<Attachment> {
     const { store, files } = this.#services
     checkFileName(name)
-    const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
+    const guestIn = ({ isGuest, repository }: WritableTarget) =>
+      isGuest && guestLimit !== undefined ? { account: viewer.id, owner: repository.owner } : undefined
+    const target = await store.read(async (tx) => {
+      const found = await writableTarget(tx, viewer, path, on)
+      const guest = found && guestIn(found)
+      if (guest !== undefined) await refuseBeyondDay(tx, guest, guestLimit!)
+      return found
+    })
     if (target === undefined) throw targetDeleted()
     const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
@@ -88,6 +102,8 @@ export class Attachments {
       const current = await writableTarget(tx, viewer, path, on)
       if (current?.id !== target.id) throw targetDeleted()
       await refuseFull(tx, this.#services, current)
+      const guest = guestIn(current)
+      if (guest !== undefined) await countGuestUpload(tx, guest, guestLimit!, size)
       const { id: uploader } = await existingAccount(tx, viewer.id)
       return saveAttachment(tx, this.#services, current, {
         id: await takeNumber(tx, 'attachment'),

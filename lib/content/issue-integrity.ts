@@ -12,6 +12,7 @@ import {
   attachments,
   comments,
   commitStatuses,
+  guestUploads,
   issueEvents,
   issueSequences,
   issueSubscriptions,
@@ -78,6 +79,10 @@ export const contentChecks: IntegrityChecks['checks'] = [
   check(issueSubscriptions, ({ issue: issueId, account }, find, report) => {
     requireIssue(find, issueId, `account ${account} follows`, report)
     requireAccount(find, account, `a subscription of issue ${issueId} belongs to`, report)
+  }),
+  check(guestUploads, ({ account, owner }, find, report) => {
+    requireAccount(find, account, 'a count of attachments belongs to', report)
+    requireAccount(find, owner, 'a count of attachments concerns', report)
   }),
   check(commitStatuses, ({ id, repository }, find, report) =>
     requireRepository(find, repository, pending.contents, `commit status ${id} is`, report),

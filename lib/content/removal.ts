@@ -16,6 +16,7 @@ import {
   follows,
   formerNames,
   gpgKeys,
+  guestUploads,
   issueSubscriptions,
   issues,
   type Job,
@@ -213,6 +214,8 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     removeListed(transfers, 'recipient'),
     removeListed(memberships, 'organization'),
     removeListed(issueSubscriptions, 'account'),
+    removeListed(guestUploads, 'account'),
+    removeListed(guestUploads, 'owner'),
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwner(tx, id, limit),
   ])

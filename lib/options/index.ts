@@ -57,6 +57,10 @@ const AttachmentsOptions = v.strictObject({
     v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
     'Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.',
   ),
+  maxGuestBytesPerDay: described(
+    v.optional(Size, 100 * 1024 * 1024),
+    'What a user without write permission can attach to issues and comments in repositories of one owner, whose quota pays for it, in a day (UTC): bytes, or `"100 MiB"`. More gets 413; 0 refuses all of it.',
+  ),
 })
 
 const maxFileSize = v.optional(v.pipe(Size, v.minValue(1)))

@@ -205,6 +205,12 @@ export interface FilesOptions {
 export interface AttachmentsOptions {
   /** Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413. Default: `104857600`. */
   maxSize?: number | string | undefined
+  /**
+   * What a user without write permission can attach to issues and comments in repositories of one owner, whose
+   * quota pays for it, in a day (UTC): bytes, or `"100 MiB"`. More gets 413; 0 refuses all of it. Default:
+   * `104857600`.
+   */
+  maxGuestBytesPerDay?: number | string | undefined
 }
 
 /** Git LFS; `false` turns it off. */

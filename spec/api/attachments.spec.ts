@@ -4,8 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -421,4 +423,84 @@ describe('GET /attachments/{uuid}', () => {
     it(`answers 404 for ${uuid.slice(0, 40)}, which does not exist`, async () => {
       assert.equal((await get(uuid, ann)).status, 404)
     })
+})
+
+describe('What users without write permission attach in a day to issues of one owner', () => {
+  const LIMIT = 1000
+  const driver = memory()
+  const files = { directory: temporaryDirectory() }
+  let guarded: TestServer
+  let [owner, other, guest]: Person[] = []
+  const serve = async (limit: number, root: string) => {
+    const attachments = { maxGuestBytesPerDay: limit }
+    guarded = await start({ repositories: false, driver, files, attachments }, { root })
+  }
+  before(async () => {
+    await serve(LIMIT, 'root')
+    owner = await guarded.person('owner')
+    other = await guarded.person('other')
+    guest = await guarded.person('guest')
+  })
+  /** An issue of the guest in a new repository of the owner. */
+  const anIssue = async (of = owner!, name = `g${++repositories}`) => {
+    await made(guarded.as(of, 'POST', '/user/repos', { name }))
+    const { number } = await made(
+      guarded.as(guest, 'POST', `/repos/${of.name}/${name}/issues`, { title: 't' }),
+    )
+    return `/repos/${of.name}/${name}/issues/${number}/assets`
+  }
+  const upload = (path: string, bytes: number, by = guest!) =>
+    guarded.request('POST', path, { token: by.token, body: form(part(Buffer.alloc(bytes))), headers: TYPE })
+  const statuses = (...sent: Promise<Answer>[]) =>
+    Promise.all(sent.map(async (answer) => (await answer).status))
+
+  it('is limited exactly, over all repositories and concurrent uploads, also after deletions and a restart', async () => {
+    const [one, two] = [await anIssue(), await anIssue()]
+    assert.deepEqual(await statuses(upload(one, 400)), [201])
+    const concurrent = await statuses(...[one, two, one, two].map((path) => upload(path, 300)))
+    assert.deepEqual(concurrent.sort(), [201, 201, 413, 413])
+    for (const { id } of (await guarded.as(owner, 'GET', one)).body)
+      assertNoContent(await guarded.as(owner, 'DELETE', `${one}/${id}`))
+    const refused = await upload(one, 1)
+    assertError(refused, 413, /without write permission, you can attach 1000 bytes a day/)
+    assert.deepEqual(Object.keys(refused.body), ['message', 'url'])
+    await guarded.stop()
+    await serve(LIMIT, 'again')
+    assertError(await upload(two, 1), 413, /1000 bytes a day/)
+  })
+
+  it('is counted for each owner, and again on the next day', async () => {
+    assert.deepEqual(await statuses(upload(await anIssue(other!), LIMIT)), [201])
+    const path = await anIssue()
+    assertError(await upload(path, 1), 413, /1000 bytes a day/)
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      assert.deepEqual(await statuses(upload(path, LIMIT)), [201])
+      assertError(await upload(path, 1), 413, /1000 bytes a day/)
+    } finally {
+      mock.timers.reset()
+    }
+  })
+
+  it('does not limit those who may write: the owner, and collaborators', async () => {
+    const path = await anIssue()
+    assertError(await upload(path, LIMIT + 1), 413, /1000 bytes a day/)
+    assert.deepEqual(await statuses(upload(path, LIMIT + 1, owner)), [201])
+    const repository = path.replace(/\/issues.*/, '')
+    const level = { permission: 'write' }
+    assertNoContent(await guarded.as(owner, 'PUT', `${repository}/collaborators/guest`, level))
+    assert.deepEqual(await statuses(upload(path, LIMIT + 1)), [201])
+  })
+
+  it('is nothing with the limit 0', async () => {
+    await guarded.stop()
+    await serve(0, 'third')
+    const path = await anIssue(other!)
+    assertError(
+      await upload(path, 1),
+      413,
+      /only users with write permission on the repository can attach files/,
+    )
+    assert.deepEqual(await statuses(upload(path, 1, other)), [201])
+  })
 })

@@ -30,7 +30,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
   const allot = await openAllot({ driver, webhooks: true, ...directories })
   await populate(allot)
-  const { accounts, repositories, lfs, packages, migrationLog } = allot.hosting
+  const { accounts, repositories, issues, attachments, lfs, packages, migrationLog } = allot.hosting
   const ann = (await accounts.byName('ann'))!
   const demo = (await repositories.find(ann, 'ann', 'hall'))!
   const oid = createHash('sha256').update('object').digest('hex')
@@ -43,6 +43,20 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   )
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
   await packages.add(ann, kit, 'kit.tar', contentOf('package'))
+  const guest = await accounts.createUser({ name: 'guest' })
+  const open = await repositories.create(ann, ann, { name: 'open' })
+  const { issue } = (await issues.create(guest, { owner: 'ann', name: open.name }, { title: 'mine' }))!
+  await attachments.add(
+    guest,
+    { owner: 'ann', name: open.name },
+    { issue: issue.number },
+    {
+      name: 'a.txt',
+      content: contentOf('attached'),
+      maxSize: 100,
+      guestLimit: 100,
+    },
+  )
   await migrationLog('https://x.test').save([
     { kind: 'account', scope: '', name: 'ann', copy: { id: 1 }, grants: [] },
   ])

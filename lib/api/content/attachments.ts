@@ -130,13 +130,13 @@ const listRoutesOf = (target: Target) => {
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async (request, { hosting, maxAttachmentBytes }) => {
+      handle: async (request, { hosting, maxAttachmentBytes, maxGuestBytesPerDay: guestLimit }) => {
         const { user, params, query, body } = request
         if (!(await hosting.attachments.findsTarget(user, ...where(params)))) return reply(404)
         if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
         const { name, content } = await body.file()
-        const file = { name: query.name || name, content, maxSize: maxAttachmentBytes }
+        const file = { name: query.name || name, content, maxSize: maxAttachmentBytes, guestLimit }
         const added = await hosting.attachments.add(user, ...where(params), file)
         return reply(201, presentAttachment(added, request))
       },

@@ -142,6 +142,25 @@ export const issueSubscriptions = new Collection({
   counted: { subscribed: subscribedTo },
 })
 
+const GuestUpload = v.object({
+  /** Id of the user who attached files. */
+  account: id,
+  /** Id of the owner of the repositories, to which the user cannot write. */
+  owner: id,
+  /** Days since 1970-01-01 UTC. */
+  day: count,
+  /** Bytes of that day, also of what was deleted since. */
+  bytes,
+})
+
+/** What a user attached on the last such day to issues in repositories of an owner without write access. */
+export const guestUploads = new Collection({
+  name: 'guestUpload',
+  schema: GuestUpload,
+  id: (upload) => [upload.account, upload.owner],
+  ordered: { account: (upload) => [upload.account], owner: (upload) => [upload.owner] },
+})
+
 const Release = v.object({
   /** Identifies the release. */
   id,

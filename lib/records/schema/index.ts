@@ -18,6 +18,7 @@ import { auditRecords } from './audit.ts'
 import {
   attachments,
   comments,
+  guestUploads,
   issueEvents,
   issueSequences,
   issueSubscriptions,
@@ -112,6 +113,7 @@ export const collections = [
   commitStatuses,
   releases,
   attachments,
+  guestUploads,
   packageVersions,
   packageFiles,
   hooks,
