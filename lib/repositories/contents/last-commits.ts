@@ -14,24 +14,34 @@ export const SEARCH_MS = 3000
 /** Changed paths that a search reads. */
 const MAX_PATHS = 200_000
 
-/** Ids of commits by the names of entries. Entries that were not found within the limits are missing. */
-type LastIds = ReadonlyMap<string, string>
+/** What a search has found so far. */
+interface Searched {
+  /** Ids of commits by the names of entries. */
+  readonly ids: ReadonlyMap<string, string>
+  /** Commits that were read, the newest first: the next search goes on after them. */
+  readonly commits: number
+  /** Whether there is nothing more to find. */
+  readonly isWhole: boolean
+}
+
+const NOTHING: Searched = { ids: new Map(), commits: 0, isWhole: false }
 
 /** By repository, commit and entries: a commit never changes. */
 const searched = namedCache(
   'last commits',
-  new LRUCache<string, LastIds>({
+  new LRUCache<string, Searched>({
     maxSize: 8 * 1024 * 1024,
-    sizeCalculation: (ids, key) => 2 * key.length + 200 * (ids.size + 1),
+    sizeCalculation: ({ ids }, key) => 2 * key.length + 200 * (ids.size + 1),
   }),
 )
 
 /** Searches in progress: requests for the same entries wait for one. */
-const searches = new Map<string, Promise<LastIds>>()
+const searches = new Map<string, Promise<Searched>>()
 
 /**
  * The last commit that changed each of some entries of a folder, by name. Entries whose commit is not found
- * soon are missing: a search of a long history goes on for a while, and the next request has its result.
+ * soon are missing: a search of a long history goes on for a while, and the next request has its result, and
+ * goes on with it.
  * @param folder path; empty for the root
  */
 export const lastCommitsIn = async (
@@ -39,7 +49,10 @@ export const lastCommitsIn = async (
   folder: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Commit>> => {
-  const ids = await Promise.race([searchOnce(open, folder, names), setTimeout(WAIT_MS, NONE, { ref: false })])
+  const key = JSON.stringify([open.access.repository, open.commit, folder, names[0], names.length])
+  const known = searched.get(key) ?? NOTHING
+  const search = known.isWhole ? known : searchOnce(open, folder, names, key, known)
+  const { ids } = await Promise.race([search, setTimeout(WAIT_MS, known, { ref: false })])
   // The page can do without them.
   const commits = await readCommits(open, [...new Set(ids.values())]).catch(() => [])
   const byId = new Map(commits.map((commit) => [commit.id, commit]))
@@ -47,20 +60,21 @@ export const lastCommitsIn = async (
   return new Map(found.filter((entry): entry is readonly [string, Commit] => entry[1] !== undefined))
 }
 
-const NONE: LastIds = new Map()
-
-const searchOnce = async (open: OpenCommit, folder: string, names: readonly string[]): Promise<LastIds> => {
-  const key = JSON.stringify([open.access.repository, open.commit, folder, names[0], names.length])
-  const known = searched.get(key)
-  if (known !== undefined) return known
+const searchOnce = (
+  open: OpenCommit,
+  folder: string,
+  names: readonly string[],
+  key: string,
+  known: Searched,
+): Promise<Searched> => {
   const search =
     searches.get(key) ??
-    searchHistory(inBackground(open), folder, names)
+    searchHistory(inBackground(open), folder, names, known)
       .then((found) => {
         searched.set(key, found)
         return found
       })
-      .catch(() => NONE)
+      .catch(() => known)
       .finally(() => searches.delete(key))
   searches.set(key, search)
   return search
@@ -73,30 +87,50 @@ const searchHistory = async (
   { git, access, commit, onSearched }: OpenCommit,
   folder: string,
   names: readonly string[],
-): Promise<LastIds> => {
+  before: Searched,
+): Promise<Searched> => {
   const below = folder === '' ? '' : `${folder}/`
-  const missing = new Set(names)
-  const found = new Map<string, string>()
-  const args = ['-z', '--no-renames', '--name-only', `--format=tformat:${MARK}%H`, commit, '--']
+  const found = new Map(before.ids)
+  const missing = new Set(names.filter((name) => !found.has(name)))
+  const args = [
+    `--skip=${before.commits}`,
+    '-z',
+    '--no-renames',
+    '--name-only',
+    `--format=tformat:${MARK}%H`,
+    commit,
+    '--',
+  ]
   const child = await git.start(access, 'log', folder === '' ? args : [...args, `:(literal)${folder}`])
   const timer = globalThis.setTimeout(() => child.stop(), SEARCH_MS)
   child.stdin.end()
   let id = ''
+  let commits = 0
   let paths = 0
+  // The last commit may not have been read to its end. One that has too many paths is not read again.
+  const result = (isWhole: boolean): Searched => ({
+    ids: found,
+    commits: before.commits + Math.max(commits - 1, 0),
+    isWhole,
+  })
   try {
     for await (const record of recordsOf(child.stdout)) {
-      if (record.startsWith(MARK)) id = record.slice(MARK.length)
-      else {
+      if (record.startsWith(MARK)) {
+        id = record.slice(MARK.length)
+        commits++
+      } else {
         // The first path of a commit follows a line end.
         const name = record.replace(/^\n/, '').slice(below.length).split('/', 1)[0]!
         if (missing.delete(name)) found.set(name, id)
       }
-      if (missing.size === 0 || ++paths > MAX_PATHS) return found
+      if (missing.size === 0) return result(true)
+      if (++paths > MAX_PATHS) return result(commits === 1)
     }
     // What was found until the timer stopped git is kept. When git failed or was killed, this throws, and the
     // next request searches again.
-    if ((await child.ended).cause === 'exited') await successOf(child)
-    return found
+    if ((await child.ended).cause !== 'exited') return result(false)
+    await successOf(child)
+    return result(true)
   } finally {
     clearTimeout(timer)
     child.stop()

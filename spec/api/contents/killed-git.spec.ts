@@ -12,13 +12,19 @@ import { pushContents } from './repository.ts'
 const folder = temporaryDirectory()
 /** While this file exists, git is killed after its first lines. */
 const killing = join(folder, 'killing')
+/** While this file exists, the next git stops after its first lines. */
+const stopping = join(folder, 'stopping')
 let allot: ServedGit
 let ann: Person
 let path: string
 let tip: string
 before(async () => {
   const kill = `if [ -e ${killing} ]; then git "$@" | head -c 100; touch ${killing}.done; kill -9 $$; fi`
-  const git = wrappedGit(`case "$*" in *" ls-tree "*|*" diff-tree -p "*|*" log "*) ${kill};; esac`, folder)
+  const stop = `if [ -e ${stopping} ]; then rm ${stopping}; git "$@" | head -c 100; exec sleep 60; fi`
+  const git = wrappedGit(
+    `case "$*" in *" ls-tree "*|*" diff-tree -p "*|*" log "*) ${stop}; ${kill};; esac`,
+    folder,
+  )
   allot = await startGit(
     { repositories: { directory: join(folder, 'repositories'), git } },
     {
@@ -67,5 +73,14 @@ describe('A git that is killed before its output is complete', () => {
     const isWhole = async () => (await home()).includes('Add files')
     await waitFor(isWhole)
     assert.ok(await isWhole())
+  })
+
+  it('is searched on for the last commits of files by the next request, when it was stopped for its time', async () => {
+    const other = await pushContents(allot, ann, 'other')
+    const home = async () => (await fetch(`${allot.base}/${other.path}`)).text()
+    writeFileSync(stopping, '')
+    await home()
+    await waitFor(async () => (await home()).includes('Change the readme'))
+    await waitFor(async () => (await home()).includes('Add files'))
   })
 })
