@@ -1,12 +1,12 @@
-// Refuses uploads of owners that are over quota with 413, and records all others. Allot itself refuses
-// nothing. Run it with: npx tsx examples/refuse-upload.ts
+// Refuses uploads that do not fit with 413, also when many come at once: each one reserves its bytes before the
+// first of them is stored. Run it with: npx tsx examples/refuse-upload.ts
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { createQuota } from 'allot'
+import { createQuota, OverQuotaError } from 'allot'
 
 const quota = await createQuota({ data: './example-data/refuse-upload', defaultTotal: '1 KiB' })
 const folder = './example-data/refuse-upload-files'
@@ -16,24 +16,25 @@ const upload = async (req: IncomingMessage, res: ServerResponse) => {
   // Set by a proxy that you trust, which must remove this header from the requests of clients.
   const owner = req.headers['x-forwarded-user']
   if (req.method !== 'POST' || typeof owner !== 'string') return res.writeHead(404).end()
-  // The body is not read, so the connection cannot be used again.
-  const refuse = (why: string) => res.writeHead(413, { Connection: 'close' }).end(`${why}\n`)
-  if (await quota.isOver(owner, 'size:all')) return refuse('over quota')
-  const { left } = await quota.explain(owner, 'size:all')
-  // A chunked body announces no size and counts as 0: such an upload can exceed the limit by its size.
-  const announced = Number(req.headers['content-length'] ?? 0)
-  if (left !== null && announced > left) return refuse(`only ${left} bytes are left`)
+  // A chunked body announces no size, so it could not be reserved.
+  const size = Number(req.headers['content-length'])
+  if (Number.isNaN(size)) return res.writeHead(411, { Connection: 'close' }).end('announce the size\n')
 
   const key = crypto.randomUUID()
-  const file = createWriteStream(join(folder, key))
+  const entry = { kind: 'artifacts', key, owner, name: key, size } as const
+  const file = join(folder, key)
   try {
-    await pipeline(req, file)
-    const size = file.bytesWritten
-    await quota.ledger.put({ kind: 'artifacts', key, owner, name: key, size })
+    // The reservation goes by itself when this process ends before the upload does.
+    await quota.ledger.put({ ...entry, expiresAt: Date.now() + 60 * 60 * 1000 }, { within: true })
+    await pipeline(req, createWriteStream(file))
+    await quota.ledger.put(entry, { within: true })
     res.writeHead(201).end(`stored ${size} bytes as ${key}\n`)
   } catch (error) {
-    await rm(file.path, { force: true })
-    throw error
+    await rm(file, { force: true })
+    await quota.ledger.delete(entry)
+    if (!(error instanceof OverQuotaError)) throw error
+    // The body may not be read, so the connection cannot be used again.
+    res.writeHead(413, { Connection: 'close' }).end(`only ${error.explanation.left} bytes are left\n`)
   }
 }
 

@@ -288,6 +288,7 @@ const closeServices = async (services: StartedServices) => {
   await hosting.git?.transport.close()
   await gitReader?.close()
   await jobRunner.stop()
+  await quota.expiries.stop()
   await compactor.stop()
   await hosting.idle()
   await hosting.close()

@@ -16,7 +16,10 @@ export const pauseAfter = (milliseconds: number): number =>
   Math.min(PAUSES_PER_STEP * milliseconds, MAX_PAUSE_MS)
 
 /** Days since 1970-01-01 UTC. */
-export const today = (): number => Math.floor(Date.now() / DAY_MS)
+export const today = (): number => dayOf(Date.now())
+
+/** @param time milliseconds since 1970 */
+export const dayOf = (time: number): number => Math.floor(time / DAY_MS)
 
 /**
  * @returns the date in UTC, such as `2026-11-21`

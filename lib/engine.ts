@@ -151,6 +151,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   }
   const start = () => {
     jobRunner.start()
+    quota.expiries.start(logError(log, 'entries of the ledger that have expired could not be removed'))
     void reportMissing().catch(logError(log, 'the default groups could not be read'))
   }
   return {

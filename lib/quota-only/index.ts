@@ -124,6 +124,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     async close() {
       await api.idle()
       await jobRunner.stop()
+      await quota.expiries.stop()
       await quota.idle()
       await driver.close()
     },

@@ -4,6 +4,7 @@ import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../reco
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingSubject, explain, isWithin, type QuotaExplanation, type QuotaGroup } from './evaluate.ts'
+import { Expiries } from './expiries.ts'
 import { removeAssignmentsJob } from './group-removal.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
@@ -44,8 +45,8 @@ interface QuotaEngineDependencies {
 }
 
 /**
- * Counts what owners use and evaluates it against rules. It refuses nothing but puts that the host wants to be
- * `within`: the host decides what to do when an owner is over quota. The engine works with ids, and knows
+ * Counts what owners use and evaluates it against rules. It refuses nothing but puts that the host wants to
+ * be `within`: the host decides what to do when an owner is over quota. The engine works with ids, and knows
  * neither accounts nor git, except for
  *
  * - host-owners.ts and plans-by-name.ts, which resolve names;
@@ -58,6 +59,7 @@ export class QuotaEngine {
   readonly rules: Rules
   readonly groups: Groups
   readonly ledger: LedgerById
+  readonly expiries: Expiries
   readonly repositories: RepositoryCounters
   readonly plans: Plans
   readonly reports: Reports
@@ -90,7 +92,8 @@ export class QuotaEngine {
     })
     this.rules = new Rules(store, dropAll)
     this.groups = new Groups(store, jobs, dropAll)
-    this.ledger = new LedgerById(this.#owners, jobs, lfsChanged)
+    this.ledger = new LedgerById(this.#owners, jobs, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
+    this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
     this.plans = new Plans({ store, jobs, defaults, onChange: dropAll })
     this.reports = new Reports(store, defaults, owners)

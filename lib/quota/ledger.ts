@@ -48,11 +48,19 @@ export class LedgerById {
   readonly #counters: OwnerCounters
   readonly #jobs: Jobs
   readonly #lfsChanged: LfsChanged
+  readonly #onExpiring: (expiresAt: number) => void
 
-  constructor(counters: OwnerCounters, jobs: Jobs, lfsChanged: LfsChanged) {
+  /** @param onExpiring called when an entry that expires is stored */
+  constructor(
+    counters: OwnerCounters,
+    jobs: Jobs,
+    lfsChanged: LfsChanged,
+    onExpiring: (expiresAt: number) => void,
+  ) {
     this.#counters = counters
     this.#jobs = jobs
     this.#lfsChanged = lfsChanged
+    this.#onExpiring = onExpiring
   }
 
   async get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerRecord | undefined> {
@@ -90,6 +98,8 @@ export class LedgerById {
     const placed: LedgerRecord = { ...NO_DETAILS, ...entry, partitionOwner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
+    const { expiresAt } = entry
+    if (expiresAt !== undefined) tx.afterCommit(() => this.#onExpiring(expiresAt))
     return { replaced: wasLive }
   }
 

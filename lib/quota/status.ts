@@ -38,6 +38,7 @@ const MAX_CACHED_OWNERS = 20_000
  * moment is not stored.
  */
 export class StatusCache {
+  readonly #store: Store
   readonly #read: (owner: number) => Promise<QuotaStatus>
   /**
    * Undefined on a shared store: writes of other processes are not announced here, so nothing can be
@@ -46,6 +47,7 @@ export class StatusCache {
   readonly #cache: LRUCache<number, QuotaStatus> | undefined
 
   constructor(store: Store, defaults: QuotaDefaults) {
+    this.#store = store
     this.#read = (owner) => store.read((tx) => readStatus(tx, owner, defaults))
     if (store.driver.shared) return
     // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to
@@ -56,6 +58,7 @@ export class StatusCache {
 
   async of(owner: number): Promise<QuotaStatus> {
     if (this.#cache === undefined) return this.#read(owner)
+    if (this.#store.expiring?.isDue) await this.#store.expiring.remove()
     return this.#cache.get(owner) ?? (this.#cache.fetch(owner) as Promise<QuotaStatus>)
   }
 

@@ -43,6 +43,7 @@ interface UsageListener {
 export class OwnerCounters {
   readonly #listener: UsageListener
   readonly #deltas = new WeakMap<WriteContext, Map<number, Usage>>()
+  readonly #days = new WeakMap<WriteContext, number>()
 
   constructor(listener: UsageListener) {
     this.#listener = listener
@@ -64,13 +65,18 @@ export class OwnerCounters {
     const record = await ownerUsages.get(tx, [owner])
     const before = usageOfRecord(record)
     const after = addDelta(before, delta)
-    const day = Math.max(record?.day ?? 0, today())
+    const day = Math.max(record?.day ?? 0, this.#days.get(tx) ?? today())
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
     await ownerUsages.replace(tx, record, { owner, ...after, day, earlierDays })
     const change = { owner, before, after }
     await this.#listener.changing?.(tx, change)
     tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
+  }
+
+  /** Makes the changes of the transaction those of a day that may be over, in days since 1970. */
+  countOn(tx: WriteContext, day: number): void {
+    this.#days.set(tx, day)
   }
 
   /** How the transaction has changed the usage of an owner so far. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
-import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
+import type { ReadOptions, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceIn, sequenceKey } from './layout.ts'
 import { paced } from './pacing.ts'
@@ -30,6 +30,16 @@ export interface WriteContext extends WriteTransaction {
   uniqueTime(): UniqueTime
 }
 
+/** Records that count until their time has passed: see lib/quota/expiries.ts. */
+export interface Expiring {
+  /** Whether one has expired, as far as this process knows. */
+  readonly isDue: boolean
+  /** When the next one expires, in milliseconds since 1970. */
+  next(tx: ReadTransaction): Promise<number>
+  /** @returns false when those that have expired could not be removed */
+  remove(): Promise<boolean>
+}
+
 /** A time that no other call gets. */
 interface UniqueTime {
   /** Seconds since 1970. */
@@ -51,6 +61,8 @@ export class Store {
   readonly readTogether: (<T>(body: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
   readonly #outer: AsyncLocalStorage<ReadTransaction | undefined> | undefined
+  /** Removed before a read returns what counts them; set once. */
+  expiring: Expiring | undefined
   #writes = 0
 
   constructor(driver: StorageDriver) {
@@ -59,7 +71,7 @@ export class Store {
     const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction | undefined>() : undefined
     this.#outer = outer
     this.readTogether =
-      outer && ((body, cacheKey) => driver.read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
+      outer && ((body, cacheKey) => this.#read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
   }
 
   /**
@@ -75,7 +87,7 @@ export class Store {
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const tx = this.#outer?.getStore()
-    return tx === undefined ? this.driver.read(body, { canRunAgain: true, cacheKey }) : body(tx)
+    return tx === undefined ? this.#read(body, { canRunAgain: true, cacheKey }) : body(tx)
   }
 
   /**
@@ -84,7 +96,36 @@ export class Store {
    * not call {@link read}.
    */
   readAlone<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.driver.read(body)
+    return this.#read(body)
+  }
+
+  /** Reads without what has expired. */
+  #read<T>(body: (tx: ReadTransaction) => Promise<T>, options: ReadOptions = {}): Promise<T> {
+    const { driver, expiring } = this
+    if (expiring === undefined) return driver.read(body, options)
+    if (driver.shared) return this.#readShared(body, options, expiring)
+    return expiring.isDue
+      ? expiring.remove().then(() => driver.read(body, options))
+      : driver.read(body, options)
+  }
+
+  /**
+   * The same on a shared store, where other processes put what expires. The time is read with the result, so
+   * it costs no round trip, and compared outside: a result stays cached while time passes.
+   */
+  async #readShared<T>(
+    body: (tx: ReadTransaction) => Promise<T>,
+    options: ReadOptions,
+    expiring: Expiring,
+  ): Promise<T> {
+    for (;;) {
+      const read = await this.driver.read(async (tx) => {
+        const [value, next] = await Promise.all([body(tx), expiring.next(tx)])
+        return value === undefined ? undefined : { value, next }
+      }, options)
+      if (read === undefined) return undefined as T
+      if (read.next > Date.now() || !(await expiring.remove())) return read.value
+    }
   }
 
   /**

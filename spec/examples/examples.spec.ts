@@ -59,8 +59,14 @@ const MORE: Record<string, (curl: string) => Promise<void>> = {
     }
     assert.deepEqual(await upload(1024), [413, 'only 1018 bytes are left\n'])
     assert.equal((await upload(1018))[0], 201)
-    assert.deepEqual(await upload(1), [413, 'over quota\n'])
-    assert.equal((await upload(1, 'bob'))[0], 201)
+    assert.deepEqual(await upload(1), [413, 'only 0 bytes are left\n'])
+    for (const [user, bytes, fit] of [
+      ['bob', 102, 10],
+      ['carol', 1000, 1],
+    ] as const) {
+      const statuses = await Promise.all(Array.from({ length: 50 }, () => upload(bytes, user)))
+      assert.equal(statuses.filter(([status]) => status === 201).length, fit)
+    }
   },
   'tenants.ts': async (curl) => {
     const { origin } = new URL(/http\S+/.exec(curl)![0])

@@ -99,6 +99,17 @@ describe('The example for tus', () => {
     assert.equal(await remove('bob'), 404)
     assert.equal(await remove('alice'), 204)
     assert.match(await upload('alice', 1), /^http:/)
+    const create = async (owner: string, bytes: number) => {
+      const headers = { 'Tus-Resumable': '1.0.0', 'X-Forwarded-User': owner, 'Upload-Length': `${bytes}` }
+      return (await fetch(uploads, { method: 'POST', headers })).status
+    }
+    for (const [owner, bytes, fit] of [
+      ['carol', 104_857, 10],
+      ['dave', 900_000, 1],
+    ] as const) {
+      const statuses = await Promise.all(Array.from({ length: 50 }, () => create(owner, bytes)))
+      assert.equal(statuses.filter((status) => status === 201).length, fit)
+    }
     await stop()
     const looked = await run(process.execPath, ['look.mjs'], project)
     assert.match(looked, /^alice 600001\nbob 600000\nmallory 0\na\.bin \d+\n$/)

@@ -263,6 +263,12 @@ describe('The ts snippets', () => {
       const [greeting] = await once(connect(port, '127.0.0.1'), 'data')
       return assert.match(String(greeting), /^SSH-2\.0-allot\r\n/)
     }
+    if (code.includes('OverQuotaError')) {
+      const upload = async () =>
+        (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(1024 ** 2) })).status
+      const statuses = await Promise.all(Array.from({ length: 50 }, upload))
+      assert.equal(statuses.filter((status) => status === 201).length, 10)
+    }
     const prefix = code.includes("'north'") ? '/north' : ''
     const [path, body] = code.includes('createQuota')
       ? ['/files/api/v1/user/quota', /token is required/]

@@ -149,7 +149,8 @@ describe('A delivery', () => {
     let seen = 0
     const read: StorageDriver['read'] = async (body, limits) => {
       const result = await driver.read(body, limits)
-      if (typeof result !== 'object' || result === null || !('delivery' in result)) return result
+      const { value } = (result ?? {}) as { value?: unknown }
+      if (typeof value !== 'object' || value === null || !('delivery' in value)) return result
       seen++
       answer()
       await waitFor(async () => !(await isLeased()))

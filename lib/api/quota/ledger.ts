@@ -6,7 +6,6 @@ import * as v from 'valibot'
 import { AllotError, describeValue, invalidMember, withLineNumber } from '../../errors.ts'
 import {
   Empty,
-  ErrorBody,
   Forbidden,
   NotFound,
   parseJson,
@@ -16,9 +15,9 @@ import {
 } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
-import { LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
+import { checkExpiry, LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
 import type { LedgerOperation, PutOptions } from '../../repositories/ledger/ledger-types.ts'
-import { example, number, parameter, text } from '../fields.ts'
+import { example, Moment, number, parameter, text, timestamp } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
 import { subjectsOf } from './forgejo-subjects.ts'
 import { QuotaExplanationInfo } from './schema.ts'
@@ -29,7 +28,21 @@ const params = v.object({ kind: LedgerKind, key: v.string() })
 const ITEM = { repository: 'alice/app', name: 'log', size: 1500, run: 1 }
 const ENTRY = { kind: 'artifacts', key: 'build-1', ...ITEM } as const
 
-const LedgerEntry = example(v.object({ ...params.entries, ...LedgerItem.entries }), ENTRY)
+/** For a reservation: when the entry is gone. */
+const expires_at = v.optional(example(Moment, '2026-11-21T04:09:00Z'))
+const Item = v.object({ ...LedgerItem.entries, expires_at })
+const LedgerEntry = example(v.object({ ...params.entries, ...Item.entries }), ENTRY)
+
+/** @throws AllotError invalid for a time that does not exist, or has passed */
+const withExpiry = <E extends { expires_at?: string | undefined }>({ expires_at, ...entry }: E) => {
+  if (!expires_at) return entry
+  const expiresAt = Date.parse(expires_at)
+  checkExpiry('expires_at', expiresAt)
+  return { ...entry, expiresAt }
+}
+
+const presentEntry = ({ expiresAt, ...entry }: NamedEntry): v.InferOutput<typeof LedgerEntry> =>
+  expiresAt === undefined ? entry : { ...entry, expires_at: timestamp(Math.ceil(Number(expiresAt) / 1000)) }
 
 const LINE_LIMIT = 10_000
 
@@ -37,7 +50,7 @@ const LINE_LIMIT = 10_000
 const BODY_LIMIT = 8 * 1024 * 1024
 
 const Operation = v.variant('op', [
-  v.object({ op: v.literal('put'), ...params.entries, ...LedgerItem.entries }),
+  v.object({ op: v.literal('put'), ...params.entries, ...Item.entries }),
   v.object({ op: v.literal('delete'), ...params.entries }),
 ])
 
@@ -51,7 +64,11 @@ const WithinQuery = v.object({
 })
 
 /** The body has `explanation` when an owner would be over quota, and not when the body is too large. */
-const OverQuota = v.object({ ...ErrorBody.entries, explanation: v.optional(QuotaExplanationInfo) })
+const OverQuota = v.object({
+  message: text('the body must not be larger than 8388608 bytes'),
+  url: text('https://code.example.org/api/swagger'),
+  explanation: v.optional(QuotaExplanationInfo),
+})
 
 /** @throws AllotError invalid that names `within` */
 const putOptions = (
@@ -85,7 +102,8 @@ const operationsIn = async (body: string): Promise<LedgerOperation<NamedEntry>[]
 const operationIn = (line: string): LedgerOperation<NamedEntry> => {
   const value = parseJson(line)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return validate(Operation, isObject ? withoutNulls(value) : value)
+  const operation = validate(Operation, isObject ? withoutNulls(value) : value)
+  return operation.op === 'put' ? withExpiry(operation) : operation
 }
 
 export const ledgerRoutes = [
@@ -97,7 +115,7 @@ export const ledgerRoutes = [
     summary: 'A ledger entry',
     params,
     responses: { 200: LedgerEntry, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { hosting }) => replyFound(await hosting.ledger.get(params), (entry) => entry),
+    handle: async ({ params }, { hosting }) => replyFound(await hosting.ledger.get(params), presentEntry),
   }),
   route({
     ...adminWrite,
@@ -106,7 +124,7 @@ export const ledgerRoutes = [
     operationId: 'adminPutLedgerEntry',
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
     params,
-    body: example(LedgerItem, ITEM),
+    body: example(Item, ITEM),
     query: WithinQuery,
     responses: {
       200: LedgerEntry,
@@ -118,8 +136,8 @@ export const ledgerRoutes = [
     },
     handle: async ({ params: { kind, key }, body, query }, { hosting, dialect }) => {
       const options = putOptions(dialect, query)
-      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...body }, options)
-      return replaced ? reply(200, entry) : reply(201, entry)
+      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...withExpiry(body) }, options)
+      return replaced ? reply(200, presentEntry(entry)) : reply(201, presentEntry(entry))
     },
   }),
   route({

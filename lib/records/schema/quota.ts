@@ -218,6 +218,8 @@ const LedgerRecord = v.object({
   type: v.nullable(v.string()),
   version: v.nullable(v.string()),
   createdAt: seconds,
+  /** Milliseconds since 1970: the entry counts until then, and is removed (lib/quota/expiries.ts). */
+  expiresAt: v.optional(count),
 })
 export type LedgerRecord = v.InferOutput<typeof LedgerRecord>
 
@@ -233,6 +235,7 @@ export const ledgerEntries = new Collection({
   ordered: {
     main: (entry) => (entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)]),
     overflow: (entry) => (entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined),
+    expiry: ({ expiresAt }) => (expiresAt === undefined ? undefined : [expiresAt]),
     // The entries of one repository in the main partition of its owner.
     inMain: ({ partitionOwner, repository }) =>
       partitionOwner === null || repository === null ? undefined : [repository],

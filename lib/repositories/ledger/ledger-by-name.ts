@@ -50,8 +50,8 @@ interface LedgerByNameDependencies {
 type OnPut = (owner: Owner, record: Parameters<typeof subjectsOf>[0]) => void
 
 export const createLedgerByName = (dependencies: LedgerByNameDependencies): LedgerByName => {
-  const { store, owners } = dependencies
-  const { ledger } = dependencies.quota
+  const { store, owners, quota } = dependencies
+  const { ledger } = quota
   const put = async (tx: WriteContext, entry: NamedEntry, onPut: OnPut) => {
     checkEntry(entry)
     const place = await placeOf(tx, dependencies, entry)
@@ -92,7 +92,7 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
       })
     },
     put: (entry, options) => write(options, (tx, onPut) => put(tx, entry, onPut)),
-    delete: (name) => store.write((tx) => remove(tx, name)),
+    delete: (name) => quota.expiries.write((tx) => remove(tx, name)),
     batch: async (operations, options, unit = 'operation') => {
       if (!Array.isArray(operations))
         throw invalidMember('operations', `expected an array, received ${describeValue(operations)}`)
@@ -107,13 +107,13 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
 
 /** Runs puts in one write, which is refused unless their owners are within quota after all of them. */
 const putsOf =
-  ({ store, quota }: LedgerByNameDependencies) =>
+  ({ quota }: LedgerByNameDependencies) =>
   async <T>(
     options: PutOptions | undefined,
     body: (tx: WriteContext, onPut: OnPut) => Promise<T>,
   ): Promise<T> => {
     const within = checkPutOptions(options)
-    return store.write(async (tx) => {
+    return quota.expiries.write(async (tx) => {
       const puts = new Map<number, { owner: Owner; subjects: Set<Subject> }>()
       const result = await body(tx, (owner, record) => {
         const put = puts.get(owner.id) ?? { owner, subjects: new Set() }
@@ -158,6 +158,7 @@ const recordOf = (
     type: kind === 'packages' ? required(entry, 'type') : null,
     version: kind === 'packages' ? required(entry, 'version') : null,
     createdAt: now(),
+    ...(entry.expiresAt === undefined ? {} : { expiresAt: Math.ceil(Number(entry.expiresAt)) }),
   }
 }
 
@@ -229,8 +230,17 @@ const named = (entry: Omit<LedgerRecord, 'partitionOwner'>, { owner, repository 
     repository === undefined
       ? { owner: owner?.name ?? '' }
       : { repository: `${owner?.name}/${repository.name}` }
-  const { on, index, run, type, version } = entry
+  const { on, index, run, type, version, expiresAt } = entry
+  const expiry = expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }
   const details = { on, index, run, type, version }
   const present = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== null))
-  return { kind: entry.kind, key: entry.key, ...place, name: entry.name, size: entry.size, ...present }
+  return {
+    kind: entry.kind,
+    key: entry.key,
+    ...place,
+    name: entry.name,
+    size: entry.size,
+    ...present,
+    ...expiry,
+  }
 }

@@ -1,5 +1,6 @@
 /** Checks of what a host or a client passes to the ledger. */
 import * as v from 'valibot'
+import { LAST_SECOND } from '../../clock.ts'
 import {
   checkArgument,
   checkOptionNames,
@@ -12,7 +13,7 @@ import {
 } from '../../errors.ts'
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
 import { LedgerKind, RESERVED_PREFIX } from '../../records/schema/index.ts'
-import type { LedgerListing, LedgerName, PutOptions } from './ledger-types.ts'
+import type { LedgerEntry, LedgerListing, LedgerName, PutOptions } from './ledger-types.ts'
 
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -36,7 +37,7 @@ const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 /**
  * A ledger entry with the names of its owner and repository, before its members are checked against its kind.
  */
-export type NamedEntry = LedgerName & LedgerItem
+export type NamedEntry = LedgerName & LedgerItem & Pick<LedgerEntry, 'expiresAt'>
 
 /** @throws AllotError invalid, with the name of the member */
 export const checkEntry = (entry: NamedEntry) => {
@@ -44,7 +45,23 @@ export const checkEntry = (entry: NamedEntry) => {
   checkLedgerKey(entry.key)
   const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+  if (entry.expiresAt !== undefined) checkExpiry('expiresAt', entry.expiresAt)
 }
+
+/**
+ * @param time a Date, or milliseconds since 1970
+ * @throws AllotError invalid that names the member
+ */
+export const checkExpiry = (member: string, time: Date | number): void => {
+  const isTime = time instanceof Date || typeof time === 'number'
+  checkArgument(isTime, member, 'a Date, or milliseconds since 1970', time)
+  const ms = Number(time)
+  if (!(ms > Date.now() && ms <= LAST_SECOND * 1000))
+    throw invalidMember(member, `must be later than now and before the year 10000, got ${timeText(ms)}`)
+}
+
+const timeText = (ms: number): string =>
+  Number.isNaN(new Date(ms).getTime()) ? String(ms) : new Date(ms).toISOString()
 
 export const checkLedgerKey = (key: string): void => {
   if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')

@@ -17,6 +17,11 @@ interface EntryOfKind<K extends LedgerKind> extends LedgerName {
   readonly name: string
   /** Bytes, a whole number. */
   readonly size: number
+  /**
+   * For a reservation: the entry counts until this time, and is gone then. A Date or milliseconds since 1970,
+   * later than now; a Date in an entry that is returned. A later `put` without it keeps the entry.
+   */
+  readonly expiresAt?: Date | number | undefined
 }
 
 interface EntryInRepository {
