@@ -87,7 +87,7 @@ export const createDomain = ({
           outbox,
           addresses,
           settings: webhooks,
-          addCommits: (hook, delivery) => addCommits({ store, contents: hosting.contents }, hook, delivery),
+          addCommits: (payload) => addCommits({ store, contents: hosting.contents }, payload),
           onError: logError(log, 'a webhook could not be served; it is tried again'),
           onUnreadCommits: logError(
             log,

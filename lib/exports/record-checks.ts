@@ -23,6 +23,7 @@ import {
   gpgKeys,
   groups,
   hookLeases,
+  hookPayloads,
   hooks,
   issueEvents,
   issues,
@@ -67,6 +68,7 @@ export const checkRecord = (collection: string, record: unknown): void => {
   }
 }
 
+const UUID = /^[0-9a-f-]{36}$/
 const SHA256 = /^[0-9a-f]{64}$/
 const SHA1 = /^[0-9a-f]{40}$/
 /** As a client sends it: git has not looked at it yet. */
@@ -212,11 +214,15 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     if (hook.scopes !== undefined) checkScopes(hook.scopes)
     requireAtMost('baseUrl', hook.baseUrl, 2048)
   }),
-  checkOf(deliveries, ({ uuid, event, action, payload, commits, answer, error }) => {
-    requireMatch('uuid', uuid, /^[0-9a-f-]{36}$/)
+  checkOf(deliveries, ({ uuid, event, action, payload, answer, error }) => {
+    requireMatch('uuid', uuid, UUID)
     for (const [member, text] of Object.entries({ event, action, error })) requireAtMost(member, text, 255)
-    requireAtMost('payload', payload, MAX_PAYLOAD)
+    if (payload !== null) requireMatch('payload', payload, UUID)
     requireAtMost('answer', answer, MAX_ANSWER)
+  }),
+  checkOf(hookPayloads, ({ id, text, commits }) => {
+    requireMatch('id', id, UUID)
+    requireAtMost('text', text, MAX_PAYLOAD)
     for (const commit of [commits?.before, commits?.after]) if (commit) requireMatch('commits', commit, SHA1)
   }),
   checkOf(hookLeases, ({ holder = '' }) => requireAtMost('holder', holder, 255)),

@@ -14,7 +14,8 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
-import { type Outbox, reportedRefs } from '../webhooks/outbox.ts'
+import { reportedRefs } from '../webhooks/events.ts'
+import type { Outbox } from '../webhooks/outbox.ts'
 import { isAbandoned, leftoverAge } from './disk-journals.ts'
 
 interface PushJournalOptions {

@@ -1,7 +1,16 @@
 /** The events, and which of them a webhook gets. */
 import { invalidMember } from '../errors.ts'
 import type { QuotaEventById } from '../quota/quota-events.ts'
-import type { Comment, Hook, Issue, PackageVersion, Release, Repository } from '../records/schema/index.ts'
+import type {
+  Comment,
+  Delivery,
+  Hook,
+  HookPayload,
+  Issue,
+  PackageVersion,
+  Release,
+  Repository,
+} from '../records/schema/index.ts'
 
 interface Caused {
   /** Id of the account that caused it; the owner when absent. */
@@ -35,6 +44,13 @@ export interface ChangedRef {
   readonly before: string | null
   readonly after: string | null
 }
+
+/** References of one push that are reported; a client can push any number of tags at once. */
+const MAX_REFS = 100
+
+/** The changed branches and tags that a push reports. */
+export const reportedRefs = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
+  updates.filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref)).slice(0, MAX_REFS)
 
 export type WebhookEvent =
   | (InRepository & ChangedRef & { readonly event: 'push' })
@@ -73,6 +89,24 @@ export type WebhookEvent =
   | (Caused & { readonly event: 'ping'; readonly hook: Hook; readonly owner?: undefined })
 
 type EventName = WebhookEvent['event']
+
+/** What a delivery says of its event, besides the payload. */
+export type EventParts = Pick<Delivery, 'event' | 'action' | 'repositories'>
+
+export const partsOf = (event: WebhookEvent): EventParts => ({
+  event: event.event,
+  action: 'action' in event ? event.action : '',
+  ...('repository' in event ? { repositories: repositoriesOf(event) } : {}),
+})
+
+/** The commits that are added to the payload of a push. */
+export const commitsOf = (event: WebhookEvent): Pick<HookPayload, 'commits'> =>
+  event.event === 'push' && event.after !== null
+    ? { commits: { repository: event.repository.id, before: event.before, after: event.after } }
+    : {}
+
+const repositoriesOf = (event: WebhookEvent & { readonly repository: Repository }): number[] =>
+  event.event === 'fork' ? [event.repository.id, event.fork.id] : [event.repository.id]
 
 /** Every event but `ping`, which the compiler checks. */
 const EVENT_NAMES = {

@@ -4,7 +4,14 @@ import { AllotError } from '../errors.ts'
 import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import { type Delivery, deliveries, type Hook, hooks, repositories } from '../records/schema/index.ts'
+import {
+  type Delivery,
+  deliveries,
+  type Hook,
+  hookPayloads,
+  hooks,
+  repositories,
+} from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { requireScopes } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -27,6 +34,9 @@ type HookActor = Actor & { readonly scopes?: ReadonlySet<string> | undefined }
 
 /** A webhook, and why nothing may be sent to it; undefined while it may. */
 export type ShownHook = Hook & { readonly inactiveReason: string | undefined }
+
+/** A delivery with the text of its payload; `{}` when it is not kept any more. */
+export type ShownDelivery = Delivery & { readonly text: string }
 
 /** Webhooks of a repository, an account or the instance: each of them may be sent a copy of every event. */
 const MAX_HOOKS = 20
@@ -140,12 +150,13 @@ export class Hooks {
     place: Authorizer<HookPlace>,
     id: number,
     number: number,
-  ): Promise<Delivery | undefined> {
+  ): Promise<ShownDelivery | undefined> {
     return this.#options.store.read(async (tx) => {
       if ((await hookAt(tx, place, id)) === undefined) return undefined
       const delivery = await deliveries.get(tx, [id, number])
-      if (delivery !== undefined) requireScopes(viewer, { scope: scopesOfDelivery(delivery) })
-      return delivery
+      if (delivery === undefined) return undefined
+      requireScopes(viewer, { scope: scopesOfDelivery(delivery) })
+      return { ...delivery, text: (await hookPayloads.get(tx, [delivery.payload ?? '']))?.text ?? '{}' }
     })
   }
 
@@ -160,6 +171,8 @@ export class Hooks {
       const delivery = found && (await deliveries.get(tx, [id, number]))
       if (found === undefined || delivery === undefined) return undefined
       await requireActive(tx, found.hook, delivery)
+      if (delivery.payload === null)
+        throw new AllotError('conflict', 'the payload of the delivery is not kept any more')
       await outbox.retryNow(tx, found.hook)
       return outbox.repeat(tx, found.hook, delivery)
     })

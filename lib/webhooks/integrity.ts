@@ -1,18 +1,22 @@
-import { check, type Find, type IntegrityChecks, lookup, pendingJob } from '../integrity/index.ts'
+import { amounts, check, type Find, type IntegrityChecks, lookup, pendingJob } from '../integrity/index.ts'
 import {
   accounts,
   deliveries,
   type Hook,
   hookLeases,
+  hookPayloads,
   hookQueues,
+  hookStorage,
   hooks,
   jobs,
   repositories,
 } from '../records/schema/index.ts'
+import { sizeOf } from './payload-store.ts'
 
 const hook = lookup(hooks)
 const account = lookup(accounts)
 const repository = lookup(repositories)
+const payload = lookup(hookPayloads)
 const lastNumber = lookup(hookQueues, ({ last }) => last)
 const pendingRemoval = pendingJob('removeDeliveries')
 
@@ -30,7 +34,9 @@ const checks = [
   check(hookLeases, ({ hook: id }, find, report) => {
     if (find(hook, id) === undefined) report(`a process sends to webhook ${id}, which does not exist`)
   }),
-  check(deliveries, ({ hook: id, number }, find, report) => {
+  check(deliveries, ({ hook: id, number, payload: sent }, find, report) => {
+    if (sent !== null && find(payload, sent) === undefined)
+      report(`delivery ${number} of webhook ${id} has a payload that does not exist`)
     if (find(hook, id) === undefined) {
       if (find(pendingRemoval, id) === undefined)
         report(`delivery ${number} is of webhook ${id}, which does not exist`)
@@ -45,7 +51,17 @@ const checks = [
 
 /** Checks of webhooks and their deliveries. */
 export const webhooksIntegrity: IntegrityChecks = {
-  lookups: [hook, account, repository, lastNumber, pendingRemoval],
+  lookups: [hook, account, repository, payload, lastNumber, pendingRemoval],
   checks,
-  recounts: [],
+  recounts: [
+    {
+      name: 'bytes of payloads for account',
+      expected: [amounts(hookPayloads, (record, add) => add([record.creator], sizeOf(record)))],
+      actual: [amounts(hookStorage, ({ creator, bytes }, add) => add([creator], bytes))],
+      async repair(tx, [creator], bytes) {
+        await hookStorage.save(tx, { creator: creator as number, bytes: Number(bytes) })
+        return true
+      },
+    },
+  ],
 }

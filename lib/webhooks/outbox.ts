@@ -8,15 +8,25 @@ import {
   type Delivery,
   deliveries,
   type Hook,
+  type HookPayload,
   hookQueues,
   hooks,
   type Repository,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ChangedRef, type WebhookEvent, wantsEvents } from './events.ts'
+import {
+  type ChangedRef,
+  commitsOf,
+  type EventParts,
+  partsOf,
+  reportedRefs,
+  type WebhookEvent,
+  wantsEvents,
+} from './events.ts'
 import { type HostEvents, hostEvent, type RecordedEvent } from './host-events.ts'
 import type { HostListeners } from './host-listeners.ts'
+import { addPayload, makeRoom } from './payload-store.ts'
 import { scopesOf, whyOff } from './readers.ts'
 import { accountPlaces, hooksAt, hooksFor } from './recipients.ts'
 
@@ -35,6 +45,9 @@ export type PresentEvent = (
   to: PayloadRecipient,
 ) => Promise<object | undefined>
 
+/** A payload, and whether it is in the store already. */
+type NewPayload = HookPayload & { isAdded: boolean }
+
 interface OutboxOptions {
   /** Whether webhooks are on. */
   readonly isOn: boolean
@@ -51,9 +64,6 @@ interface OutboxOptions {
 
 /** Characters of a payload that is recorded. The limits of texts keep all events below it. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
-
-/** References of one push that are reported; a client can push any number of tags at once. */
-const MAX_REFS = 100
 
 /** Deliveries of one webhook that can wait; beyond it, events are not recorded. */
 const MAX_WAITING = 100_000
@@ -93,17 +103,16 @@ export class Outbox {
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
     if (event.event !== 'ping' && event.event !== 'quota') await this.#reportToHost(tx, event)
     if (!(await this.#hasHooks(tx))) return
-    const payloads = new Map<string, Promise<string | undefined>>()
+    const payloads = new Map<string, Promise<NewPayload | undefined>>()
     for (const hook of await hooksFor(tx, event)) {
       if ((await whyOff(tx, hook, partsOf(event))) !== undefined) continue
       const recipient = recipientOf(hook)
       const key = JSON.stringify([recipient, hook.scopes])
       const payload = payloads.get(key) ?? this.#payload(tx, event, recipient)
       payloads.set(key, payload)
-      const text = await payload
-      if (text === undefined) continue
-      const delivery = await this.#add(tx, hook, { ...partsOf(event), payload: text })
-      if (delivery === undefined) tx.afterCommit((isCommitted) => isCommitted && this.#reportFull(hook))
+      const made = await payload
+      if (made !== undefined && (await this.#deliver(tx, hook, event, made)) === undefined)
+        tx.afterCommit((isCommitted) => isCommitted && this.#reportFull(hook))
     }
   }
 
@@ -144,7 +153,7 @@ export class Outbox {
    */
   async repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery> {
     const { uuid, number } = delivery
-    const content = pick(delivery, ['event', 'action', 'payload', 'repositories', 'commits'])
+    const content = pick(delivery, ['event', 'action', 'payload', 'repositories'])
     return added(await this.#add(tx, hook, content, { uuid, number }))
   }
 
@@ -154,7 +163,7 @@ export class Outbox {
    */
   async test(tx: WriteContext, hook: Hook, event: WebhookEvent): Promise<void> {
     const payload = await this.#payload(tx, event, recipientOf(hook))
-    if (payload !== undefined) added(await this.#add(tx, hook, { ...partsOf(event), payload }))
+    if (payload !== undefined) added(await this.#deliver(tx, hook, event, payload))
   }
 
   /** Tries the waiting delivery at once, or after the attempt in progress, which sees the new `nextAt`. */
@@ -193,10 +202,16 @@ export class Outbox {
       tx.afterCommit((isCommitted) => isCommitted && listeners.notify(event.event, detail))
   }
 
-  async #payload(tx: WriteContext, event: WebhookEvent, to: PayloadRecipient): Promise<string | undefined> {
+  async #payload(
+    tx: WriteContext,
+    event: WebhookEvent,
+    to: PayloadRecipient,
+  ): Promise<NewPayload | undefined> {
     const payload = await this.#options.present(tx, event, to)
     const text = payload && jsonOf(payload)
-    if (text === undefined || text.length <= MAX_PAYLOAD) return text
+    if (text === undefined) return undefined
+    if (text.length <= MAX_PAYLOAD)
+      return { id: randomUUID(), creator: to.viewer.id, text, ...commitsOf(event), isAdded: false }
     tx.afterCommit((isCommitted) => isCommitted && this.#options.onTooLarge(event.event, text.length))
     return undefined
   }
@@ -205,6 +220,25 @@ export class Outbox {
     if (this.#full.has(hook.id)) return
     this.#full.add(hook.id)
     this.#options.onFull(hook)
+  }
+
+  /**
+   * Adds a delivery, and its payload with the first one.
+   * @returns undefined when too many wait, or there is no room for the payload
+   */
+  async #deliver(
+    tx: WriteContext,
+    hook: Hook,
+    event: WebhookEvent,
+    made: NewPayload,
+  ): Promise<Delivery | undefined> {
+    const { isAdded, ...payload } = made
+    if (!isAdded && !(await makeRoom(tx, payload))) return undefined
+    const delivery = await this.#add(tx, hook, { ...partsOf(event), payload: payload.id })
+    if (isAdded || delivery === undefined) return delivery
+    await addPayload(tx, payload)
+    made.isAdded = true
+    return delivery
   }
 
   /** @returns undefined when too many wait */
@@ -222,6 +256,7 @@ export class Outbox {
     await hookQueues.save(tx, { hook: hook.id, last: number })
     const delivery: Delivery = {
       hook: hook.id,
+      creator: hook.creator,
       number,
       uuid: repeated?.uuid ?? randomUUID(),
       ...content,
@@ -242,23 +277,7 @@ export class Outbox {
   }
 }
 
-/** The changed branches and tags that a push reports. */
-export const reportedRefs = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
-  updates.filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref)).slice(0, MAX_REFS)
-
-type Content = Pick<Delivery, 'event' | 'action' | 'payload' | 'repositories' | 'commits'>
-
-const partsOf = (event: WebhookEvent): Omit<Content, 'payload'> => ({
-  event: event.event,
-  action: 'action' in event ? event.action : '',
-  ...('repository' in event ? { repositories: repositoriesOf(event) } : {}),
-  ...(event.event === 'push' && event.after !== null
-    ? { commits: { repository: event.repository.id, before: event.before, after: event.after } }
-    : {}),
-})
-
-const repositoriesOf = (event: WebhookEvent & { readonly repository: Repository }): number[] =>
-  event.event === 'fork' ? [event.repository.id, event.fork.id] : [event.repository.id]
+type Content = EventParts & Pick<Delivery, 'payload'>
 
 /** Webhooks of the instance see everything, as administrators do; others see what their creator sees. */
 const recipientOf = (hook: Hook): PayloadRecipient => ({
@@ -270,7 +289,7 @@ const added = (delivery: Delivery | undefined): Delivery => {
   if (delivery !== undefined) return delivery
   throw new AllotError(
     'conflict',
-    `more than ${MAX_WAITING} deliveries of the webhook wait: change the webhook, which has the next one sent at once, or delete the webhook`,
+    `more than ${MAX_WAITING} deliveries of the webhook wait, or too many bytes: change the webhook, which has the next one sent at once, or delete the webhook`,
   )
 }
 

@@ -21,6 +21,9 @@ export interface Outcome {
   readonly duration: number
 }
 
+/** A delivery with the text of its payload. */
+type Sent = Pick<Delivery, 'event' | 'uuid'> & { readonly payload: string }
+
 interface PostOptions {
   readonly addresses: AllowedAddresses
   readonly timeoutMs: number
@@ -31,7 +34,7 @@ interface PostOptions {
 /**
  * Sends a delivery. Redirects are not followed, since they could lead to an address that is not permitted.
  */
-export const post = async (hook: Hook, delivery: Delivery, options: PostOptions): Promise<Outcome> => {
+export const post = async (hook: Hook, delivery: Sent, options: PostOptions): Promise<Outcome> => {
   const begun = performance.now()
   const timeout = AbortSignal.timeout(options.timeoutMs)
   const signal = AbortSignal.any([options.signal, timeout])
@@ -68,7 +71,7 @@ const errorOf = (status: number): string =>
 
 const exchange = async (
   hook: Hook,
-  delivery: Delivery,
+  delivery: Sent,
   addresses: AllowedAddresses,
   signal: AbortSignal,
 ): Promise<{ status: number; answer: string }> => {
@@ -130,7 +133,7 @@ const HEADER_PREFIXES = [...SIGNED_PREFIXES, 'X-GitHub']
  */
 const headersOf = (
   hook: Hook,
-  delivery: Delivery,
+  delivery: Sent,
   { payload, body }: { payload: string; body: Buffer },
 ): Record<string, string> => {
   const { secret, authorization, contentType } = hook

@@ -12,6 +12,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { removeDelivery } from './payload-store.ts'
 
 /**
  * @param limit deliveries to delete in this transaction at most
@@ -48,7 +49,7 @@ export const removeDeliveriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await hooks.get(tx, [id])) !== undefined) return 0
     const found = await deliveries.list(tx, 'hook', { prefix: [id], limit })
-    for await (const { hook, number } of paced(found)) await deliveries.remove(tx, [hook, number])
+    for await (const delivery of paced(found)) await removeDelivery(tx, delivery)
     return found.length
   },
 }
@@ -69,7 +70,7 @@ export const removeExpired = async (store: Store, keepForMs: number, signal: Abo
   for (; removed > 0 && !signal.aborted; await pause(50, signal))
     removed = await store.write(async (tx) => {
       const expired = await expiredIn(tx)
-      for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
+      for (const delivery of expired) await removeDelivery(tx, delivery)
       return expired.length === EXPIRED_BATCH ? expired.length : 0
     })
 }

@@ -1,13 +1,21 @@
-import { now } from '../clock.ts'
 import { untilDone } from '../records/pacing.ts'
-import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
+import {
+  type Delivery,
+  deliveries,
+  type Hook,
+  type HookPayload,
+  hookPayloads,
+  hooks,
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
+import { afterAttempt, givenUp, pauseAfter } from './attempts.ts'
 import { HookQueue, type WaitingHook } from './hook-queue.ts'
 import { Leases } from './leases.ts'
 import type { Outbox } from './outbox.ts'
-import { type Outcome, post } from './post.ts'
+import { completePayload } from './payload-store.ts'
+import { post } from './post.ts'
 import { whyOff } from './readers.ts'
 import { removeExpired } from './removal.ts'
 
@@ -29,14 +37,12 @@ interface SenderOptions {
   readonly addresses: AllowedAddresses
   readonly settings: SenderSettings
   /** Adds the commits to the payload of a push; may take longer than a lease. */
-  readonly addCommits: (hook: Hook, delivery: Delivery) => Promise<string>
+  readonly addCommits: (payload: HookPayload) => Promise<string>
   readonly onError: (error: unknown, fields: object) => void
   /** Told of a push that is sent without its commits. */
   readonly onUnreadCommits: (error: unknown, fields: object) => void
 }
 
-/** Milliseconds before a retry; the pause doubles with each failure. */
-const RETRY_MS = { first: 1000, last: 15 * 60_000 }
 /** Milliseconds between two looks for deliveries that another process has left. */
 const SHARED_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 10 * 60_000
@@ -44,6 +50,8 @@ const FAILURE_RETRY_MS = 5000
 /** Milliseconds after its first failure in which reading the commits of a push is tried again. */
 const READING_MS = 60_000
 const STOP_MS = 2000
+
+const NOT_KEPT = 'the payload of the delivery is not kept any more'
 
 /** Ids of the webhooks with waiting deliveries. Reads one of each, since a webhook can have many. */
 const waitingHooks = async (tx: ReadTransaction): Promise<Set<number>> => {
@@ -188,7 +196,9 @@ export class Sender {
       const [delivery] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
       const hook = delivery && (await hooks.get(tx, [id]))
       if (hook?.active !== true) return undefined
-      return { hook, delivery: delivery!, refusal: await whyOff(tx, hook, delivery) }
+      const payload = await hookPayloads.get(tx, [delivery!.payload ?? ''])
+      const refusal = payload === undefined ? NOT_KEPT : await whyOff(tx, hook, delivery)
+      return { hook, delivery: delivery!, payload, refusal }
     })
     if (next === undefined) {
       this.#unread.delete(id)
@@ -203,20 +213,25 @@ export class Sender {
     if (leasedMs > 0) return leasedMs
     // Another process may have sent it between the read and the lease.
     if (!isHeld) return this.#sendNext(id)
-    if (next.refusal !== undefined) {
-      await this.#save(next.delivery, givenUp(next.delivery, next.refusal))
+    const { hook, delivery, payload } = next
+    if (payload === undefined || next.refusal !== undefined) {
+      await this.#save(delivery, givenUp(delivery, next.refusal ?? NOT_KEPT))
       return 0
     }
-    if (next.delivery.commits === undefined) return this.#attempt(next.hook, next.delivery)
-    await this.#complete(next.hook, next.delivery)
+    if (payload.commits === undefined) return this.#attempt(hook, delivery, payload.text)
+    await this.#complete(delivery, payload)
     // The next turn sends it: the lease may have ended meanwhile.
     return 0
   }
 
-  async #attempt(hook: Hook, delivery: Delivery): Promise<number | undefined> {
+  async #attempt(hook: Hook, delivery: Delivery, payload: string): Promise<number | undefined> {
     const { addresses, settings } = this.#options
     const { signal } = this.#ending
-    const outcome = await post(hook, delivery, { addresses, timeoutMs: settings.timeout, signal })
+    const outcome = await post(
+      hook,
+      { ...delivery, payload },
+      { addresses, timeoutMs: settings.timeout, signal },
+    )
     // Ended by the stop of this process, and not by the receiver.
     if (signal.aborted && !outcome.isDelivered) return undefined
     const saved = await this.#save(delivery, afterAttempt(delivery, outcome, settings.retryFor))
@@ -224,14 +239,12 @@ export class Sender {
   }
 
   /** Saves a completed payload before it is sent, so that each attempt sends the same. */
-  async #complete(hook: Hook, delivery: Delivery): Promise<void> {
-    const payload = await this.#payloadOf(hook, delivery)
+  async #complete(delivery: Delivery, payload: HookPayload): Promise<void> {
+    const text = await this.#payloadOf(delivery, payload)
     await this.#options.store.write(async (tx) => {
-      const current = await deliveries.get(tx, [delivery.hook, delivery.number])
-      // Another process may have completed and sent it, when reading took longer than the lease.
-      if (current?.state !== 'waiting' || current.commits === undefined) return
-      const { commits: _, ...rest } = current
-      await deliveries.save(tx, { ...rest, payload })
+      const current = await hookPayloads.get(tx, [payload.id])
+      // It may have been completed for another webhook, or by another process.
+      if (current?.commits !== undefined) await completePayload(tx, current, text)
     })
   }
 
@@ -239,23 +252,22 @@ export class Sender {
    * The payload with its commits. A push whose commits cannot be read for a while is sent without them, as
    * later deliveries wait.
    */
-  async #payloadOf(hook: Hook, delivery: Delivery): Promise<string> {
+  async #payloadOf({ hook, number }: Delivery, payload: HookPayload): Promise<string> {
     const { addCommits, onUnreadCommits, settings } = this.#options
     try {
-      const payload = await addCommits(hook, delivery)
-      this.#unread.delete(hook.id)
-      return payload
+      const text = await addCommits(payload)
+      this.#unread.delete(hook)
+      return text
     } catch (error) {
-      const { number } = delivery
-      const earlier = this.#unread.get(hook.id)
+      const earlier = this.#unread.get(hook)
       if (earlier?.number !== number) {
-        this.#unread.set(hook.id, { number, since: performance.now() })
+        this.#unread.set(hook, { number, since: performance.now() })
         throw error
       }
       if (performance.now() - earlier.since < Math.min(READING_MS, settings.retryFor)) throw error
-      this.#unread.delete(hook.id)
-      onUnreadCommits(error, { hook: hook.id, delivery: number })
-      return delivery.payload
+      this.#unread.delete(hook)
+      onUnreadCommits(error, { hook, delivery: number })
+      return payload.text
     }
   }
 
@@ -273,23 +285,3 @@ export class Sender {
     })
   }
 }
-
-/** Milliseconds until the next attempt. */
-const pauseAfter = (attempts: number): number => Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.last)
-
-const afterAttempt = (before: Delivery, outcome: Outcome, retryForMs: number): Delivery => {
-  const { isDelivered, status, answer, error, duration } = outcome
-  const attempts = before.attempts + 1
-  const attempted = { ...before, attempts, status, answer, error, duration }
-  if (isDelivered) return { ...attempted, state: 'delivered', finishedAt: now() }
-  const nextAt = Date.now() + pauseAfter(attempts)
-  if (nextAt > before.createdAt * 1000 + retryForMs) return givenUp(attempted, error)
-  return { ...attempted, nextAt }
-}
-
-const givenUp = (delivery: Delivery, error: string): Delivery => ({
-  ...delivery,
-  error,
-  state: 'failed',
-  finishedAt: now(),
-})

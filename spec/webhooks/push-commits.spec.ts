@@ -109,8 +109,7 @@ describe('A push', () => {
     const { store, openIssue, release, got } = await pushWithSlowGit(test)
     await store.write(async (tx) => {
       const [waiting] = await deliveries.list(tx, 'waiting', { prefix: [], limit: 1 })
-      const { commits: _, ...sent } = waiting!
-      await deliveries.save(tx, { ...sent, state: 'delivered', finishedAt: now() })
+      await deliveries.save(tx, { ...waiting!, state: 'delivered', finishedAt: now() })
     })
     await openIssue()
     release()

@@ -12,7 +12,16 @@ const MINUTE_MS = 60_000
 
 /** A delivery of a webhook that is deleted, so that nothing is sent. */
 const waiting = (hook: number, number: number): Delivery => ({
-  ...{ hook, number, uuid: `${hook}-${number}`, event: 'push', action: '', payload: '{}', repeats: null },
+  ...{
+    hook,
+    number,
+    uuid: `${hook}-${number}`,
+    event: 'push',
+    action: '',
+    creator: 1,
+    payload: null,
+    repeats: null,
+  },
   ...{ state: 'waiting', attempts: 0, nextAt: 0, createdAt: 0, finishedAt: null, duration: null },
   ...{ status: null, answer: '', error: '' },
 })

@@ -5,7 +5,7 @@ import { clientOfAccount } from '../../clients.ts'
 import { AllotError } from '../../errors.ts'
 import type { Commit } from '../../git/objects/parse.ts'
 import { jsonOf, parseExactly } from '../../integers.ts'
-import type { Delivery, Hook } from '../../records/schema/index.ts'
+import type { HookPayload } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
 import { countList, readCommits } from '../../repositories/contents/commits.ts'
@@ -30,7 +30,7 @@ interface CommitSource {
   readonly contents: RepositoryContents | undefined
 }
 
-type Pushed = NonNullable<Delivery['commits']>
+type Pushed = NonNullable<HookPayload['commits']>
 interface Payload {
   readonly ref: string
   readonly repository: { readonly html_url: string }
@@ -45,8 +45,7 @@ interface Payload {
  */
 export const addCommits = async (
   { store, contents }: CommitSource,
-  { creator }: Pick<Hook, 'creator'>,
-  { payload, commits: pushed }: Pick<Delivery, 'payload' | 'commits'>,
+  { creator, text: payload, commits: pushed }: HookPayload,
 ): Promise<string> => {
   if (pushed === undefined || contents === undefined) return payload
   const repository = await store.read((tx) => repositoryById(tx, pushed.repository))

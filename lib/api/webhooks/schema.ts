@@ -7,7 +7,7 @@ import {
   HookType,
 } from '../../records/schema/index.ts'
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
-import type { NewHook, ShownHook } from '../../webhooks/hooks.ts'
+import type { NewHook, ShownDelivery, ShownHook } from '../../webhooks/hooks.ts'
 import { type Complete, example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
@@ -147,11 +147,9 @@ export const presentDelivery = (record: DeliveryRecord): v.InferOutput<typeof Ho
 const nextAttempt = ({ nextAt, createdAt }: DeliveryRecord): number =>
   Math.max(createdAt, Math.ceil(nextAt / 1000))
 
-export const presentDeliveryDetails = (
-  record: DeliveryRecord,
-): v.InferOutput<typeof HookDeliveryDetails> => ({
+export const presentDeliveryDetails = (record: ShownDelivery): v.InferOutput<typeof HookDeliveryDetails> => ({
   ...presentDelivery(record),
-  request: { payload: parseExactly(record.payload) as Record<string, unknown> },
+  request: { payload: parseExactly(record.text) as Record<string, unknown> },
   response: { body: record.answer },
 })
 

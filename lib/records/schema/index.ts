@@ -50,7 +50,7 @@ import {
 } from './repositories.ts'
 import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
 import { commitStatuses } from './statuses.ts'
-import { deliveries, hookLeases, hookQueues, hooks } from './webhooks.ts'
+import { deliveries, hookLeases, hookPayloads, hookQueues, hookStorage, hooks } from './webhooks.ts'
 
 export {
   AUDIENCES,
@@ -118,6 +118,8 @@ export const collections = [
   packageFiles,
   hooks,
   deliveries,
+  hookPayloads,
+  hookStorage,
   hookQueues,
   hookLeases,
   jobs,

@@ -65,12 +65,12 @@ const Delivery = v.object({
   event: v.string(),
   /** The action, such as `opened`; empty for events of one kind. */
   action: v.string(),
-  /** JSON. */
-  payload: v.string(),
+  /** Id of the account that the webhook acted for when it was recorded. */
+  creator: count,
+  /** Id of the payload; null when it is not kept any more. */
+  payload: v.nullable(v.string()),
   /** Ids of the repositories that the payload shows; absent: none. */
   repositories: v.optional(v.array(id)),
-  /** Commits that the payload does not have yet: they are read from git before the first attempt. */
-  commits: v.optional(v.object({ repository: id, before: v.nullable(v.string()), after: v.string() })),
   /** Number of the delivery that this one repeats; null for others. */
   repeats: v.nullable(id),
   state: v.picklist(['waiting', 'delivered', 'failed']),
@@ -100,8 +100,46 @@ export const deliveries = new Collection({
     hook: (delivery) => [delivery.hook, delivery.number],
     waiting: (delivery) => (delivery.state === 'waiting' ? [delivery.hook, delivery.number] : undefined),
     finished: (delivery) => (delivery.finishedAt === null ? undefined : [delivery.finishedAt]),
+    /** Finished ones that have their payload still, by creator. */
+    kept: ({ creator, finishedAt, payload }) =>
+      finishedAt === null || payload === null ? undefined : [creator, finishedAt],
   },
-  counted: { hook: (delivery) => [delivery.hook] },
+  counted: {
+    hook: (delivery) => [delivery.hook],
+    payload: ({ payload }) => (payload === null ? undefined : [payload]),
+  },
+})
+
+const HookPayload = v.object({
+  /** A UUID. */
+  id: v.string(),
+  /** Id of the account that the webhooks act for which send it. */
+  creator: count,
+  /** JSON. */
+  text: v.string(),
+  /** Commits that the text does not have yet: they are read from git before the first attempt. */
+  commits: v.optional(v.object({ repository: id, before: v.nullable(v.string()), after: v.string() })),
+})
+export type HookPayload = v.InferOutput<typeof HookPayload>
+
+/** What is sent, once for all webhooks that send the same. */
+export const hookPayloads = new Collection({
+  name: 'hookPayload',
+  schema: HookPayload,
+  id: (payload) => [payload.id],
+})
+
+const HookStorage = v.object({
+  creator: count,
+  /** Bytes of the texts of the payloads. */
+  bytes: count,
+})
+
+/** What the payloads of the webhooks take that act for an account. */
+export const hookStorage = new Collection({
+  name: 'hookStorage',
+  schema: HookStorage,
+  id: (storage) => [storage.creator],
 })
 
 const HookQueue = v.object({
