@@ -4,7 +4,7 @@ import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
 import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './self-signatures.ts'
 
 /**
- * Parses the first public key of an armored text. As in Forgejo, revoked and expired keys and those of the
+ * Parses the public key of an armored text. As in Forgejo, revoked and expired keys and those of the
  * future are accepted, too: signatures made with them can still be looked up.
  * @throws AllotError invalid
  */
@@ -106,14 +106,14 @@ const MAX_PARTS = 64
 const MAX_NUMBER_LENGTHS: Record<string, number> = { n: 2048, e: 8, p: 512, q: 32, g: 512, y: 512 }
 
 /**
- * Reads the first public key of an armored text, without verifying any signature. Like Forgejo, ignores
- * further keys and blocks.
- * @throws AllotError invalid when there is no public key, or when any key is private
+ * Reads the public key of an armored text, without verifying any signature.
+ * @throws AllotError invalid when there is no public key, more than one, or a private key
  */
 const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> => {
   checkFormat(armored)
   const keys = await readKeys(pgp, armored.trim())
   if (keys.some((key) => key.isPrivate())) throw privateKey()
+  if (keys.length > 1) throw severalKeys()
   const [key] = keys
   if (key === undefined) throw invalidMember('armored_public_key', 'this block contains no key')
   if (key.users.length + key.subkeys.length > MAX_PARTS)
@@ -125,13 +125,19 @@ const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> =
   return key
 }
 
-/** Refuses private keys, which the library would accept. */
+const PUBLIC_KEY = '-----BEGIN PGP PUBLIC KEY BLOCK-----'
+
+const severalKeys = () =>
+  invalidMember('armored_public_key', 'there is more than one key in this text: add one at a time')
+
+/** Refuses private keys, which the library would accept, and several blocks, of which it reads the first. */
 const checkFormat = (armored: string) => {
   if (armored.length > MAX_LENGTH)
     throw invalidMember('armored_public_key', `must not be longer than ${MAX_LENGTH} characters`)
   if (/^-----BEGIN PGP PRIVATE KEY BLOCK-----/m.test(armored)) throw privateKey()
-  const [first] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/m) ?? []
-  if (first !== '-----BEGIN PGP PUBLIC KEY BLOCK-----')
+  const [first, ...more] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/gm) ?? []
+  if (first === PUBLIC_KEY && more.includes(PUBLIC_KEY)) throw severalKeys()
+  if (first !== PUBLIC_KEY)
     throw invalidMember(
       'armored_public_key',
       'expected a block that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----',

@@ -45,9 +45,14 @@ const BLOB_START = 'AAAA'
 const SSH2_BEGIN = '---- BEGIN SSH2 PUBLIC KEY ----'
 const SSH2_END = '---- END SSH2 PUBLIC KEY ----'
 
+/** Where a key begins: a type before its content, or the first line of a block. */
+const KEY_BEGIN = /(?:^|\s)(?:ssh|ecdsa|sk)-[\w@.-]+[ \t]+AAAA|^-{4,5} ?BEGIN /gm
+
 const lineOf = (text: string): SshLine => {
   if (/^(-+ ?BEGIN [A-Z0-9 ]{0,99}PRIVATE KEY|PuTTY-User-Key-File-)/m.test(text))
     throw invalidMember('key', 'this is a private key, which must be kept secret; send the public key')
+  if ([...text.matchAll(KEY_BEGIN)].length > 1)
+    throw invalidMember('key', 'there is more than one key in this text: add one at a time')
   if (/^-----BEGIN (RSA )?PUBLIC KEY-----/.test(text)) return bareLine(fromPem(text))
   if (text.startsWith(SSH2_BEGIN)) return bareLine(fromRfc4716(text))
   if (/^-{4,5} ?BEGIN/.test(text))
@@ -55,7 +60,7 @@ const lineOf = (text: string): SshLine => {
       'key',
       'expected an SSH public key, such as `ssh-ed25519 AAAA…`, or one in PEM or RFC 4716',
     )
-  // Removes line ends: what follows them becomes a part of the comment.
+  // Removes line ends: those of a wrapped line.
   const line = text.replace(/\r?\n/g, '')
   if (/(?!\t)\p{Cc}/u.test(line)) throw invalidMember('key', 'must not contain control characters')
   const [, first = '', second, comment = ''] = /^(\S+)(?:[ \t]+(\S+))?(?:[ \t]+(.+))?$/s.exec(line) ?? []
@@ -77,9 +82,13 @@ const fromPem = (text: string): string => {
   }
 }
 
-/** RFC 4716 §3: headers, which a backslash continues on the next line, then base64. */
+/**
+ * RFC 4716 §3: headers, which a backslash continues on the next line, then base64. As for ssh-keygen, lines
+ * may end with spaces.
+ */
 const fromRfc4716 = (text: string): string => {
-  const lines = text.replace(/\\\r?\n/g, '').split(/\r?\n/)
+  const trimmed = text.split('\n').map((line) => line.trimEnd())
+  const lines = trimmed.join('\n').replaceAll('\\\n', '').split('\n')
   const end = lines.indexOf(SSH2_END)
   if (end === -1) throw invalidMember('key', `this block does not end with ${SSH2_END}`)
   return lines

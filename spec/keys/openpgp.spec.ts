@@ -166,18 +166,11 @@ describe('An OpenPGP key', () => {
     gpg.revoke(fingerprint)
     assert.deepEqual(await parse(gpg.armored(fingerprint)), before)
   })
-
-  test('is the first of a text with several keys or blocks', async () => {
-    const first = gpg.generate('One of two <one@example.org>')
-    const second = gpg.generate('Two of two <two@example.org>')
-    const expected = await parse(gpg.armored(first))
-    assert.deepEqual(await parse(gpg.armored(first) + gpg.armored(second)), expected)
-    assert.ok([first, second].includes((await parse(gpg.armored(first, second))).fingerprint))
-  })
 })
 
 describe('parseOpenPgpKey refuses, with the reason,', () => {
   const fingerprint = gpg.generate('Someone <someone@example.org>', 'rsa2048', 'default')
+  const other = gpg.generate('Other <other@example.org>')
   const armored = gpg.armored(fingerprint)
   const lines = armored.split('\n')
   const [begin, end] = ['-----BEGIN PGP PUBLIC KEY BLOCK-----', '-----END PGP PUBLIC KEY BLOCK-----']
@@ -195,6 +188,8 @@ describe('parseOpenPgpKey refuses, with the reason,', () => {
       /private key, which must be kept secret/,
     ],
     ['a private key after a public one', armored + gpg.secret(fingerprint), /private key/],
+    ['two blocks', armored + gpg.armored(other), /more than one key/],
+    ['two keys in one block', gpg.armored(fingerprint, other), /more than one key/],
     ['a signature', signature, /expected a block/],
     ['a signature before a key', signature + armored, /expected a block/],
     [

@@ -28,6 +28,12 @@ export const sshKeygen = () => {
       const [bits, fingerprint = ''] = run('-l', '-f', file).split(' ')
       return { bits: Number(bits), fingerprint }
     },
+    /** @returns the line of a key in RFC 4716 */
+    imported(text: string): string {
+      const file = join(folder, String(++files))
+      writeFileSync(file, text)
+      return run('-i', '-f', file).trim()
+    },
     run,
     end: () => rmSync(folder, { recursive: true, force: true }),
   }

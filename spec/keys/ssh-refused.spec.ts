@@ -23,7 +23,18 @@ describe('parseSshKey refuses, with the reason,', () => {
 
   const ed448 = generateKeyPairSync('ed448').publicKey.export({ type: 'spki', format: 'pem' })
 
-  const cases: [what: string, text: string, why: RegExp][] = [
+  const block = (format: string) => keygen.run('-e', '-m', format, '-f', `${generated[1]!.key.file}.pub`)
+  const SEVERAL = [
+    ['on two lines', `${ed25519}\n${rsa}\n`],
+    ['on two lines with a comment and CRLF', `${ed25519} laptop\r\n${rsa}\r\n`],
+    ['on one line', `${ed25519} ${rsa}`],
+    ['the same key twice', `${ed25519}\n${ed25519}`],
+    ...['PEM', 'PKCS8', 'RFC4716'].map((format) => [`two blocks of ${format}`, block(format).repeat(2)]),
+    ['a line and a block', `${ed25519}\n${block('RFC4716')}`],
+    ['a block and a line', `${block('RFC4716')}${ed25519}`],
+  ] as [string, string][]
+
+  const cases: (readonly [what: string, text: string, why: RegExp])[] = [
     ['an empty text', '', /required/],
     ['only spaces', ' \n\t ', /required/],
     ['an OpenSSH private key', generated[0]!.key.private, /private key, which must be kept secret/],
@@ -40,8 +51,9 @@ describe('parseSshKey refuses, with the reason,', () => {
       /PEM block does not contain/,
     ],
     ['a key in PEM on a curve that SSH does not know', String(ed448), /PEM block does not contain/],
+    ...SEVERAL.map(([what, text]) => [`two keys: ${what}`, text, /more than one key/] as const),
     ['an RFC 4716 block without its end', `---- BEGIN SSH2 PUBLIC KEY ----\n${blob}`, /does not end with/],
-    ['two lines separated by a carriage return', `${ed25519}\r${rsa}`, /control characters/],
+    ['two lines separated by a carriage return', `${ed25519}\r${rsa}`, /more than one key/],
     ['options before the key', `no-pty,command="ls" ${ed25519}`, /options before the key/],
     ['an unknown type', `ssh-ed448 ${blob}`, /type must be one of ssh-ed25519, ssh-rsa/],
     ['a type with the name of a member of Object.prototype', `constructor ${blob}`, /type must be one of/],
