@@ -117,6 +117,20 @@ export const refuseControls = (text: string, member: string): void => {
 }
 
 /**
+ * Refuses `.` and `..` as names that stand in paths of URLs, of rules, groups, tokens and ledger keys: every
+ * client takes them out of a path, also when they are percent-encoded.
+ */
+export const refuseDots = (text: string, member: string): void => {
+  if (/^\.\.?$/.test(text)) throw invalidMember(member, `must not be ${text}, which cannot stand in a URL`)
+}
+
+/** As {@link checkName} and {@link refuseDots}. */
+export const checkPathName = (name: string, member = 'name'): void => {
+  checkName(name, member)
+  refuseDots(name, member)
+}
+
+/**
  * Refuses options that do not exist.
  * @throws AllotError invalid that names the option
  */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Actor, realActor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument, checkName } from '../errors.ts'
+import { AllotError, checkArgument, checkPathName } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
@@ -34,7 +34,7 @@ export class Tokens {
    */
   async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
     checkArgument(typeof account === 'number', 'account', 'the id of an account', account)
-    checkName(name)
+    checkPathName(name)
     checkArgument(Array.isArray(scopes), 'scopes', "a list, such as ['all']", scopes)
     const checkedScopes = checkScopes(scopes)
     const secret = newToken()

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit, recordDifference } from '../audit.ts'
-import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
+import { AllotError, checkArgument, checkPathName, invalid, isObject } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
@@ -100,7 +100,7 @@ export class Groups {
   async create(newGroup: NewGroup, by?: Actor): Promise<QuotaGroup> {
     checkArgument(isObject(newGroup), 'group', 'an object with name and rules', newGroup)
     const { name, rules: given = [] } = newGroup
-    checkName(name)
+    checkPathName(name)
     checkArgument(Array.isArray(given), 'rules', 'a list of rules', given)
     const newRules: NewRule[] = given.map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
     newRules.forEach(checkRule)

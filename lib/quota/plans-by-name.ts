@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { checkArgument, checkName, invalidMember, isObject } from '../errors.ts'
+import { checkArgument, checkPathName, invalidMember, isObject } from '../errors.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { assignments } from '../records/schema/index.ts'
@@ -152,7 +152,7 @@ const checkPlan = (plan: NamedPlan): void => {
   checkArgument(Array.isArray(groups), 'groups', 'a list of groups', groups)
   for (const group of groups) {
     checkArgument(isObject(group), 'group', 'an object with name and rules', group)
-    checkName(group.name)
+    checkPathName(group.name)
     checkNames(`groups.${group.name}.rules`, group.rules)
   }
   checkNames('rules', rules.map(nameOf))

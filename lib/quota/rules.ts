@@ -2,7 +2,7 @@ import { type Actor, recordAudit, recordDifference } from '../audit.ts'
 import {
   AllotError,
   checkArgument,
-  checkName,
+  checkPathName,
   checkString,
   describeName,
   describeValue,
@@ -169,7 +169,7 @@ interface UncheckedRule {
 /** @throws AllotError invalid, with the name of the member that is wrong */
 export const checkRule = (rule: UncheckedRule): void => {
   checkArgument(isObject(rule), 'rule', 'an object with name, limit and subjects', rule)
-  checkName(rule.name)
+  checkPathName(rule.name)
   checkLimit(rule.limit)
   checkSubjects(rule.subjects)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** Pairs of names that share a key, or run into each other, unless keys of long strings are escaped. */
 const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]
@@ -46,6 +46,43 @@ describe('A control character', () => {
       assertList(await asRoot('GET', '/admin/quota/rules'), 'name', [])
       assertList(await asRoot('GET', '/admin/quota/groups'), 'name', [])
     })
+})
+
+describe('A name that stands in a path', () => {
+  const CREATED: Record<string, (name: string) => Promise<Answer>> = {
+    rule: (name) => asRoot('POST', '/admin/quota/rules', { name, limit: 1, subjects: [] }),
+    group: (name) => asRoot('POST', '/admin/quota/groups', { name, rules: [] }),
+    'group of a plan': (name) => asRoot('POST', '/admin/quota/apply', { groups: [{ name, rules: [] }] }),
+    token: (name) => asRoot('POST', '/users/alice/tokens', { name, scopes: ['all'] }),
+    user: (name) => asRoot('POST', '/admin/users', { username: name }),
+    organization: (name) => asRoot('POST', '/orgs', { username: name }),
+    team: (name) => asRoot('POST', '/orgs/dots/teams', { name, units: ['repo.code'] }),
+    repository: (name) => asRoot('POST', '/user/repos', { name }),
+    'ledger key': (key) =>
+      allot.request('POST', '/admin/ledger', {
+        token: allot.root.token,
+        headers: { 'content-type': 'application/x-ndjson' },
+        body: JSON.stringify({ op: 'put', kind: 'lfs', key, repository: 'alice/demo', name: 'x', size: 1 }),
+      }),
+  }
+  before(() => asRoot('POST', '/orgs', { username: 'dots' }))
+
+  for (const [what, create] of Object.entries(CREATED))
+    it(`is not . or .., which clients take out of a path: ${what}`, async () => {
+      for (const name of ['.', '..']) assertError(await create(name), 422)
+    })
+
+  it('is reached when it is made of other dots, or looks percent-encoded', async () => {
+    for (const name of ['...', '.x', '%2e', '%2e%2e'])
+      for (const [what, path] of [
+        ['rule', '/admin/quota/rules'],
+        ['group', '/admin/quota/groups'],
+      ] as const) {
+        assert.equal((await CREATED[what]!(name)).status, 201, name)
+        assert.equal((await asRoot('GET', `${path}/${encodeURIComponent(name)}`)).body.name, name)
+        assert.equal((await asRoot('DELETE', `${path}/${encodeURIComponent(name)}`)).status, 204)
+      }
+  })
 })
 
 describe('Two names of 64 characters and more', () => {

@@ -10,6 +10,7 @@ import {
   invalidMember,
   isObject,
   refuseControls,
+  refuseDots,
 } from '../../errors.ts'
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
 import { LedgerKind, RESERVED_PREFIX } from '../../records/schema/index.ts'
@@ -67,6 +68,7 @@ export const checkLedgerKey = (key: string): void => {
   if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')
   if (!key.isWellFormed()) throw invalidMember('key', 'is not valid Unicode text')
   refuseControls(key, 'key')
+  refuseDots(key, 'key')
 }
 
 const MAX_LISTED = 1000
