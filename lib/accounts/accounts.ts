@@ -257,6 +257,9 @@ const checkRights = (by: Actor | undefined, before: Account, edit: AccountEdit):
   if (edit.admin === true && !before.admin) giveAll(by, 'an administrator')
   if (before.kind === 'user') return
   if (edit.password !== undefined) requireUser(before, 'password')
+  // Whatever the address is: another answer would tell whether a user has it.
+  if (edit.email !== undefined && edit.email !== '')
+    throw invalidMember('email', 'an organization has no email address')
   if (edit.admin === true) throw invalidMember('admin', 'an organization cannot be an administrator')
   if (edit.active === false)
     throw invalidMember('active', 'an organization does not sign in, so that cannot be turned off')

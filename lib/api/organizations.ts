@@ -29,6 +29,7 @@ export const Organization = v.object({
   id: number(3),
   name: text('acme'),
   full_name: text('Acme'),
+  /** Always empty: an organization has none. */
   email: text(''),
   avatar_url: text('https://code.example.org/avatars/acme'),
   description: text('Tools for everyone'),
@@ -48,7 +49,7 @@ export const presentOrganization = (
   id: account.id,
   name: account.name,
   full_name: account.fullName,
-  email: account.email,
+  email: '',
   avatar_url: avatarUrl(account, urls),
   description: account.description,
   website: account.website,

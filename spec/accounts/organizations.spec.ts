@@ -23,6 +23,7 @@ describe('An organization', () => {
   before(async () => {
     allot = await start({ repositories: false })
     id = (await allot.allot.organizations.create(undefined, { name: 'acme' })).id
+    await allot.person('taken', { email: 'taken@example.org' })
   })
 
   const GIVEN: [what: string, give: () => Promise<unknown>, message: RegExp][] = [
@@ -36,6 +37,16 @@ describe('An organization', () => {
       'an SSH key',
       () => allot.allot.sshKeys.add(id, { title: 'k', key: SSH_KEY }),
       /^an organization has no keys$/,
+    ],
+    [
+      'an email address',
+      () => allot.allot.accounts.edit(id, { email: 'acme@example.org' }),
+      /^email: an organization has no email address$/,
+    ],
+    [
+      'the address of a user',
+      () => allot.allot.accounts.edit(id, () => ({ email: 'taken@example.org' })),
+      /^email: an organization has no email address$/,
     ],
     [
       'the rights of an administrator',
