@@ -16,6 +16,7 @@ export {
   ErrorBody,
   Forbidden,
   fileReply,
+  fraction,
   Html,
   Ndjson,
   NotFound,

@@ -6,7 +6,7 @@ import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { movedStatus } from './former-names.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
-import { Empty, ErrorBody, type ResponseKind } from './responses.ts'
+import { Empty, ErrorBody, fraction, type ResponseKind } from './responses.ts'
 import { type FileField, isFileField, type Route } from './route.ts'
 import { canRefuse, coercionOf } from './validate.ts'
 
@@ -79,6 +79,11 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     typeMode: 'input',
     // The document has examples of whole bodies. Metadata says how parameters are read.
     ignoreActions: ['examples', 'metadata'],
+    overrideSchema: ({ valibotSchema, jsonSchema }) => {
+      if (valibotSchema === fraction) return undefined
+      if (jsonSchema.type === 'number') return { ...jsonSchema, type: 'integer', format: 'int64' }
+      return jsonSchema.enum && { ...jsonSchema, enum: distinctMembers(jsonSchema.enum) }
+    },
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
   return (schema, { isDefinition = false } = {}) => {
@@ -87,6 +92,15 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     const { $schema, $defs, ...json } = toJsonSchema(root, config) as Json
     return json
   }
+}
+
+/**
+ * Members of an enum as the document has them: generators of clients name constants after them, so none is
+ * empty or differs from another one by case alone.
+ */
+const distinctMembers = <T>(members: readonly T[]): T[] => {
+  const names = members.map((member) => String(member).toLowerCase())
+  return members.filter((_, index) => names[index] !== '' && names.indexOf(names[index]!) === index)
 }
 
 const operation = (route: Route<never, never>, schemaOf: Convert, texts: ParameterTexts): Json => ({
@@ -136,13 +150,13 @@ const PAGING = [
     name: 'page',
     in: 'query',
     description: 'Number of the page, from 1.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
   },
   {
     name: 'limit',
     in: 'query',
     description: 'Items on a page; 0 is the default.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
   },
 ]
 

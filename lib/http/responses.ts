@@ -34,6 +34,9 @@ export type OpenDownload = (request: {
  */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
 
+/** A number of a response that may have a fraction. The OpenAPI document has all others as integers. */
+export const fraction = v.number()
+
 /** The body of every error response but those of searches. */
 export const ErrorBody = v.object({ message: v.string(), url: v.string() })
 export const Forbidden = ErrorBody

@@ -34,6 +34,40 @@ describe('GET /openapi.json', () => {
     assert.deepEqual([info.version, info['x-allot-version']], ['1.1.1', Version])
   })
 
+  /** The schemas of the document, each with its path. */
+  const schemasIn = async () => {
+    const found: [path: string, schema: { type?: unknown; format?: string; enum?: unknown[] }][] = []
+    const visit = (part: unknown, path: string): void => {
+      if (typeof part !== 'object' || part === null) return
+      if ('type' in part || 'enum' in part) found.push([path, part as object])
+      for (const [name, value] of Object.entries(part))
+        if (name !== 'example') visit(value, `${path}/${name}`)
+    }
+    visit(await theDocument(), '')
+    return found
+  }
+
+  it('has an int64 for each number, except for the seconds of a delivery', async () => {
+    const numbers = (await schemasIn()).filter(([, { type }]) =>
+      [type].flat().some((one) => one === 'number' || one === 'integer'),
+    )
+    assert.ok(numbers.length > 300, `only ${numbers.length} are found`)
+    const others = numbers.filter(([, { type, format }]) => type !== 'integer' || format !== 'int64')
+    assert.deepEqual(
+      others.filter(([path, { type }]) => type !== 'number' || !path.endsWith('/duration')),
+      [],
+    )
+    assert.ok(others.length > 0)
+  })
+
+  it('has no empty member of an enum, and no two that differ by case alone', async () => {
+    for (const [path, { enum: members = [] }] of await schemasIn()) {
+      const names = members.map((member) => String(member).toLowerCase())
+      assert.deepEqual([...new Set(names)], names, path)
+      assert.ok(!names.includes(''), path)
+    }
+  })
+
   it('has the routes and the schemas of the committed summary', () => {
     assert.equal(
       committedSummary(),

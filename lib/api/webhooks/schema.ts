@@ -1,5 +1,6 @@
 /** The wire format of webhooks and their deliveries. */
 import * as v from 'valibot'
+import { fraction } from '../../http/index.ts'
 import { parseExactly } from '../../integers.ts'
 import {
   type Delivery as DeliveryRecord,
@@ -110,7 +111,7 @@ const delivery = {
   status_code: number(200),
   attempts: number(1),
   /** Seconds of the last attempt. */
-  duration: number(0.05),
+  duration: example(fraction, 0.05),
   /** Why the last attempt failed. */
   error: text(''),
   created_at: Time,
