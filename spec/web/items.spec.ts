@@ -251,6 +251,43 @@ describe('The table of what uses the storage', () => {
     assert.equal((await ann.post('/-/storage/ann/remove', { item: Array(51).fill('x') })).status, 422)
   })
 
+  it('shows and filters by who attached a file, and deletes everything that one user attached', async () => {
+    const [olga, mallory] = [
+      await allot.person('olga', { password: PASSWORD }),
+      await allot.person('mallory'),
+    ]
+    await allot.as(olga, 'POST', '/user/repos', { name: 'app' })
+    const attach = async (by: typeof olga, file: string, size: number) => {
+      const { body } = await allot.as(by, 'POST', '/repos/olga/app/issues', { title: file })
+      const form = new FormData()
+      form.append('attachment', new Blob(['z'.repeat(size)]), file)
+      const { status } = await fetch(`${allot.api}/repos/olga/app/issues/${body.number}/assets`, {
+        method: 'POST',
+        headers: { authorization: `token ${by.token}` },
+        body: form,
+      })
+      assert.equal(status, 201)
+    }
+    await attach(olga, 'mine.txt', 700)
+    for (let index = 0; index < 60; index++) await attach(mallory, `spam${index}.txt`, 100 + index)
+    const browser = allot.browser()
+    await browser.signIn('olga', PASSWORD)
+    const list = async (query = '') => (await browser.get(`/-/storage/olga/usage${query}`)).text
+    assert.match(words(await list('?kind=attachments')), /mine\.txt issue 1 in app · attached by olga/)
+    const found = await list('?uploader=Mallory')
+    assert.match(words(found), /Download CSV 60 items/)
+    assert.doesNotMatch(found, /mine\.txt/)
+    assert.match(words(await list('?uploader=nobody')), /Nothing matches/)
+    const asked = await browser.post('/-/storage/olga/remove', { uploader: 'mallory' })
+    assert.match(words(asked.text), /Delete 60 items\?/)
+    const done = await browser.post('/-/storage/olga/remove', { uploader: 'mallory', confirmed: 'yes' })
+    assert.deepEqual([done.status, done.headers.get('location')], [303, '/-/storage/olga/usage?done=deleted'])
+    assert.match(words(await list('?uploader=mallory')), /Nothing matches/)
+    assert.match(await list('?kind=attachments'), /mine\.txt/)
+    const { body } = await allot.as(olga, 'GET', '/user/quota')
+    assert.equal(body.used.size.assets.attachments.issues, 700)
+  })
+
   it('needs the scopes of each kind when the session began with a token', async () => {
     const { body } = await allot.as(allot.root, 'POST', '/users/ann/tokens', {
       name: 'read',

@@ -38,6 +38,8 @@ export interface Attached {
   readonly on: Attachment['on']
   /** The number of the issue, or the id of the comment or the release. */
   readonly targetId: number
+  /** Id of the user who attached it. */
+  readonly uploader: number
   /** Tag of the release, if it is one. */
   readonly tag: string | undefined
 }
@@ -180,7 +182,7 @@ const attachedIn = async (
   const id = attachmentIdIn(key)
   const attachment = id === undefined ? undefined : await attachments.get(tx, [id])
   if (attachment === undefined) return undefined
-  const { uuid, on, targetId } = attachment
+  const { uuid, on, targetId, uploader } = attachment
   const tag = on === 'release' ? (await releases.get(tx, [targetId]))?.tag : undefined
-  return { id: attachment.id, uuid, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
+  return { id: attachment.id, uuid, on, targetId: on === 'issue' ? (index ?? 0) : targetId, uploader, tag }
 }

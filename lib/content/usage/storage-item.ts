@@ -61,6 +61,8 @@ export interface StorageItem {
   readonly usage: RepositoryUsage | undefined
   /** The entry that is counted; undefined for repositories and git data. */
   readonly used: UsedEntry | undefined
+  /** Name of the user who attached it, in lists, if the viewer can see the user. */
+  readonly uploader?: string | undefined
 }
 
 export interface StorageItemQuery {
@@ -68,6 +70,8 @@ export interface StorageItemQuery {
   readonly kind?: StorageItemKind | undefined
   /** Name of a repository. */
   readonly repository?: string | undefined
+  /** Name of a user: only what the user attached. */
+  readonly uploader?: string | undefined
   /** Part of a name, in any case. */
   readonly search?: string | undefined
   readonly sort?: 'size' | 'name' | 'created' | undefined
@@ -79,7 +83,7 @@ export interface RepositoryWithUsage {
   readonly usage: RepositoryUsage
 }
 
-export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere'> & {
+export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere' | 'uploader'> & {
   readonly entry: LedgerRecord | undefined
 }
 

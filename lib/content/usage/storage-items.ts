@@ -37,6 +37,7 @@ import {
   type StorageItemQuery,
   storageItemKinds,
 } from './storage-item.ts'
+import { uploadedBy, withUploaders } from './uploaders.ts'
 
 export interface StorageItemPage extends Page<StorageItem> {
   /** Items that the pages of the list have; fewer than the total of a long list. */
@@ -104,7 +105,9 @@ export class StorageItems {
    */
   async list(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<StorageItemPage> {
     const { shown, ...page } = await this.#select(viewer, owner, query, slice)
-    const items = await this.#store.read((tx) => Promise.all(shown.map((candidate) => itemOf(tx, candidate))))
+    const items = await this.#store.read(async (tx) =>
+      withUploaders(tx, viewer, await Promise.all(shown.map((candidate) => itemOf(tx, candidate)))),
+    )
     return { ...page, items }
   }
 
@@ -136,13 +139,17 @@ export class StorageItems {
   }
 
   async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
-    const { kind, repository, search, sort = 'size', reverse } = query
+    const { repository, uploader, search, sort = 'size', reverse } = query
+    const kind = uploader ? 'attachments' : query.kind
     const all = await this.#own(owner)
-    const isBySize = !search && sort === 'size' && !reverse
+    const isBySize = !search && !uploader && sort === 'size' && !reverse
     if (isBySize && !repository) return this.#largest(viewer, owner, all, kindsIn(kind), slice)
     const own = all.filter((one) => isNamed(one.repository, repository))
-    const { candidates, total } = await this.#candidates(viewer, owner, own, query)
-    const found = candidates.filter(({ name }) => matches(name, search)).sort(orderOf(query))
+    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind })
+    const wanted = uploader
+      ? await this.#store.read((tx) => uploadedBy(tx, viewer, uploader, candidates))
+      : candidates
+    const found = wanted.filter(({ name }) => matches(name, search)).sort(orderOf(query))
     return {
       shown: found.slice(slice.offset, slice.offset + slice.limit),
       total: isBySize ? total : found.length,

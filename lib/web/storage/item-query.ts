@@ -19,6 +19,7 @@ export const readQuery = (query: URLSearchParams, kind: string | null = query.ge
   return {
     kind: isStorageItemKind(kind) ? kind : undefined,
     repository: query.get('repository')?.trim() ?? '',
+    uploader: query.get('uploader')?.trim() ?? '',
     search: query.get('q')?.trim().slice(0, 255) ?? '',
     sort: sort === 'name' || sort === 'created' ? sort : 'size',
     reverse: query.get('order') === 'reverse',
@@ -29,7 +30,7 @@ export const readQuery = (query: URLSearchParams, kind: string | null = query.ge
 /** Path of the page with another query. */
 export const pathOf = (owner: string, asked: ItemListQuery, file = 'usage'): string => {
   const query = new URLSearchParams()
-  const given = { kind: asked.kind, repository: asked.repository, q: asked.search }
+  const given = { kind: asked.kind, repository: asked.repository, uploader: asked.uploader, q: asked.search }
   for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)
   if (asked.sort !== 'size') query.set('sort', asked.sort ?? '')
   if (asked.reverse) query.set('order', 'reverse')

@@ -111,7 +111,7 @@ export const labelOf = (item: StorageItem): string =>
 
 /** Facts below the name of an item. */
 const detailsOf = (owner: string, item: StorageItem): ComponentChildren[] => {
-  const { kind, isHidden, inRepository, usage, used, isStoredHere, id } = item
+  const { kind, isHidden, inRepository, usage, used, uploader, isStoredHere, id } = item
   if (isHidden) return ['in a private repository that this session may not read']
   if (usage !== undefined) {
     const visibility = inRepository?.private ? 'private' : 'public'
@@ -125,6 +125,11 @@ const detailsOf = (owner: string, item: StorageItem): ComponentChildren[] => {
       {used !== undefined && descriptionOf(used.entry)}
       {repository && <> in {repository}</>}
     </>,
+    uploader !== undefined && (
+      <>
+        attached by <Link to={`/-/storage/${owner}/usage?uploader=${uploader}`}>{uploader}</Link>
+      </>
+    ),
     isStoredHere && (
       <Link
         to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}

@@ -25,58 +25,70 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
   const canSelect = removable.length > 0
   const sorting = sortingOf(owner, asked)
   return (
-    <Post to={`/-/storage/${owner}/remove`}>
-      <table class="items">
-        <thead>
-          <tr>
-            {canSelect && (
-              <th scope="col" class="check">
-                <span class="hidden">Select</span>
+    <>
+      {canSelect && asked.uploader && <DeleteAll owner={owner} uploader={asked.uploader} />}
+      <Post to={`/-/storage/${owner}/remove`}>
+        <table class="items">
+          <thead>
+            <tr>
+              {canSelect && (
+                <th scope="col" class="check">
+                  <span class="hidden">Select</span>
+                </th>
+              )}
+              <SortHead {...sorting} by="name" text="Name" />
+              {asked.kind === undefined && (
+                <th scope="col" class="wide">
+                  Kind
+                </th>
+              )}
+              <SortHead {...sorting} by="created" text="Added" class="wide" />
+              <th scope="col" class="number share wide">
+                Of total
               </th>
-            )}
-            <SortHead {...sorting} by="name" text="Name" />
-            {asked.kind === undefined && (
-              <th scope="col" class="wide">
-                Kind
-              </th>
-            )}
-            <SortHead {...sorting} by="created" text="Added" class="wide" />
-            <th scope="col" class="number share wide">
-              Of total
-            </th>
-            <SortHead {...sorting} by="size" text="Size" class="number" />
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((item) => (
-            <ItemRow
-              key={item.id}
-              owner={owner}
-              item={item}
-              used={used}
-              isChecked={isChecked}
-              canSelect={canSelect}
-              hasKind={asked.kind === undefined}
-              hasDay={asked.sort === 'created'}
-              link={links.get(item.id)}
-              isRemovable={removable.includes(item)}
-            />
-          ))}
-        </tbody>
-      </table>
-      {canSelect && (
-        <div class="buttons">
-          <button type="submit" class="danger">
-            Delete selected…
-          </button>
-          <span class="small" data-selected="">
-            The next page shows what is deleted and how much it frees.
-          </span>
-        </div>
-      )}
-    </Post>
+              <SortHead {...sorting} by="size" text="Size" class="number" />
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item) => (
+              <ItemRow
+                key={item.id}
+                owner={owner}
+                item={item}
+                used={used}
+                isChecked={isChecked}
+                canSelect={canSelect}
+                hasKind={asked.kind === undefined}
+                hasDay={asked.sort === 'created'}
+                link={links.get(item.id)}
+                isRemovable={removable.includes(item)}
+              />
+            ))}
+          </tbody>
+        </table>
+        {canSelect && (
+          <div class="buttons">
+            <button type="submit" class="danger">
+              Delete selected…
+            </button>
+            <span class="small" data-selected="">
+              The next page shows what is deleted and how much it frees.
+            </span>
+          </div>
+        )}
+      </Post>
+    </>
   )
 }
+
+/** Deletes what one user attached, on all pages of the list. */
+const DeleteAll = ({ owner, uploader }: { owner: string; uploader: string }) => (
+  <Post to={`/-/storage/${owner}/remove`} fields={{ uploader }}>
+    <button type="submit" class="danger">
+      Delete everything that {uploader} attached…
+    </button>
+  </Post>
+)
 
 const sortingOf = (owner: string, asked: ItemListQuery): Sorting<NonNullable<StorageItemQuery['sort']>> => ({
   sort: asked.sort,

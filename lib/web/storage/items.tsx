@@ -148,7 +148,7 @@ const showItems = async (
 const Views = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
   const { urlOf } = usePageContext()
   const isByRepository = asked.kind === 'repositories'
-  const query = { ...asked, kind: undefined, repository: '', page: 1 }
+  const query = { ...asked, kind: undefined, repository: '', uploader: '', page: 1 }
   return (
     <nav class="choices" aria-label="View">
       <a href={urlOf(pathOf(owner, query))} aria-current={isByRepository ? undefined : 'true'}>
@@ -202,7 +202,7 @@ const OtherOrder = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =
 }
 
 const NoItems = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =>
-  asked.search || asked.repository || asked.kind ? (
+  asked.search || asked.repository || asked.uploader || asked.kind ? (
     <Empty title="Nothing matches" icon="search">
       <p>
         Change the filter, or <Link to={`/-/storage/${owner}/usage`}>clear it</Link>.
@@ -249,6 +249,16 @@ const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
         id="repository"
         name="repository"
         value={asked.repository ?? ''}
+        autocapitalize="none"
+        spellcheck={false}
+      />
+    </div>
+    <div>
+      <label for="uploader">Attached by</label>
+      <input
+        id="uploader"
+        name="uploader"
+        value={asked.uploader ?? ''}
         autocapitalize="none"
         spellcheck={false}
       />

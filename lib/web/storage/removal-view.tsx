@@ -30,6 +30,8 @@ interface Asked {
   readonly owner: Account
   readonly user: Identity
   readonly items: readonly StorageItem[]
+  /** The user whose attachments they are; empty when the items were selected. */
+  readonly uploader: string
   /** What must be typed; undefined when no whole repository is selected. */
   readonly confirmation: Confirmation | undefined
 }
@@ -77,7 +79,7 @@ export const confirmationView = async (
   asked: Asked,
   refused: RefusedConfirmation = {},
 ): Promise<View> => {
-  const { owner, user, items, confirmation } = asked
+  const { owner, user, items, uploader, confirmation } = asked
   const removed = await removedIn(services, items)
   const bytes = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
   const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${unbrokenSize(bytes)}`
@@ -101,7 +103,12 @@ export const confirmationView = async (
           <RemovalNotes kinds={removed.flatMap(({ kinds }) => kinds)} />
           <Post
             to={`/-/storage/${owner.name}/remove`}
-            fields={[['confirmed', 'yes'], ...items.map(({ id }): [string, string] => ['item', id])]}
+            fields={[
+              ['confirmed', 'yes'],
+              ...(uploader === ''
+                ? items.map(({ id }): [string, string] => ['item', id])
+                : [['uploader', uploader] as [string, string]]),
+            ]}
           >
             {confirmation === undefined ? (
               <ConfirmButtons cancel={usagePath}>{button}</ConfirmButtons>

@@ -15,6 +15,8 @@ import { confirmationOf, confirmationView } from './removal-view.tsx'
 
 /** Items that one form deletes at most. */
 export const MAX_SELECTED = 50
+/** Attachments of a user that one form deletes at most. */
+const MAX_ATTACHED = 500
 
 export const removalPageRoutes = [
   page({
@@ -24,10 +26,16 @@ export const removalPageRoutes = [
     async handle({ user, params, form }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
       const ids = form.all('item')
-      const items = await selectedItems(services, user, owner, ids)
+      const uploader = form.text('uploader')
+      const items =
+        uploader === ''
+          ? await selectedItems(services, user, owner, ids)
+          : await attachedItems(services, user, owner, uploader)
       if (items.length === 0)
-        return { to: `/-/storage/${owner.name}/usage?done=${ids.length === 0 ? 'nothing' : 'gone'}` }
-      const asked = { owner, user, items, confirmation: confirmationOf(items) }
+        return {
+          to: `/-/storage/${owner.name}/usage?done=${ids.length === 0 && uploader === '' ? 'nothing' : 'gone'}`,
+        }
+      const asked = { owner, user, uploader, items, confirmation: confirmationOf(items) }
       if (form.text('confirmed') === '') return confirmationView(services, asked)
       try {
         if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
@@ -39,7 +47,7 @@ export const removalPageRoutes = [
       const kept = await removeItems(services, user, owner, items)
       if (kept.length === 0) return { to: `/-/storage/${owner.name}/usage?done=deleted` }
       const left = kept.map(({ item }) => item)
-      const again = { owner, user, items: left, confirmation: confirmationOf(left) }
+      const again = { owner, user, uploader, items: left, confirmation: confirmationOf(left) }
       return refusedForm(keptError(items, kept), REFUSALS, (failure) =>
         confirmationView(services, again, { failure }),
       )
@@ -69,8 +77,27 @@ const selectedItems = async (
   if (ids.length > MAX_SELECTED)
     throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
   const items = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
+  return withoutContained(removableItems(user, items))
+}
+
+/** @throws AllotError forbidden when the session lacks a scope */
+const removableItems = (user: Identity, items: readonly StorageItem[]): StorageItem[] => {
   for (const item of items) if (item.isStoredHere) requireScopes(user, { scope: itemScope(item, 'write') })
-  return withoutContained(items.filter((item) => isRemovable(user, item)))
+  return items.filter((item) => isRemovable(user, item))
+}
+
+/**
+ * The largest attachments of a user.
+ * @throws AllotError forbidden when the session lacks a scope
+ */
+const attachedItems = async (
+  { hosting }: PageServices,
+  user: Identity,
+  owner: Account,
+  uploader: string,
+): Promise<StorageItem[]> => {
+  const slice = { offset: 0, limit: MAX_ATTACHED }
+  return removableItems(user, (await hosting.storageItems.list(user, owner.id, { uploader }, slice)).items)
 }
 
 /** Leaves out items in a selected repository, which are deleted with it and must not count twice. */
