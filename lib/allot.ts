@@ -19,6 +19,7 @@ import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
+import { namingCallers } from './hosting/caller-stack.ts'
 import type { Hosting } from './hosting/index.ts'
 import {
   type FetchOptions,
@@ -185,11 +186,8 @@ export const openAllot = async (
   const api = createApiListener(services)
   const pages = createPagesListener(services)
   const handlers = { handler: api.handler, pages: pages.handler, basePath: options.basePath }
-  const listener = (mount: MountOptions) => {
-    const mounted = mountListener(handlers, mount)
-    if (mount.pages !== undefined) htmlUrls.mountPages(mount.pages)
-    return mounted
-  }
+  const listener = (mount: MountOptions) =>
+    mountListener(handlers, mount, (path) => htmlUrls.mountPages(path))
   const timer = isServer ? startBackground(services) : undefined
   const named = { store, quota, owners: accountOwners }
   return {
@@ -197,10 +195,12 @@ export const openAllot = async (
     pages: pages.handler,
     listener,
     fetch: fetchOf(listener),
-    ...publicServices(hosting),
-    quota: createHostQuota({ ...named, plans: hosting.plans }),
-    // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
-    ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
+    ...namingCallers({
+      ...publicServices(hosting),
+      quota: createHostQuota({ ...named, plans: hosting.plans }),
+      // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
+      ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
+    }),
     hosting,
     sshServer: ssh?.server,
     ssh(socket, given) {

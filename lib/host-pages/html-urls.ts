@@ -183,7 +183,7 @@ export class HtmlUrls extends CacheConstant {
     this.servedPages = new Set(custom === undefined ? KINDS.filter((kind) => given[kind] === undefined) : [])
   }
 
-  /** Called with the path of the pages once a listener has one, which the option `htmlUrls.pages` overrides. */
+  /** Called with the path of the pages once a listener has one; the option `htmlUrls.pages` overrides it. */
   mountPages(path: string): void {
     this.#templates = templatesOf(path.replace(/\/$/, ''), this.#given)
   }

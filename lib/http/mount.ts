@@ -33,11 +33,13 @@ export const mountAtPrefix = (listener: Listener, prefix: string | undefined): L
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
  * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first.
+ * @param onPages told the path of the pages below the prefix
  * @throws AllotError invalid for a path that is not a plain path, and for pages at a path of the API
  */
 export const mountListener = (
   listeners: { readonly handler: Listener; readonly pages: Listener; readonly basePath: string },
   options: MountOptions,
+  onPages: (path: string) => void,
 ): Listener => {
   checkOptionNames(options, ['prefix', 'pages'])
   const prefix = checkedPath('prefix', options.prefix || '/')
@@ -51,6 +53,7 @@ export const mountListener = (
   const apiPath = prefix + listeners.basePath
   if (isPathBelow(pagesPath, apiPath))
     throw invalid(`pages: ${options.pages} belongs to the API: name a path outside of ${listeners.basePath}`)
+  onPages(options.pages)
   return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }
 

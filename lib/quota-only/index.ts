@@ -4,6 +4,7 @@ import { createUsageLists, type UsageLists } from '../content/usage/ledger-lists
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, createListeners, openStore } from '../engine.ts'
 import type { LastLine, OnProgress, Write } from '../exports/format.ts'
+import { withCallers } from '../hosting/caller-stack.ts'
 import {
   type FetchOptions,
   fetchOf,
@@ -109,12 +110,12 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { handler } = api
   start()
   return {
-    ...createHostQuota({ ...named, plans }),
+    ...withCallers(createHostQuota({ ...named, plans })),
     handler,
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
     fetch: fetchOf(({ prefix }) => mountAtPrefix(handler, prefix)),
-    ledger: ledger as Ledger<OwnerEntry>,
+    ledger: withCallers(ledger as Ledger<OwnerEntry>),
     owners: { list: async (slice) => owners.list(checkSlice(slice)), remove: (name) => owners.remove(name) },
     verify: async () => (await import('../verify.ts')).verify(driver),
     async export(write, onProgress) {

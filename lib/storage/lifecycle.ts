@@ -45,8 +45,8 @@ export class Lifecycle<T> {
   }
 
   /**
-   * Releases the resource once nothing uses it, and acquires it again. Tasks that begin meanwhile wait, and each
-   * tries again after a failure.
+   * Releases the resource once nothing uses it, and acquires it again. Tasks that begin meanwhile wait, and
+   * each tries again after a failure.
    */
   renew(): void {
     const begin = () => {
