@@ -167,10 +167,13 @@ export const openAllot = async (
   given: AllotOptions,
   { isServer = true, owners = 'accounts' }: { isServer?: boolean; owners?: ExpectedOwners } = {},
 ): Promise<OpenAllot> => {
-  const { options, host } = await locate(given)
+  const { options: located, host } = await locate(given)
   const { driver, log } = host
-  const storage = openDiskStorage(options, driver, log)
-  const store = await openStore(driver, log, owners)
+  const storage = openDiskStorage(located, driver, log)
+  // A command without a configuration has no option `quota`.
+  const quotaOptions = isServer || given.quota !== undefined ? located.quota : undefined
+  const { store, settings } = await openStore(driver, log, { owners, settings: quotaOptions, isServer })
+  const options = { ...located, quota: { ...located.quota, ...settings } }
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh), options.avatarUrl)
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
   const { hosting, quota, listeners } = domain

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AllotError } from './errors.ts'
 import { type Log, logError } from './http/index.ts'
 import type { Options } from './options/index.ts'
@@ -8,13 +9,16 @@ import type { QuotaEvent, QuotaEventById, QuotaEventRecorder } from './quota/quo
 import { missingGroups } from './quota/status.ts'
 import { JobRunner } from './records/job-runner.ts'
 import { JOB_LIMITS, Jobs } from './records/jobs.ts'
+import { type OwnerKind, storedDefaults, storedOwners } from './records/layout.ts'
 import { accounts, quotaOwners, upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
-import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
+import {
+  type OutageListener,
+  type ReadTransaction,
+  reportOutages,
+  type StorageDriver,
+} from './storage/index.ts'
 import { HostListeners } from './webhooks/host-listeners.ts'
-
-/** Who owns what a store counts: its own accounts (`createAllot`), or names of the host (`createQuota`). */
-export type OwnerKind = 'accounts' | 'names'
 
 /**
  * The kind of owners that a store may have; `either` is for what never finds an owner by name, such as an
@@ -22,12 +26,27 @@ export type OwnerKind = 'accounts' | 'names'
  */
 export type ExpectedOwners = OwnerKind | 'either'
 
+type Settings = Options['quota']
+
+interface StoreUse {
+  readonly owners: ExpectedOwners
+  /** Undefined for a command that has no configuration: it uses the limits of the server. */
+  readonly settings: Settings | undefined
+  /** Whether the process serves, so that commands shall use its limits. */
+  readonly isServer: boolean
+}
+
 /**
  * Opens the store, and brings it to the current layout.
+ * @returns the store, and the settings of quota that are in force
  * @throws AllotError unavailable when that is not possible; conflict when the store has owners of the other
  * kind, which neither kind of quota can find by name
  */
-export const openStore = async (given: StorageDriver, log: Log, owners: ExpectedOwners): Promise<Store> => {
+export const openStore = async (
+  given: StorageDriver,
+  log: Log,
+  use: StoreUse,
+): Promise<{ store: Store; settings: Partial<Settings> | undefined }> => {
   // A database in a folder or in the memory of this machine cannot be away, and each of its reads would pay
   // for the observer.
   const isLocal = given.folder !== undefined || given.name === 'memory'
@@ -38,33 +57,45 @@ export const openStore = async (given: StorageDriver, log: Log, owners: Expected
     upgradeStore(driver, (words) => log.info({}, words)),
   )
   const store = new Store(driver)
-  const name = driver.folder === undefined ? 'the store' : `the store in ${driver.folder}`
-  await orClose(driver, REFUSE_OTHERS[owners](store, name))
-  return store
+  await orClose(driver, checkOwners(store, use.owners))
+  const settings = await orClose(driver, settingsInForce(store, use))
+  return { store, settings }
 }
 
-const REFUSE_OTHERS: Record<ExpectedOwners, (store: Store, name: string) => Promise<void>> = {
-  either: async () => undefined,
-  accounts: (store, name) =>
-    store.read(async (tx) => {
-      if ((await quotaOwners.count(tx, 'all', [])) > 0)
-        throw new AllotError(
-          'conflict',
-          `${name} has owners that the host names: open it with createQuota, which knows them`,
-        )
-    }),
-  names: (store, name) =>
-    store.read(async (tx) => {
-      const [users, organizations] = await Promise.all([
-        accounts.count(tx, 'kind', ['user']),
-        accounts.count(tx, 'kind', ['organization']),
-      ])
-      if (users + organizations > 0)
-        throw new AllotError(
-          'conflict',
-          `${name} has users or organizations: open it with createAllot, whose quota and ledger know them by name`,
-        )
-    }),
+/** Whose records a store has; undefined without any. */
+const ownersByRecords = async (tx: ReadTransaction): Promise<OwnerKind | undefined> => {
+  for (const kind of ['user', 'organization'])
+    if ((await accounts.count(tx, 'kind', [kind])) > 0) return 'accounts'
+  return (await quotaOwners.count(tx, 'all', [])) > 0 ? 'names' : undefined
+}
+
+const REFUSALS: Record<OwnerKind, string> = {
+  accounts: 'is for users and organizations: open it with createAllot or allot serve',
+  names: 'is for owners that a host names, and cannot have users: open it with createQuota',
+}
+
+/** Refuses a store of the other kind, also one without records, and notes the kind of a store that is new. */
+const checkOwners = async (store: Store, expected: ExpectedOwners): Promise<void> => {
+  if (expected === 'either') return
+  const noted = await store.read((tx) => storedOwners.get(tx))
+  const owners = (await store.read(ownersByRecords)) ?? noted
+  if (owners !== undefined && owners !== expected) {
+    const { folder } = store.driver
+    const name = folder === undefined ? 'the store' : `the store in ${folder}`
+    throw new AllotError('conflict', `${name} ${REFUSALS[owners]}`)
+  }
+  if (noted !== expected) await store.write(async (tx) => storedOwners.set(tx, expected))
+}
+
+/** Notes the limits of a server in the store, and finds them there for a command without a configuration. */
+const settingsInForce = async (store: Store, { settings, isServer }: StoreUse) => {
+  const noted = await store.read((tx) => storedDefaults.get(tx))
+  if (settings === undefined) return noted
+  const { defaultGroups, defaultTotal } = settings
+  const defaults = { defaultGroups, defaultTotal }
+  if (isServer && !isDeepStrictEqual(noted, JSON.parse(JSON.stringify(defaults))))
+    await store.write(async (tx) => storedDefaults.set(tx, defaults))
+  return settings
 }
 
 const outageLog = (log: Log): OutageListener => ({

@@ -26,6 +26,8 @@ export interface StoreLocation {
    * hold a password.
    */
   storage: string | undefined
+  /** Whether a configuration file was named, which has the limits of the server. */
+  isConfigured: boolean
 }
 
 /** @throws AllotError invalid when the data folder holds something else than data of Allot */
@@ -33,7 +35,8 @@ export const storeLocation = (flags: StoreFlags): StoreLocation => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
   checkDataFolder(data)
-  return { config, data, storage: flags.storage ?? config.server.storage }
+  const storage = flags.storage ?? config.server.storage
+  return { config, data, storage, isConfigured: flags.config !== undefined }
 }
 
 /** The value of `--storage`, or that of the LevelDB in the data folder. */
@@ -157,13 +160,14 @@ export const openAllotAt = async (
   location: StoreLocation,
   { wrapDriver, isServer = false, owners = 'accounts', ...options }: OpenOptions = {},
 ): Promise<Opened> => {
-  const { config, data } = location
+  const { config, data, isConfigured } = location
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
   if (isServer) await createFolders(location)
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
-  const given = { ...api, ...sections, ...folders, data, driver, ...options }
+  const quota = isServer || isConfigured ? sections.quota : undefined
+  const given = { ...api, ...sections, quota, ...folders, data, driver, ...options }
   const allot = await openAllot(given, { isServer, owners })
   return {
     allot,

@@ -97,7 +97,7 @@ export interface Quota extends HostQuota {
 export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { authenticate, log = standardError, ...settings } = checked(QuotaOnlyOptions, options, EXAMPLE)
   const driver = await driverOf({ driver: settings.driver, data: options.data })
-  const store = await openStore(driver, log, 'names')
+  const { store } = await openStore(driver, log, { owners: 'names', settings, isServer: true })
   const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
   const engine = createEngine({ store, log, owners: hostOwnerDirectory, settings, listeners })
   const { quota, jobs, jobRunner, start } = engine

@@ -79,6 +79,15 @@ const metadataEntry = <T>(name: string): MetadataEntry<T> => {
   }
 }
 
+/** Who owns what a store counts: its own accounts (`createAllot`), or names of the host (`createQuota`). */
+export type OwnerKind = 'accounts' | 'names'
+
+/** The options `quota.defaultGroups` and `quota.defaultTotal`. */
+interface QuotaDefaults {
+  readonly defaultGroups: string[]
+  readonly defaultTotal?: number | undefined
+}
+
 /** How far an upgrade has come. */
 export interface UpgradeProgress {
   /** Index of the current scan, and the last key that it visited, in hex. */
@@ -99,7 +108,14 @@ export const upgrading = metadataEntry<UpgradeProgress>('upgrade')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('import')
 
-export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrading, importing]
+/** Who owns what the store counts; absent until it is opened for the first time. */
+export const storedOwners = metadataEntry<OwnerKind>('owners')
+/** The options of the limits of owners without a group, as of the last start of a server. */
+export const storedDefaults = metadataEntry<QuotaDefaults>('defaults')
+
+export const metadata: readonly MetadataEntry<unknown>[] = [
+  ...[storedLayout, upgrading, importing, storedOwners, storedDefaults],
+]
 
 /** Every entry of the store but the metadata. */
 export async function* entries(tx: ReadTransaction): AsyncGenerator<Entry> {

@@ -341,9 +341,9 @@ describe('The store of createQuota', () => {
     const allot = await createAllot({ data })
     await allot.accounts.createUser({ name: 'alice' })
     await allot.close()
-    const refused = { code: 'conflict', message: /^the store.* has users.*open it with createAllot/ }
+    const refused = { code: 'conflict', message: /^the store.* is for users.*open it with createAllot/ }
     await assert.rejects(createQuota({ data }), refused)
-    const message = new RegExp(`^the store in ${join(data, 'store')} has users`)
+    const message = new RegExp(`^the store in ${join(data, 'store')} is for users`)
     await assert.rejects(createQuota({ data }), { message })
     await (await createAllot({ data })).close()
 
@@ -363,11 +363,28 @@ describe('The store of createQuota', () => {
     await withQuota({ data }, (named) => named.ledger.put(file('tenant-1', 'one', 1)))
     await assert.rejects(createAllot({ data }), {
       code: 'conflict',
-      message: /owners that the host names.*open it with createQuota/,
+      message: /owners that a host names.*open it with createQuota/,
     })
     await withQuota({ data }, async (named) =>
       assert.equal((await named.explain('tenant-1', 'size:all')).used, 1),
     )
+  })
+
+  it('is refused by the commands of the other kind of store, also before it has an owner', async () => {
+    const data = temporaryDirectory()
+    await withQuota({ data }, async () => undefined)
+    for (const args of [
+      ['serve', '--port', '0'],
+      ['user', 'add', 'bob'],
+      ['quota', 'over'],
+    ]) {
+      const { code, out, err } = await runAllot([...args, '--data', data])
+      assert.deepEqual([code, out], [1, ''], args.join(' '))
+      assert.match(err, /is for owners that a host names, and cannot have users: open it with createQuota/)
+    }
+    const other = temporaryDirectory()
+    await (await createAllot({ data: other, log: quiet })).close()
+    await assert.rejects(createQuota({ data: other }), { code: 'conflict', message: /is for users/ })
   })
 
   const BAD: [what: string, options: unknown, message: RegExp][] = [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { type AllotOptions, createAllot } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 import { allot, served } from './in-process.ts'
@@ -33,6 +34,32 @@ const MADE = [
   'create assignment ci: [free]',
   '',
 ].join('\n')
+
+describe('allot quota over', () => {
+  it('uses the limits that a server or a host has last been started with, or those of --config', async () => {
+    const data = temporaryDirectory()
+    const log = { error: () => undefined, info: () => undefined }
+    const start = (quota: AllotOptions['quota']) =>
+      createAllot({ data, log, repositories: false, ...(quota === undefined ? {} : { quota }) })
+    const over = async (...flags: string[]) => (await allot(['quota', 'over', '--data', data, ...flags])).out
+    const named = await start({ defaultTotal: '5 MiB' })
+    await named.accounts.createUser({ name: 'ada' })
+    const file = { kind: 'artifacts', key: 'a', owner: 'ada', name: 'a', size: 6 * 2 ** 20 } as const
+    await named.ledger.put(file)
+    await named.close()
+    assert.match(await over(), /^ada +size:all +default total .* OVER/m)
+
+    const config = written('[quota]\ndefault_total = "7 MiB"\n')
+    assert.equal(await over('--config', config), '')
+    await (await served(['--data', data, '--config', config])).stop()
+    assert.equal(await over(), '')
+
+    await (await start({ defaultTotal: '5 MiB' })).close()
+    assert.match(await over(), /^ada .* OVER/m)
+    await (await start(undefined)).close()
+    assert.equal(await over(), '')
+  })
+})
 
 describe('allot quota show', () => {
   it('prints a sum above 2^53-1 exactly, from the store and from a server', async () => {

@@ -7,7 +7,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { folderOf } from '../../lib/git/folders.ts'
 import { importAllot, type StorageDriver } from '../../lib/index.ts'
-import { rawOf } from '../records/raw.ts'
+import { contentOf } from '../records/raw.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
@@ -157,11 +157,11 @@ describe('GET /admin/export', () => {
       const { end, lines: count, sha256 } = JSON.parse(lines.pop()!)
       assert.deepEqual([end, count], [true, lines.length])
       assert.match(sha256, /^[0-9a-f]{64}$/)
-      const before = await rawOf(driver)
+      const before = await contentOf(driver)
       const copy = memory()
       await importAllot({ driver: copy, repositories: false }, inChunks(Buffer.from(answer.text)))
       await copy.open()
-      assert.deepEqual(await rawOf(copy), before)
+      assert.deepEqual(await contentOf(copy), before)
     } finally {
       await server.stop()
     }

@@ -37,7 +37,8 @@ for (const shared of [false, true])
 
 it('A store in memory, and one in a folder, are used as they are: neither can be away', async (test) => {
   for (const driver of [memory(), level(temporaryDirectory())]) {
-    const store = await openStore(driver, { error: () => undefined, info: () => undefined }, 'accounts')
+    const log = { error: () => undefined, info: () => undefined }
+    const { store } = await openStore(driver, log, { owners: 'either', settings: undefined, isServer: false })
     test.after(() => driver.close())
     assert.equal(store.driver, driver)
   }
