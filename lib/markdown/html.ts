@@ -81,6 +81,8 @@ export interface MarkdownInput {
   mode: string
   /** Base of relative links, `@names` and `#numbers`: a path such as `/alice/demo`, or a URL. */
   context: string
+  /** Path of what addresses that begin with one slash refer to; the root of the host when undefined. */
+  root?: string | undefined
   /** Whether relative links refer to the wiki of the context. */
   wiki: boolean
   /** URL of the service, without a trailing slash. */
@@ -132,7 +134,7 @@ export const plainLinks = ({ context }: MarkdownInput): Links => {
 }
 
 export const referencesOf = (input: MarkdownInput): References => {
-  const { baseUrl, wiki, mode, people } = input
+  const { baseUrl, wiki, mode, people, root } = input
   const context = contextUrl(input)
   const inWiki = wiki || mode === 'wiki'
   const known = new Set(people)
@@ -140,6 +142,7 @@ export const referencesOf = (input: MarkdownInput): References => {
   return {
     resolve(href, kind) {
       if (context === undefined || !isRelative(href)) return href
+      if (root !== undefined && href.startsWith('/')) return join(`${baseUrl}${root}`, `.${href}`)
       return join(inWiki ? `${context}/wiki${kind === 'image' ? '/raw' : ''}` : context, href)
     },
     mention: (name) => (known.has(name.toLowerCase()) ? `${baseUrl}/${name}` : undefined),

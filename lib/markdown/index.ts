@@ -1,7 +1,7 @@
 import { WorkerPool } from '../workers.ts'
 import { isExtended, type MarkdownInput } from './html.ts'
 
-interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {
+interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl' | 'root'> {
   context?: string
   wiki?: boolean
   /** Returns those of the names that are of accounts which the viewer may see. */

@@ -159,3 +159,61 @@ describe('The page of a file', () => {
     assert.match(page, /before ``````` within ````` after/)
   })
 })
+
+describe('The README of a folder', () => {
+  let prose: string
+  before(async () => {
+    const text = [
+      '[a](/docs/a.md) [b](b.md) [c](//example.org/c) [d](https://example.org/d) @mia',
+      '![one](/docs/one.png) ![two](two.png) <img src="/docs/one.png" alt="three">',
+    ]
+    const checkout = await aCheckout({ 'a.txt': 'a' })
+    mkdirSync(join(checkout, 'docs'))
+    await commit(checkout, {
+      ...{ 'docs/README.md': `# Linked\n\n${text.join('\n\n')}`, 'docs/a.md': 'a', 'docs/b.md': 'b' },
+      ...{ 'docs/one.png': png(1, 1), 'docs/two.png': png(1, 1) },
+    })
+    const folders = {
+      chain: '../README.md',
+      out: '../../README.md',
+      absolute: '/etc/passwd',
+      self: 'README.md',
+    }
+    for (const [folder, target] of Object.entries(folders)) {
+      mkdirSync(join(checkout, folder))
+      symlinkSync(target, join(checkout, folder, 'README.md'))
+    }
+    symlinkSync('docs/README.md', join(checkout, 'README.md'))
+    await commit(checkout, {})
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'linked' })
+    await git(checkout, 'push', '--quiet', urlFor(site, 'mia/linked', site.mia), 'main')
+    prose = /<div class="prose"[^>]*>(.*?)<\/div>/s.exec(await pageOf('/mia/linked'))![1]!
+  })
+
+  it('is the text of the file in the repository that a symbolic link leads to', async () => {
+    assert.match(prose, /Linked<\/h1>/)
+    assert.match(await pageOf('/mia/linked/src/branch/main/chain'), /Linked<\/h1>/)
+    for (const folder of ['out', 'absolute', 'self'])
+      assert.doesNotMatch(await pageOf(`/mia/linked/src/branch/main/${folder}`), /class="prose"/, folder)
+  })
+
+  it('leads to files from the root of the repository by links that begin with a slash, and shows pictures', async () => {
+    const links = [...prose.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, to]) => to)
+    const at = '/mia/linked/src/branch/main/docs'
+    assert.deepEqual(
+      links.filter((to) => !to!.startsWith('#')),
+      [
+        ...[`${at}/a.md`, `${at}/b.md`, '//example.org/c', 'https://example.org/d', '/mia'],
+        // Pictures of markdown lead to their pages.
+        ...[`${at}/one.png`, `${at}/two.png`],
+      ],
+    )
+    const pictures = [...prose.matchAll(/<img [^>]*src="([^"]*)"/g)].map(([, from]) => from!)
+    const raw = '/mia/linked/raw/branch/main/docs'
+    assert.deepEqual(pictures, [`${raw}/one.png`, `${raw}/two.png`, `${raw}/one.png`])
+    for (const picture of pictures) {
+      const { status, headers } = await site.browser().get(picture)
+      assert.deepEqual([status, headers.get('content-type')], [200, 'image/png'])
+    }
+  })
+})

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import {
@@ -96,6 +97,27 @@ export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry):
 }
 
 const USE_PAGES = 'use git/trees, which has pages'
+
+/** Symbolic links that are followed one after another, and bytes of the target of each. */
+const [MAX_LINKS, MAX_TARGET] = [5, 4096]
+
+/**
+ * The file that symbolic links lead to; the entry itself when it is not a link.
+ * @returns undefined when they lead out of the repository, to a folder or to nothing
+ */
+export const followLinks = async (open: OpenCommit, found: FoundEntry): Promise<FoundEntry | undefined> => {
+  let { path, entry } = found
+  for (let links = 0; entry.mode === MODES.symlink; links++) {
+    const [size = 0] = await sizesOf(open, [entry])
+    const target = size > MAX_TARGET ? '/' : (await contentOf(open, entry)).toString('utf8')
+    const isLocal = links < MAX_LINKS && !target.startsWith('/')
+    const next = isLocal ? await findEntry(open, posix.join(posix.dirname(path), target)) : undefined
+    if (next === undefined) return undefined
+    path = next.path
+    entry = next.entry
+  }
+  return typeOfMode(entry.mode) === 'blob' ? { path, entry } : undefined
+}
 
 const entryIn = (folder: string, entry: TreeEntry): FoundEntry => ({
   path: folder === '' ? entry.name : `${folder}/${entry.name}`,

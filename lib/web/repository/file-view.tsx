@@ -94,6 +94,7 @@ const shownOf = async (
     const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
     const rendered = await renderText(services, request, text, {
       mode: 'gfm',
+      root: filePath(view, ref, ''),
       context: filePath(view, ref, folder),
       budget: TEXT_BUDGET,
     })

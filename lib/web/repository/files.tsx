@@ -6,6 +6,7 @@ import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import {
   type FoundEntry,
   findEntry,
+  followLinks,
   isMarkdown,
   isText,
   pageOfFolder,
@@ -132,7 +133,8 @@ export const folderBody = async (
     (await renderText(services, request, shown.text, {
       mode: 'gfm',
       budget: README_BUDGET,
-      context: filePath(view, ref, found.path),
+      root: filePath(view, ref, ''),
+      context: filePath(view, ref, folderOf(shown.path)),
     }))
   const pages = (label?: string) => (
     <Pages
@@ -175,13 +177,20 @@ export const folderBody = async (
 }
 
 /** The text of a file that introduces a folder; undefined when it is too large, or is not text. */
-const readmeOf = async (open: OpenCommit, { entry }: FoundEntry) => {
+/** The text of a file that may be a symbolic link, and the path of the file that has it. */
+const readmeOf = async (open: OpenCommit, readme: FoundEntry) => {
+  const found = await followLinks(open, readme)
+  if (found === undefined) return undefined
+  const { path, entry } = found
   const [size = 0] = await sizesOf(open, [entry])
   const content = size > MAX_BUFFERED ? undefined : (await open.git.object(open.access, entry.id))?.content
   if (content === undefined || !isText(content)) return undefined
   const text = content.toString('utf8').toWellFormed()
-  return { name: entry.name, text: isMarkdown(entry.name) ? text : fenced(text) }
+  return { path, name: readme.entry.name, text: isMarkdown(entry.name) ? text : fenced(text) }
 }
+
+/** The path of the folder of a file. */
+const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0))
 
 /** Text of another format, which is shown as it is written. */
 const fenced = (text: string): string => {

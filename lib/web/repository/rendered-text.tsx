@@ -17,6 +17,8 @@ interface RenderOptions {
   readonly mode: 'gfm' | 'comment'
   /** Path of what relative links refer to: a repository, or a folder of its files. */
   readonly context: string
+  /** Path of what links that begin with a slash refer to, in a file; the host when absent. */
+  readonly root?: string | undefined
   /** Bytes of HTML. */
   readonly budget: number
 }
@@ -31,7 +33,7 @@ export const renderText = async (
   services: PageServices,
   request: PageRequest,
   text: string,
-  { mode, context, budget }: RenderOptions,
+  { mode, context, root, budget }: RenderOptions,
 ): Promise<RenderedText> => {
   const { markdown, hosting } = services
   const { client, pagesUrl, user } = request
@@ -39,7 +41,14 @@ export const renderText = async (
   let part = beginningOf(text, MAX_TEXT)
   try {
     for (let tries = 0; tries < TRIES; tries++) {
-      const html = await markdown.render(client, { text: part, mode, context, baseUrl: pagesUrl, knownNames })
+      const html = await markdown.render(client, {
+        text: part,
+        mode,
+        context,
+        root,
+        baseUrl: pagesUrl,
+        knownNames,
+      })
       const local = localized(html, pagesUrl)
       const size = Buffer.byteLength(local)
       if (size <= budget) return { html: local, isCut: part.length < text.length }
