@@ -30,7 +30,7 @@ interface ErrorDetails {
  * The error of every call that fails for a reason that the caller can know. The message is a sentence.
  */
 export class AllotError extends Error {
-  /** Always `AllotError`, also in another copy of the package. */
+  /** `AllotError`, also in another copy of the package; errors of a driver have `StorageError`. */
   override readonly name: string = 'AllotError'
   /** Kind of the error. */
   readonly code: ErrorCode

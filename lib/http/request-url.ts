@@ -87,7 +87,9 @@ const mountOf = (req: IncomingMessage, url: string): string => {
  */
 export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
-  const host = req.headers.host ?? authorityOf(req.socket)
+  // HTTP/2 has no Host header.
+  const host =
+    req.headers.host ?? (req.headers[':authority'] as string | undefined) ?? authorityOf(req.socket)
   if (host !== lastHost) lastHost = checkedHost(host)
   return `${scheme}://${host}${mount}`
 }
