@@ -1,9 +1,12 @@
 import { inflateSync } from 'node:zlib'
+import { MAX_HEADER_LINES, MAX_NAME, positionsIn } from './objects/parse.ts'
+import { MAX_PATH } from './push-check.ts'
 
 /**
- * Checks small packs, as most pushes have, in this process: the pre-receive hook of push.ts, which checks all
- * others, is four processes. Invariant: the objects of a pack that passes here have at most 1 MiB together,
- * and at most `git.maxPushSize`.
+ * Checks small packs, as most pushes have, in this process: the pre-receive hook of push-check.ts, which
+ * checks all others, is many processes. Invariant: the objects of a pack that passes here have at most 1 MiB
+ * together, and at most `git.maxPushSize`; those that are not deltas have no long names or headers. What a
+ * delta makes of an object that is elsewhere is not read: it has 1 MiB at most.
  */
 
 // With these limits, the check takes some milliseconds at most.
@@ -31,7 +34,31 @@ export const isSmallPush = (pack: Buffer | undefined, maxPushSize = MAX_UNPACKED
 
 /** The format of a pack (gitformat-pack): a header, entries, and the hash of all that. */
 const [HEADER_BYTES, HASH_BYTES] = [12, 20]
-const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
+const [TREE, BLOB, OFFSET_DELTA, REFERENCE_DELTA] = [2, 3, 6, 7]
+const LINE_FEED = 10
+
+/**
+ * The bytes that a folder can add to a path, which is below each folder of a pack at worst.
+ * @returns infinity for what the hook refuses
+ */
+const pathBytesIn = (type: number, content: Buffer): number => {
+  if (type === BLOB) return 0
+  if (type !== TREE) return hasLongHeader(content) ? Number.POSITIVE_INFINITY : 0
+  const name = positionsIn(content).reduce((most, { space, nul }) => Math.max(most, nul - space - 1), 0)
+  return name > MAX_NAME ? Number.POSITIVE_INFINITY : name + 1
+}
+
+/** Whether a commit or a tag has more lines of headers than it may have. */
+const hasLongHeader = (content: Buffer): boolean => {
+  let start = 0
+  for (let lines = 0; lines <= MAX_HEADER_LINES; lines++) {
+    const end = content.indexOf(LINE_FEED, start)
+    // An empty line ends the headers.
+    if (end <= start) return false
+    start = end + 1
+  }
+  return true
+}
 
 /**
  * Bytes of all objects, of deltas and of their results.
@@ -40,7 +67,7 @@ const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
 const sizesIn = (pack: Buffer): number => {
   const count = pack.readUInt32BE(8)
   if (count > MAX_OBJECTS) return Number.POSITIVE_INFINITY
-  let sum = 0
+  let [sum, path] = [0, 0]
   let position = HEADER_BYTES
   for (let index = 0; index < count; index++) {
     const entry = entryAt(pack, position)
@@ -48,12 +75,15 @@ const sizesIn = (pack: Buffer): number => {
     if (sum > MAX_UNPACKED) return sum
     const { content, end } = inflateAt(pack, entry)
     if (entry.isDelta) sum += targetSizeOf(content)
+    else path += pathBytesIn(entry.type, content)
+    if (path > MAX_PATH) return Number.POSITIVE_INFINITY
     position = end
   }
   return position === pack.length - HASH_BYTES ? sum : Number.POSITIVE_INFINITY
 }
 
 interface Entry {
+  readonly type: number
   readonly isDelta: boolean
   /** Bytes of the unpacked content. */
   readonly size: number
@@ -67,9 +97,9 @@ const entryAt = (pack: Buffer, position: number): Entry => {
   const type = (first >> 4) & 7
   const rest = first < 128 ? { value: 0, end: position + 1 } : numberAt(pack, position + 1)
   const size = rest.value * 16 + (first & 15)
-  if (type === REFERENCE_DELTA) return { isDelta: true, size, start: rest.end + HASH_BYTES }
-  if (type === OFFSET_DELTA) return { isDelta: true, size, start: numberAt(pack, rest.end).end }
-  return { isDelta: false, size, start: rest.end }
+  if (type === REFERENCE_DELTA) return { type, isDelta: true, size, start: rest.end + HASH_BYTES }
+  if (type === OFFSET_DELTA) return { type, isDelta: true, size, start: numberAt(pack, rest.end).end }
+  return { type, isDelta: false, size, start: rest.end }
 }
 
 /** Seven bits in each byte, the lowest first. The highest bit says that another byte follows. */

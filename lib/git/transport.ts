@@ -11,7 +11,8 @@ import {
   type ProcessClient,
   type ProcessesOptions,
 } from './processes.ts'
-import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
+import { holdReport, type RefUpdate, readPush } from './push.ts'
+import { PushCheck } from './push-check.ts'
 import { advertisePush } from './references.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { readSmallBody } from './small-body.ts'

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
@@ -16,10 +14,8 @@ import { packOf, pktLine } from './slow-push.ts'
 const MIB = 1024 * 1024
 
 let bounded: ServedGit
-let allot: ServedGit
 before(async () => {
   bounded = await startGit({ git: { maxPushSize: '4 MiB' } })
-  allot = await startGit()
 })
 
 /**
@@ -77,16 +73,6 @@ describe('A push that unpacks to far more than it sends', () => {
     assert.equal((await push(checkout, 'main:other')).err, '')
     assert.equal((await push(checkout, ':other')).err, '')
     assert.equal(await refs(), 'main')
-  })
-
-  it('is refused when it contains a commit larger than 16 MiB, with any options', async () => {
-    const { push, refs } = await repository(allot, await allot.person(), 'commit')
-    const checkout = await aCheckout()
-    const message = join(temporaryDirectory(), 'message')
-    writeFileSync(message, 'y'.repeat(17 * MIB))
-    await git(checkout, 'commit', '--quiet', '--allow-empty', '--file', message)
-    assert.match((await push(checkout, 'main')).err, /a commit of this push is larger than 16777216 bytes/)
-    assert.equal(await refs(), '')
   })
 })
 

@@ -50,6 +50,14 @@ export const longNames = (count: number, bytes: number): Planted => {
   return [FILE, tree, commitOf(tree, '', 'Subject')]
 }
 
+/** A file so many folders deep, whose names have 250 bytes each. */
+export const deepFile = (folders: number): Planted => {
+  const trees = [treeOf(['a'])]
+  for (let at = 0; at < folders; at++)
+    trees.push(newTree([{ mode: MODES.tree, name: String.fromCharCode(97 + at).repeat(250), id: trees.at(-1)!.id }]))
+  return [FILE, ...trees, commitOf(trees.at(-1)!, '', 'Subject')]
+}
+
 /** Adds so many branches that lead to a commit, as git packs them. */
 export const plantBranches = (folder: string, commit: string, count: number): Promise<void> => {
   const names = Array.from({ length: count }, (_, at) => `b${String(at).padStart(7, '0')}`)

@@ -13,6 +13,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
+import { deepFile, largeCommits, longHeader, longNames, type Planted, plant } from './planted.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
 
 const pushes: Push[] = []
@@ -308,3 +309,50 @@ const scatter = (folder: string): void => {
     found++
   }
 }
+
+describe('A push', () => {
+  const MIB = 1024 * 1024
+  for (const [what, bad, reason, good] of [
+    [
+      'a commit of more than 1 MiB',
+      largeCommits(1, MIB),
+      /the commit [0-9a-f]{40} of this push is larger than 1048576 bytes/,
+      largeCommits(1, MIB - 1000),
+    ],
+    [
+      'a commit with more than 1,000 lines of headers',
+      longHeader('x', 997),
+      /the commit [0-9a-f]{40} of this push has more than 1000 lines of headers/,
+      longHeader('x', 996),
+    ],
+    [
+      'a name of more than 255 bytes',
+      longNames(2, 255),
+      /the tree [0-9a-f]{40} of this push has a name of 257 bytes, and at most 255 are possible/,
+      longNames(2, 252),
+    ],
+    [
+      'a path of more than 4,096 bytes',
+      deepFile(17),
+      /the path of [0-9a-f]{40} in this push has 4[12]\d\d bytes, and at most 4096 are possible/,
+      deepFile(16),
+    ],
+  ] as const)
+    it(`is refused with ${what}, alone or with others, and accepted with a little less`, async () => {
+      const path = await allot.repository(alice, `limit-${bad.at(-1)!.id}`)
+      const push = async (objects: Planted, ...refs: string[]) => {
+        const checkout = await aCheckout({ large: randomBytes(100_000) })
+        await git(checkout, 'branch', 'other')
+        await plant(join(checkout, '.git'), objects)
+        return attempt(checkout, ['push', '--quiet', '--force', urlFor(allot, path, alice), ...refs])
+      }
+      for (const refs of [['main'], ['main', 'other']]) {
+        const { code, err } = await push(bad, ...refs)
+        assert.notEqual(code, 0)
+        assert.match(err, reason)
+        assert.equal((await allot.as(alice, 'GET', `/repos/${path}/branches`)).body.length, 0)
+      }
+      for (const refs of [['main'], ['main', 'other']])
+        assert.deepEqual(await push(good, ...refs), { code: 0, out: '', err: '' })
+    })
+})

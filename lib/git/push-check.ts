@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MAX_HEADER_LINES, MAX_NAME } from './objects/parse.ts'
+
+/**
+ * Git's words for a push beyond `receive.maxInputSize`, which the hook uses, too: the API answers 413 to
+ * them.
+ */
+export const EXCEEDS_SIZE = 'exceeds maximum allowed size'
+
+/**
+ * Bytes of a tree, and of a commit or a tag: git holds each of them in memory as a whole, also when it serves
+ * them.
+ */
+const [MAX_TREE, MAX_TEXT] = [16 * 1024 * 1024, 1024 * 1024]
+
+/** Bytes of a path: Linux takes no longer ones. */
+export const MAX_PATH = 4096
+
+/**
+ * A pre-receive hook: runs when all objects of a push are in git's quarantine and no reference has changed.
+ * Invariants: the unpacked size of a push is bounded, however well it is compressed, where a delta counts
+ * with its own size, and the object that it makes must not exceed the limit either; commits, tags and names
+ * have the lengths that people need. Paths are those that git finds first to each new object.
+ *
+ * `awk` knows lines, and some cannot hold a NUL. So a NUL of a commit becomes another character; in trees,
+ * where each name ends with one, it changes places with the line feed. Lengths stay what they are.
+ */
+const HOOK = `#!/bin/sh
+# Written by Allot. It refuses a push whose objects are too large when they are unpacked.
+[ -n "$GIT_QUARANTINE_PATH" ] || exit 0
+alternates=$GIT_ALTERNATE_OBJECT_DIRECTORIES
+unset GIT_ALTERNATE_OBJECT_DIRECTORIES
+export GIT_NO_REPLACE_OBJECTS=1 LC_ALL=C
+refuse='function refuse(why) { print why; isRefused = 1; exit 1 }
+  function check(isWhole) { if (!isWhole) refuse("the objects of this push could not be checked: try again") }
+  END { if (isRefused) exit 1 }'
+objects() {
+  git cat-file --batch-all-objects --unordered \\
+    --batch-check='%(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(objectname)' || echo failed
+}
+
+objects | awk "$refuse"'
+  BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; max["tree"] = ${MAX_TREE}; max["commit"] = max["tag"] = ${MAX_TEXT} }
+  { check($1 != "failed") }
+  $1 != "blob" && $2 > max[$1] { refuse("the " $1 " " $5 " of this push is larger than " max[$1] " bytes") }
+  { sum += ($4 ~ /^0+$/) ? $2 : $3 }
+  push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push ${EXCEEDS_SIZE} of " sprintf("%.0f", push) " bytes") }
+' >&2 || exit 1
+
+# Shorter ones cannot have so many lines.
+objects | awk '($1 == "commit" || $1 == "tag") && $2 > ${2 * MAX_HEADER_LINES} { print $5 }' |
+  git cat-file --batch | tr '\\000' '\\001' | awk "$refuse"'
+  left == 0 { id = $2 " " $1; left = $3 + 1; lines = 0; isHeader = 1; next }
+  { left -= length($0) + 1 }
+  $0 == "" { isHeader = 0 }
+  isHeader && ++lines > ${MAX_HEADER_LINES} { refuse("the " id " of this push has more than ${MAX_HEADER_LINES} lines of headers") }
+  END { check(left == 0) }
+' >&2 || exit 1
+
+# Shorter ones cannot have such a name.
+objects | awk '$1 == "tree" && $2 > ${MAX_NAME} { print $5 }' |
+  git cat-file --batch | tr '\\000\\n' '\\n\\001' | awk "$refuse"'
+  {
+    text = $0
+    if (skip > length(text)) { left -= length(text) + 1; skip -= length(text) + 1; next }
+    text = substr(text, skip + 1); left -= skip; skip = 0
+    # The line feed after a tree, and the line before the next one.
+    if (left == 1) { text = substr(text, 2); left = 0 }
+    if (left == 0) {
+      end = index(text, "\\001")
+      if (end == 0) next
+      split(substr(text, 1, end - 1), header, " ")
+      left = header[3] + 1
+      text = substr(text, end + 1)
+    }
+    # Mode and name, which end with the NUL, and 20 bytes of the id after it.
+    name = length(text) - index(text, " ")
+    if (name > ${MAX_NAME}) refuse("the tree " header[1] " of this push has a name of " name " bytes, and at most ${MAX_NAME} are possible")
+    left -= length(text) + 1; skip = 20
+  }
+  END { check(left == 0) }
+' >&2 || exit 1
+
+while read -r old new ref; do
+  case $new in *[!0]*) echo "$new" ;; esac
+done | GIT_ALTERNATE_OBJECT_DIRECTORIES=$alternates git rev-list --objects --stdin --not --all | awk "$refuse"'
+  length($0) > ${41 + MAX_PATH} { refuse("the path of " $1 " in this push has " length($0) - 41 " bytes, and at most ${MAX_PATH} are possible") }
+' >&2
+`
+
+/**
+ * Checks the objects of pushes, except those that small-pack.ts has checked, with bounds that are never above
+ * these limits.
+ */
+export class PushCheck {
+  readonly #folder: string
+  #written: Promise<void> | undefined
+  /** Environment variables that the hook reads. */
+  readonly env: Readonly<Record<string, string>>
+
+  /**
+   * @param directory of the repositories, for the hook
+   * @param maxPushSize in bytes; undefined: only commits, trees and tags are limited
+   */
+  constructor(directory: string, maxPushSize: number | undefined) {
+    this.#folder = join(directory, 'hooks')
+    this.env = { ALLOT_MAX_PUSH_SIZE: String(maxPushSize ?? 0) }
+  }
+
+  /** Settings that make git run the hook; writes the hook at the first call. */
+  async config(): Promise<readonly string[]> {
+    this.#written ??= writeHook(this.#folder).catch((error) => {
+      this.#written = undefined
+      throw error
+    })
+    await this.#written
+    return [`core.hooksPath=${this.#folder}`]
+  }
+}
+
+/**
+ * Writes the hook by a rename: several servers may write it at the same time, while git runs the previous
+ * one.
+ */
+const writeHook = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  const unfinished = join(folder, `pre-receive.${randomUUID()}`)
+  await writeFile(unfinished, HOOK, { mode: 0o755 })
+  await rename(unfinished, join(folder, 'pre-receive'))
+}
