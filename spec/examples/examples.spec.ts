@@ -27,7 +27,7 @@ const command = (file: string): [string, string[], object] => {
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
 /** All of them in the long suite; `npm run check` compiles the others. */
-const started = isLong ? files : ['custom-driver.ts', 'node-http.ts', 'refuse-upload.ts']
+const started = isLong ? files : ['custom-driver.ts', 'node-http.ts', 'refuse-upload.ts', 'saas-files.ts']
 const sourceOf = (file: string) => readFileSync(join(examples, file), 'utf8')
 /** An example that used the folder of another program could not be run beside it, nor after it. */
 const assertOwnFolder = (file: string) => {
@@ -67,6 +67,31 @@ const MORE: Record<string, (curl: string) => Promise<void>> = {
       const statuses = await Promise.all(Array.from({ length: 50 }, () => upload(bytes, user)))
       assert.equal(statuses.filter(([status]) => status === 201).length, fit)
     }
+  },
+  'saas-files.ts': async (curl) => {
+    const { origin } = new URL(/http\S+/.exec(curl)![0])
+    const upload = async (tenant: string, bytes: number) => {
+      const headers = { 'X-Forwarded-User': tenant }
+      const body = 'x'.repeat(bytes)
+      return (await fetch(`${origin}/?name=<b>`, { method: 'POST', headers, body })).status
+    }
+    const page = async (tenant: string) =>
+      (await fetch(origin, { headers: { 'X-Forwarded-User': tenant } })).text()
+    for (const [tenant, limit, sizes] of [
+      ['initech', 1024 ** 2, [104_857]],
+      ['umbrella', 1024 ** 2, [1000, 150_000, 400_000]],
+      ['globex', 10 * 1024 ** 2, [1024 ** 2]],
+    ] as const) {
+      const sent = Array.from({ length: 50 }, (_, at) => sizes[at % sizes.length]!)
+      const statuses = await Promise.all(sent.map((size) => upload(tenant, size)))
+      const stored = sent.filter((_, at) => statuses[at] === 201).reduce((sum, size) => sum + size, 0)
+      assert.ok((await page(tenant)).includes(` ${stored} of ${limit} bytes`))
+      const refused = sent.filter((_, at) => statuses[at] === 413)
+      assert.ok(stored <= limit && stored + Math.min(...refused) > limit, `${tenant} stored ${stored}`)
+      assert.equal(statuses.filter((status) => status === 201).length + refused.length, sent.length)
+    }
+    assert.match(await page('acme'), /<li>notes: 6 bytes<\/li>/)
+    assert.doesNotMatch(await page('initech'), /<b>|notes/)
   },
   'tenants.ts': async (curl) => {
     const { origin } = new URL(/http\S+/.exec(curl)![0])
