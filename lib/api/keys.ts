@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { scopeOfKey } from '../accounts/keys.ts'
+import { now } from '../clock.ts'
 import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
 import type { GpgKey, SshKey } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
@@ -156,6 +157,8 @@ const members = {
   can_certify: v.boolean(),
   created_at: Time,
   expires_at: v.nullable(v.string()),
+  revoked: v.boolean(),
+  expired: v.boolean(),
 }
 const Subkey = v.object({ ...members, subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []) })
 export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
@@ -164,26 +167,34 @@ export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
  * @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone
  */
 const presentGpgKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
-  ...presentPart(key, ''),
+  ...presentPart(key, key, ''),
   emails: key.emails.map((email) => ({
     email,
     verified: ownerEmail !== '' && email.toLowerCase() === ownerEmail.toLowerCase(),
   })),
-  subkeys: key.subkeys.map((subkey) => ({ ...presentPart(subkey, key.keyId), emails: [], subkeys: [] })),
+  subkeys: key.subkeys.map((subkey) => ({ ...presentPart(subkey, key, key.keyId), emails: [], subkeys: [] })),
 })
 
-const presentPart = (key: GpgKey['subkeys'][number], primaryKeyId: string) => ({
-  id: key.id,
-  primary_key_id: primaryKeyId,
-  key_id: key.keyId,
-  public_key: key.publicKey,
-  can_sign: key.canSign,
-  can_encrypt_comms: key.canEncryptComms,
-  can_encrypt_storage: key.canEncryptStorage,
-  can_certify: key.canCertify,
-  created_at: timestamp(key.createdAt),
-  expires_at: key.expiresAt === null ? null : timestamp(key.expiresAt),
-})
+/** @param primary whose revocation and expiry hold for its subkeys, too */
+const presentPart = (key: GpgKey['subkeys'][number], primary: GpgKey, primaryKeyId: string) => {
+  const revoked = key.revoked === true || primary.revoked === true
+  const expired = [key, primary].some(({ expiresAt }) => expiresAt !== null && expiresAt <= now())
+  const isUsable = !revoked && !expired
+  return {
+    id: key.id,
+    primary_key_id: primaryKeyId,
+    key_id: key.keyId,
+    public_key: key.publicKey,
+    can_sign: isUsable && key.canSign,
+    can_encrypt_comms: isUsable && key.canEncryptComms,
+    can_encrypt_storage: isUsable && key.canEncryptStorage,
+    can_certify: isUsable && key.canCertify,
+    created_at: timestamp(key.createdAt),
+    expires_at: key.expiresAt === null ? null : timestamp(key.expiresAt),
+    revoked,
+    expired,
+  }
+}
 
 const CreateGPGKeyOption = v.object({
   /** Large enough for a key with the signatures of a hundred others. */

@@ -20,6 +20,7 @@ export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
   const subkeys = await signatures.boundSubkeys()
   return {
     ...partOf(pgp, key.keyPacket as PublicKeyPacket, statements),
+    revoked: await signatures.isRevoked(),
     emails: distinct(certified.map(({ user }) => user.userID?.email ?? '')),
     subkeys: subkeys.map((subkey) => subkeyOf(pgp, subkey)),
   }
@@ -31,9 +32,9 @@ const distinct = (emails: string[]): string[] => {
   return emails.filter((email) => email !== '' && first.get(email.toLowerCase()) === email)
 }
 
-const subkeyOf = (pgp: OpenPgpLibrary, { subkey, binding, isCrossSigned }: BoundSubkey): OpenPgpPart => {
-  const part = partOf(pgp, subkey.keyPacket as PublicSubkeyPacket, [binding])
-  return { ...part, canSign: part.canSign && isCrossSigned }
+const subkeyOf = (pgp: OpenPgpLibrary, bound: BoundSubkey): OpenPgpPart => {
+  const part = partOf(pgp, bound.subkey.keyPacket as PublicSubkeyPacket, [bound.binding])
+  return { ...part, canSign: part.canSign && bound.isCrossSigned, revoked: bound.isRevoked }
 }
 
 /** @param statements self-signatures; the first that states flags or an expiry counts */
@@ -41,7 +42,7 @@ const partOf = (
   pgp: OpenPgpLibrary,
   packet: KeyPacket,
   statements: (SignaturePacket | undefined)[],
-): OpenPgpPart => {
+): Omit<OpenPgpPart, 'revoked'> => {
   const flags = statements.find((statement) => statement?.keyFlags)?.keyFlags
   const lifetime = statements.find((statement) => statement?.keyNeverExpires === false)?.keyExpirationTime
   const createdAt = packet.created.getTime() / 1000

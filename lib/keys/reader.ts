@@ -31,6 +31,8 @@ export interface OpenPgpPart extends Capabilities {
   createdAt: number
   /** Seconds since 1970. Null: never. Expired keys are read, too: they tell who made a signature. */
   expiresAt: number | null
+  /** Whether it has a valid revocation of its own. Revoked keys are read, too. */
+  revoked: boolean
 }
 
 export interface OpenPgpKey extends OpenPgpPart {

@@ -23,6 +23,7 @@ export interface BoundSubkey {
   binding: SignaturePacket
   /** Whether the subkey has signed the primary key in turn. */
   isCrossSigned: boolean
+  isRevoked: boolean
 }
 
 export type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
@@ -54,6 +55,13 @@ export class SelfSignatures {
     return this.#latest(signatures, this.#types.key, { key: this.#primary })
   }
 
+  /** Whether the key has revoked itself. */
+  async isRevoked(): Promise<boolean> {
+    const { revocationSignatures } = this.#key
+    const revocation = this.#types.keyRevocation
+    return (await this.#firstValid(revocationSignatures, revocation, { key: this.#primary })) !== undefined
+  }
+
   /** The user ids with a valid certification, the primary one first. */
   async certifiedUsers(): Promise<CertifiedUser[]> {
     const certified: CertifiedUser[] = []
@@ -71,7 +79,10 @@ export class SelfSignatures {
       const data = { key: this.#primary, bind: subkey.keyPacket }
       const binding = await this.#latest(subkey.bindingSignatures, this.#types.subkeyBinding, data)
       if (binding === undefined) continue
-      bound.push({ subkey, binding, isCrossSigned: await this.#isCrossSigned(subkey, binding, data) })
+      const { revocationSignatures } = subkey
+      const revocation = await this.#firstValid(revocationSignatures, this.#types.subkeyRevocation, data)
+      const isCrossSigned = await this.#isCrossSigned(subkey, binding, data)
+      bound.push({ subkey, binding, isCrossSigned, isRevoked: revocation !== undefined })
     }
     return bound
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
+import { gnupg } from '../keys/gnupg.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type GpgKey, generateGpgKey } from '../support/keygen.ts'
 import { isLong } from '../support/long.ts'
@@ -38,6 +39,8 @@ describe('POST /user/gpg_keys', () => {
       can_encrypt_storage: false,
       can_certify: true,
       expires_at: null,
+      revoked: false,
+      expired: false,
     })
     assert.equal(subkeys.length, 1)
     assert.deepEqual([subkeys[0].key_id, subkeys[0].primary_key_id], [sub!.keyId, pub!.keyId])
@@ -76,6 +79,37 @@ describe('POST /user/gpg_keys', () => {
     const { body } = await add(bob, armored)
     assert.deepEqual(body.emails, [{ email: 'other@example.test', verified: false }])
     assert.equal(Date.parse(body.expires_at), listed[0]!.expiresAt! * 1000)
+  })
+
+  it('says that a key is revoked or expired, and then it and its subkeys can do nothing', async () => {
+    const gpg = gnupg()
+    try {
+      const revoked = gpg.generate('Revoked <revoked@example.test>', 'future-default')
+      gpg.revoke(revoked)
+      const expired = gpg.generate(
+        'Old <old@example.test>',
+        'future-default',
+        'default',
+        '1y',
+        '20200101T000000',
+      )
+      for (const [fingerprint, state] of [
+        [revoked, { revoked: true, expired: false }],
+        [expired, { revoked: false, expired: true }],
+      ] as const) {
+        const { status, body, text } = await add(alice, gpg.armored(fingerprint))
+        assert.equal(status, 201, text)
+        assert.equal(body.subkeys.length, 1)
+        for (const part of [body, ...body.subkeys]) {
+          assert.deepEqual({ revoked: part.revoked, expired: part.expired }, state)
+          const abilities = Object.entries(part).filter(([name]) => name.startsWith('can_'))
+          assert.deepEqual([...new Set(abilities.map(([, value]) => value))], [false])
+        }
+        await allot.as(alice, 'DELETE', `/user/gpg_keys/${body.id}`)
+      }
+    } finally {
+      gpg.end()
+    }
   })
 
   const BAD: [what: string, armored: () => unknown, message: RegExp][] = [

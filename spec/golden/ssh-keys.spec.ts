@@ -10,12 +10,14 @@ const add = (as: string, title: string, key: string) => (world: World) =>
 
 const [bobsKey] = recordings.get('ssh.users')!.response.body as { key: string }[]
 const { key: otherFormat } = recordings.get('ssh.bad.rfc4716')!.request.body as { key: string }
+const { key: twoLines } = recordings.get('ssh.bad.twolines')!.response.body as { key: string }
 const { key: furtherKey } = recordings.get('ssh.readonly.string')!.request.body as { key: string }
 const { key: deployKey } = recordings.get('ssh.deploy')!.request.body as { key: string }
 
 replay('ssh-keys', {
   steps: {
     'ssh.dup.same': add('bob', 'bob', bobsKey!.key),
+    'ssh.bad.twolines': add('alice', 'bad twolines', twoLines),
     'ssh.bad.rfc4716': add('alice', 'in another format', otherFormat),
     'ssh.get.fp': async (world) => {
       await add('alice', 'one more', deployKey)(world)

@@ -17,7 +17,7 @@ const refused = (why: RegExp) => (error: unknown) =>
   error instanceof AllotError && error.code === 'invalid' && why.test(error.message)
 
 /** As `gpg --with-colons` shows them: one letter stands for both kinds of encryption. */
-const asListed = ({ keyId, fingerprint, createdAt, expiresAt, ...can }: OpenPgpPart) => {
+const asListed = ({ keyId, fingerprint, createdAt, expiresAt, revoked: _, ...can }: OpenPgpPart) => {
   assert.equal(can.canEncryptComms, can.canEncryptStorage)
   const letters = { c: can.canCertify, e: can.canEncryptComms, s: can.canSign }
   const capabilities = Object.entries(letters).flatMap(([letter, held]) => (held ? [letter] : []))
@@ -121,7 +121,8 @@ describe('An OpenPGP key', () => {
     const edit = ['--no-tty', '--command-fd', '0', '--edit-key', fingerprint]
     gpg.run(edit, { at: LATER, input: 'key 1\nrevkey\ny\n0\n\ny\nsave\n' })
     assert.equal(subkeys.length, 1)
-    assert.deepEqual((await parse(gpg.armored(fingerprint))).subkeys, subkeys)
+    const revoked = subkeys.map((subkey) => ({ ...subkey, revoked: true }))
+    assert.deepEqual((await parse(gpg.armored(fingerprint))).subkeys, revoked)
   })
 
   test('may have white space around it, headers and CRLF line ends', async () => {
@@ -160,11 +161,12 @@ describe('An OpenPGP key', () => {
     assert.deepEqual([emails, createdAt], [['soon@example.org'], Date.parse('2040-01-01T00:00:00Z') / 1000])
   })
 
-  test('that is revoked is accepted', async () => {
+  test('that is revoked is accepted, and says so', async () => {
     const fingerprint = gpg.generate('Revoked <revoked@example.org>')
     const before = await parse(gpg.armored(fingerprint))
     gpg.revoke(fingerprint)
-    assert.deepEqual(await parse(gpg.armored(fingerprint)), before)
+    assert.equal(before.revoked, false)
+    assert.deepEqual(await parse(gpg.armored(fingerprint)), { ...before, revoked: true })
   })
 })
 

@@ -127,6 +127,8 @@ const OpenPgpPart = v.object({
   createdAt: seconds,
   /** When the key expires, in seconds since 1970; null when it does not. */
   expiresAt: v.nullable(seconds),
+  /** Whether it is revoked; absent: no. */
+  revoked: v.optional(v.boolean()),
 })
 type OpenPgpPart = v.InferOutput<typeof OpenPgpPart>
 

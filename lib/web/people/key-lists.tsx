@@ -51,7 +51,7 @@ export const GpgKeyList = ({ items, total, page, to }: ListProps<GpgKey>) => (
     total={total}
     page={page}
     to={to}
-    keys={items.map(({ id, keyId, emails, createdAt, expiresAt }) => ({
+    keys={items.map(({ id, keyId, emails, createdAt, expiresAt, revoked }) => ({
       id,
       name: keyId,
       details: [
@@ -64,6 +64,7 @@ export const GpgKeyList = ({ items, total, page, to }: ListProps<GpgKey>) => (
             expires on <Day seconds={expiresAt} />
           </>
         ),
+        revoked === true && 'revoked',
       ],
     }))}
   />

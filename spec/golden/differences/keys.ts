@@ -53,6 +53,19 @@ export const keys: readonly Difference[] = [
     lines: ['status 204 → 403'],
   },
   {
+    title: 'Several SSH or GPG keys in one text are 422',
+    reason:
+      'They are added one at a time. Forgejo adds the first, and makes the second line a part of its comment.',
+    records: { 'ssh-keys': ['ssh.bad.twolines'] },
+    lines: ['status 201 → 422'],
+  },
+  {
+    title: 'A GPG key says whether it is `revoked` or `expired`, and then it can do nothing',
+    reason: 'A client could take such a key for one that signs. Forgejo says nothing about it.',
+    records: inAll('gpg-keys'),
+    lines: ['body* adds revoked', 'body* adds expired'],
+  },
+  {
     title: 'A GPG key that never expires has `expires_at: null`',
     reason: 'A timestamp without a value is null. Forgejo sends the year 1.',
     records: inAll('gpg-keys'),

@@ -11,7 +11,8 @@ export const quota: readonly Difference[] = [
     lines: ['body* adds subjects'],
   },
   {
-    title: 'Names of rules and groups have at most 255 characters, no control characters, and are not `.` or `..`',
+    title:
+      'Names of rules and groups have at most 255 characters, no control characters, and are not `.` or `..`',
     reason: 'They are keys of the store. Forgejo has no limit.',
     records: {
       'quota-groups': ['groups.create.long'],
