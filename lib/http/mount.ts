@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkOptionNames, invalid } from '../errors.ts'
+import { checkOptionNames, invalid, invalidMember } from '../errors.ts'
 import type { Next } from './dispatcher.ts'
 import { isBelow, isPathBelow, setMountPath } from './request-url.ts'
 import { sendEmpty } from './send.ts'
@@ -52,7 +52,10 @@ export const mountListener = (
     pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
   const apiPath = prefix + listeners.basePath
   if (isPathBelow(pagesPath, apiPath))
-    throw invalid(`pages: ${options.pages} belongs to the API: name a path outside of ${listeners.basePath}`)
+    throw invalidMember(
+      'pages',
+      `${options.pages} belongs to the API: name a path outside of ${listeners.basePath}`,
+    )
   onPages(options.pages)
   return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }

@@ -27,13 +27,14 @@ const REQUESTS: readonly [method: string, path: string, options?: RequestOptions
 
 const HEADERS = ['content-type', 'x-total-count', 'link', 'location', 'allow', 'www-authenticate']
 
-/** What a host answers, without its address, times and ids of requests. */
+/** What a host answers, without its address, the path of its pages, times and ids of requests. */
 const answersIn = async (host: Mount) => {
   const { allot: _, base, root, request } = await start({ repositories: false }, { host })
   const answers: unknown[] = []
   const plain = (text: string | null) =>
     text
       ?.replaceAll(base, 'BASE')
+      .replaceAll('BASE/storage/', 'BASE/')
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, 'TIME')
       .replaceAll(/"avatar_url":"[^"]*"/g, 'AVATAR') ?? null
   for (const [method, path, { anonymous, ...options } = {}] of REQUESTS) {
