@@ -1,5 +1,5 @@
-// Refuses uploads that do not fit with 413, also when many come at once: each one reserves its bytes before the
-// first of them is stored. Run it with: npx tsx examples/refuse-upload.ts
+// Refuses uploads that do not fit with 413, also when many come at once: each one reserves its bytes before
+// the first of them is stored. Run it with: npx tsx examples/refuse-upload.ts
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

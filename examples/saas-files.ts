@@ -1,5 +1,5 @@
-// Files of tenants: each has a limit, and a page that shows how much of it is used. An upload reserves its bytes before
-// the first of them is stored, so any number of uploads at once stays within the limit, to the byte.
+// Files of tenants: each has a limit, and a page that shows how much of it is used. An upload reserves its
+// bytes before the first of them is stored, so any number at once stays within the limit, to the byte.
 // Run it with: npx tsx examples/saas-files.ts
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'

@@ -286,12 +286,11 @@ const startBackground = (services: StartedServices): NodeJS.Timeout | undefined 
 
 /** Closes them in the order in which they depend on each other. */
 const closeServices = async (services: StartedServices) => {
-  const { host, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = services
+  const { host, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
   await sender?.stop()
   await hosting.git?.transport.close()
   await gitReader?.close()
-  await jobRunner.stop()
-  await quota.expiries.stop()
+  await stop()
   await compactor.stop()
   await hosting.idle()
   await hosting.close()

@@ -145,6 +145,8 @@ export interface Engine {
   readonly jobRunner: JobRunner
   /** Starts what runs in the background, and reports names in `quota.defaultGroups` that no group has. */
   start(): void
+  /** Ends it after the steps that run. */
+  stop(): Promise<void>
 }
 
 export const createEngine = (options: EngineOptions): Engine => {
@@ -190,6 +192,10 @@ export const createEngine = (options: EngineOptions): Engine => {
     jobs,
     jobRunner,
     start,
+    async stop() {
+      await jobRunner.stop()
+      await quota.expiries.stop()
+    },
   }
 }
 

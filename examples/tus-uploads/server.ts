@@ -1,8 +1,8 @@
 // Resumable uploads with tus (https://tus.io): refused with 413 when they do not fit, also when many come at
-// once, since each one reserves its bytes when it is created. The reservation is kept when the upload is complete,
-// and goes when the upload is deleted or takes longer than a day. The packages are in package.json beside this file. Run it in
-// this folder with: npm install && npm start. Until allot is on npm, `npm pack` in the checkout writes its
-// archive: npm install --no-save ../../allot-0.1.0.tgz && npm start
+// once, since each one reserves its bytes when it is created. The reservation is kept when the upload is
+// complete, and goes when the upload is deleted or takes longer than a day. The packages are in package.json
+// beside this file. Run it in this folder with: npm install && npm start. Until allot is on npm, `npm pack`
+// in the checkout writes its archive: npm install --no-save ../../allot-0.1.0.tgz && npm start
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FileStore } from '@tus/file-store'

@@ -100,7 +100,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { store } = await openStore(driver, log, { owners: 'names', settings, isServer: true })
   const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
   const engine = createEngine({ store, log, owners: hostOwnerDirectory, settings, listeners })
-  const { quota, jobs, jobRunner, start } = engine
+  const { quota, jobs, start, stop } = engine
   const named = { store, quota, owners: hostOwnerDirectory }
   const owners = new HostOwners(store, jobs, quota)
   const plans = new PlansByName(named)
@@ -124,8 +124,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     },
     async close() {
       await api.idle()
-      await jobRunner.stop()
-      await quota.expiries.stop()
+      await stop()
       await quota.idle()
       await driver.close()
     },
