@@ -39,9 +39,10 @@ export async function* lfsPointers(
     return startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
   }
   const format = '--batch-check=%(objecttype) %(objectsize) %(objectname)'
-  const objects = await catFile('--batch-all-objects', '--unordered', format)
-  const contents = await catFile('--batch').catch((error) => {
-    objects.stop()
+  const contents = await catFile('--batch')
+  // Last, since node drops the output of a process that has ended before it is read.
+  const objects = await catFile('--batch-all-objects', '--unordered', format).catch((error) => {
+    contents.stop()
     throw error
   })
   objects.stdin.end()

@@ -140,7 +140,10 @@ const GRACE_MS = 5000
 const CLOSE_MS = 1000
 const MAX_STDERR = 4096
 
-/** @throws AllotError unavailable when git is not installed */
+/**
+ * Starts git. Its output must be read at once: node drops what is left of it when git ends before that.
+ * @throws AllotError unavailable when git is not installed
+ */
 export const startProcess = async (
   args: readonly string[],
   { git, env, isDetached, isHeld = false, ...limits }: ProcessOptions,
