@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { aCheckout, git } from '../git/client.ts'
+import { largeCommits, longHeader, longNames, type Planted, plant, plantBranches } from '../git/planted.ts'
 import { pktLine } from '../git/slow-push.ts'
 import type { Send } from '../support/request.ts'
 
@@ -10,6 +11,8 @@ export interface AttackSetup {
   ask: Send
   root: string
   mallory: string
+  /** The folder of a repository on the server. */
+  folderOf(id: number): string
 }
 
 /** One request of an attack. */
@@ -95,6 +98,27 @@ const pushRepository = async (
 const FETCH = { 'content-type': 'application/x-git-upload-pack-request' }
 const idlePost = (path: string, headers: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: x.test\r\n${headers}\r\n\r\n`
+
+/** Requests to read a repository with what a push refuses. */
+const readPlanted = async (
+  { ask, base, mallory, folderOf }: AttackSetup,
+  name: string,
+  make: () => Planted,
+  reads: readonly string[],
+  branches = 0,
+): Promise<AttackPlan> => {
+  const { body, status } = await ask('POST', '/user/repos', { token: mallory, body: { name } })
+  if (status !== 201) throw new Error(`the repository was not created: ${status}`)
+  // The server closes a connection that is idle while they are made.
+  const objects = make()
+  await plant(folderOf(body.id), objects)
+  if (branches > 0) await plantBranches(folderOf(body.id), objects.at(-1)!.id, branches)
+  const url = new URL(`${base}/mallory/${name}.git`)
+  Object.assign(url, { username: 'mallory', password: mallory })
+  // A push makes the server see what is there.
+  await git(await aCheckout(), 'push', '--quiet', url.href, 'main:pushed')
+  return { connections: 8, requests: reads.map((path) => ({ method: 'GET', path })) }
+}
 
 const WORDS = Array.from({ length: 85 }, (_, index) => `${(index + 360).toString(36)}`)
 
@@ -238,6 +262,51 @@ export const attacks: readonly Attack[] = [
     name: 'organizations',
     title: '1,000 organizations that make the victim their owner',
     prepare: prepareOrganizations,
+  },
+  {
+    name: 'large-commits',
+    title: 'comparisons and lists of 30 commits of 16 MB',
+    prepare: (scene) =>
+      readPlanted(scene, 'commits', () => largeCommits(30, 16_000_000), [
+        '/api/v1/repos/mallory/commits/compare/pushed...main',
+        '/api/v1/repos/mallory/commits/commits?limit=50',
+        '/mallory/commits',
+      ]),
+  },
+  {
+    name: 'long-headers',
+    title: 'a commit of 5,000,000 lines of headers, and its pages',
+    prepare: (scene) =>
+      readPlanted(scene, 'headers', () => longHeader('gpgsig', 5_000_000), [
+        '/api/v1/repos/mallory/headers/git/commits/main',
+        '/mallory/headers',
+      ]),
+  },
+  {
+    name: 'long-names',
+    title: 'a folder of 1,000 names of 16,000 bytes, and its pages',
+    prepare: (scene) =>
+      readPlanted(scene, 'names', () => longNames(1000, 15_996), [
+        '/api/v1/repos/mallory/names/contents',
+        '/mallory/names',
+        '/mallory/names/src/branch/main',
+      ]),
+  },
+  {
+    name: 'many-refs',
+    title: 'lists of 100,000 branches',
+    prepare: (scene) =>
+      readPlanted(
+        scene,
+        'refs',
+        () => largeCommits(1, 10),
+        [
+          '/api/v1/repos/mallory/refs/git/refs',
+          '/api/v1/repos/mallory/refs/branches?limit=1',
+          '/mallory/refs',
+        ],
+        100_000,
+      ),
   },
   {
     name: 'one-name',

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { folderOf } from '../../lib/git/folders.ts'
 import type { Served } from '../bin/program.ts'
 import { replaceSection } from '../readme/documents.ts'
 import { buildProgram } from '../support/build.ts'
@@ -51,7 +52,7 @@ const outputOf = async (child: ChildProcess): Promise<string> => {
 }
 
 /** Creates the attacker and the victim, who has a small repository. */
-const prepareServer = async (server: Served): Promise<AttackSetup & { victim: string }> => {
+const prepareServer = async (server: Served): Promise<Omit<AttackSetup, 'folderOf'> & { victim: string }> => {
   const ask = createSender(server.api)
   while (!/token ([0-9a-f]{40})/.test(server.printed())) await new Promise((wake) => setTimeout(wake, 20))
   const [, root] = /token ([0-9a-f]{40})/.exec(server.printed())!
@@ -72,9 +73,11 @@ const prepareServer = async (server: Served): Promise<AttackSetup & { victim: st
 const run = async (attack: Attack): Promise<Row> => {
   // The module reads ALLOT_PROGRAM when it is loaded.
   const { served } = await import('../bin/program.ts')
-  const server = await served(['--data', join(temporaryDirectory(), 'data')])
+  const data = join(temporaryDirectory(), 'data')
+  const server = await served(['--data', data])
   try {
-    const { victim, ...scene } = await prepareServer(server)
+    const { victim, ...prepared } = await prepareServer(server)
+    const scene = { ...prepared, folderOf: (id: number) => folderOf(join(data, 'repositories'), id) }
     const weapon = await attack.prepare(scene)
     const memory = watchMemory(server.child.pid!)
     const attacker = startProcess('attacker.ts', { base: scene.base, weapon, localAddress: ATTACKER })
