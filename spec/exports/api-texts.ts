@@ -38,6 +38,7 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'token.hash': hex(64),
   'token.lastEight': hex(8),
   'token.scopes': fc.subarray([...SCOPES], { minLength: 1, maxLength: 3 }),
+  'hook.scopes': fc.subarray([...SCOPES], { minLength: 1, maxLength: 3 }),
   'session.hash': hex(64),
   'session.password': fc.option(hex(64)),
   'session.browser': fc.constantFrom('Firefox on Linux', 'curl'),

@@ -81,7 +81,7 @@ const SshKey = v.object({
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
   /** Whether it may fetch, and not push; absent: it may do both. */
-  readOnly: v.optional(v.literal(true)),
+  readOnly: v.optional(v.boolean()),
 })
 /** An SSH key of a user. */
 export type SshKey = v.InferOutput<typeof SshKey>
