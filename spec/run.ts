@@ -16,8 +16,8 @@ import { Totals } from './support/totals.ts'
 /**
  * Runs every spec, or those whose path contains every argument; `a,b` matches either, and `--title TEXT` runs
  * the tests whose title contains a text. Node 20's own `--test` takes a folder without a test for success, so
- * the tests are counted here: none is a failure. When all are run and none is skipped, each status that a route declares must
- * have been answered in one of them.
+ * the tests are counted here: none is a failure. When all are run and none is skipped, each status that a
+ * route declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
 const titleAt = words.indexOf('--title')

@@ -54,7 +54,9 @@ export const longNames = (count: number, bytes: number): Planted => {
 export const deepFile = (folders: number): Planted => {
   const trees = [treeOf(['a'])]
   for (let at = 0; at < folders; at++)
-    trees.push(newTree([{ mode: MODES.tree, name: String.fromCharCode(97 + at).repeat(250), id: trees.at(-1)!.id }]))
+    trees.push(
+      newTree([{ mode: MODES.tree, name: String.fromCharCode(97 + at).repeat(250), id: trees.at(-1)!.id }]),
+    )
   return [FILE, ...trees, commitOf(trees.at(-1)!, '', 'Subject')]
 }
 

@@ -164,14 +164,14 @@ describe('The README of a folder', () => {
   let prose: string
   before(async () => {
     const text = [
-      '[a](/docs/a.md) [b](b.md) [c](//example.org/c) [d](https://example.org/d) @mia',
-      '![one](/docs/one.png) ![two](two.png) <img src="/docs/one.png" alt="three">',
+      '[a](/guide/a.md) [b](b.md) [c](//example.org/c) [d](https://example.org/d) @mia',
+      '![one](/guide/one.png) ![two](two.png) <img src="/guide/one.png" alt="three">',
     ]
     const checkout = await aCheckout({ 'a.txt': 'a' })
-    mkdirSync(join(checkout, 'docs'))
+    mkdirSync(join(checkout, 'guide'))
     await commit(checkout, {
-      ...{ 'docs/README.md': `# Linked\n\n${text.join('\n\n')}`, 'docs/a.md': 'a', 'docs/b.md': 'b' },
-      ...{ 'docs/one.png': png(1, 1), 'docs/two.png': png(1, 1) },
+      ...{ 'guide/README.md': `# Linked\n\n${text.join('\n\n')}`, 'guide/a.md': 'a', 'guide/b.md': 'b' },
+      ...{ 'guide/one.png': png(1, 1), 'guide/two.png': png(1, 1) },
     })
     const folders = {
       chain: '../README.md',
@@ -183,7 +183,7 @@ describe('The README of a folder', () => {
       mkdirSync(join(checkout, folder))
       symlinkSync(target, join(checkout, folder, 'README.md'))
     }
-    symlinkSync('docs/README.md', join(checkout, 'README.md'))
+    symlinkSync('guide/README.md', join(checkout, 'README.md'))
     await commit(checkout, {})
     await site.as(site.mia, 'POST', '/user/repos', { name: 'linked' })
     await git(checkout, 'push', '--quiet', urlFor(site, 'mia/linked', site.mia), 'main')
@@ -199,7 +199,7 @@ describe('The README of a folder', () => {
 
   it('leads to files from the root of the repository by links that begin with a slash, and shows pictures', async () => {
     const links = [...prose.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, to]) => to)
-    const at = '/mia/linked/src/branch/main/docs'
+    const at = '/mia/linked/src/branch/main/guide'
     assert.deepEqual(
       links.filter((to) => !to!.startsWith('#')),
       [
@@ -209,7 +209,7 @@ describe('The README of a folder', () => {
       ],
     )
     const pictures = [...prose.matchAll(/<img [^>]*src="([^"]*)"/g)].map(([, from]) => from!)
-    const raw = '/mia/linked/raw/branch/main/docs'
+    const raw = '/mia/linked/raw/branch/main/guide'
     assert.deepEqual(pictures, [`${raw}/one.png`, `${raw}/two.png`, `${raw}/one.png`])
     for (const picture of pictures) {
       const { status, headers } = await site.browser().get(picture)
