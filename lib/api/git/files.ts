@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES, OBJECT_ID, type TreeEntry } from '../../git/objects/parse.ts'
+import { pathText } from '../../git/text.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
@@ -127,7 +128,7 @@ export const presentFile = async (
     last_commit_sha: (await lastCommit) ?? null,
   }
   if (content === undefined) return presented
-  if (presented.type === 'symlink') return { ...presented, target: content.toString('utf8') }
+  if (presented.type === 'symlink') return { ...presented, target: pathText(content) }
   const pointer = lfsPointerIn(content)
   return {
     ...presented,

@@ -1,5 +1,6 @@
 import { AllotError } from '../../errors.ts'
 import { configuration, ENVIRONMENT, type GitProcess, REUSE_OF_MEMORY, startProcess } from '../process.ts'
+import type { NameEncoding } from './parse.ts'
 
 /** Type and size of an object, with its id. */
 export interface ObjectInfo {
@@ -68,11 +69,12 @@ export class BatchProcess {
 
   /**
    * @param expression names an object, as in gitrevisions; without line breaks
+   * @param encoding `latin1` for an expression that has a character for each byte
    * @returns undefined when there is no such object
    * @throws BatchEnded when the process has ended
    */
-  info(expression: string): Promise<ObjectInfo | undefined> {
-    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, undefined)
+  info(expression: string, encoding?: NameEncoding): Promise<ObjectInfo | undefined> {
+    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, undefined, encoding)
   }
 
   /**
@@ -144,11 +146,11 @@ class Channel {
     })
   }
 
-  ask(line: string, kept: number | undefined): Promise<Answer | undefined> {
+  ask(line: string, kept: number | undefined, encoding: NameEncoding = 'utf8'): Promise<Answer | undefined> {
     if (!this.isAlive) return Promise.reject(new BatchEnded('it has ended'))
     return new Promise((resolve, reject) => {
       this.#requests.push({ kept, resolve, reject })
-      this.#child.stdin.write(`${line}\n`)
+      this.#child.stdin.write(`${line}\n`, encoding)
     })
   }
 

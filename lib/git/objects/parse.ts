@@ -1,3 +1,5 @@
+import { beginningOf, pathBytes, pathText } from '../text.ts'
+
 /** A full id. Abbreviations are not taken: with 65,536 of them, anyone could find all unreachable objects. */
 export const OBJECT_ID = /^[0-9a-f]{40}$/
 
@@ -205,11 +207,7 @@ export const isFolderAt = (tree: Buffer, { start, space }: EntryPosition): boole
 export const MAX_NAME = 255
 
 const shownName = (bytes: Buffer): string =>
-  bytes.length <= MAX_NAME
-    ? bytes.toString('utf8')
-    : // A character of which only a part fits is left out.
-      new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, MAX_NAME), { stream: true }) +
-      CUT
+  bytes.length <= MAX_NAME ? pathText(bytes) : pathText(beginningOf(bytes, MAX_NAME)) + CUT
 
 export const entryAt = (
   tree: Buffer,
@@ -225,8 +223,8 @@ export const entryAt = (
 })
 
 /**
- * How names are read: `utf8` to be shown, where the longest are cut; `latin1` with a character for each byte,
- * which keeps names that are not UTF-8, whole.
+ * How names are read: `utf8` to be shown, as {@link pathText}, where the longest are cut; `latin1` with a
+ * character for each byte, whole.
  */
 export type NameEncoding = 'utf8' | 'latin1'
 
@@ -236,7 +234,7 @@ export const parseTree = (tree: Buffer, encoding?: NameEncoding): TreeEntry[] =>
 
 /** One entry of a folder, without parsing the others. */
 export const findInTree = (tree: Buffer, name: string): TreeEntry | undefined => {
-  const bytes = Buffer.from(` ${name}\0`)
+  const bytes = pathBytes(` ${name}\0`)
   const first = name.includes('\0') ? -1 : tree.indexOf(bytes)
   if (first === -1) return undefined
   const position = certainPosition(tree, first, first + bytes.length - 1)

@@ -11,6 +11,7 @@ import {
   REUSE_OF_MEMORY,
 } from '../process.ts'
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
+import { pathArguments, pathBytes } from '../text.ts'
 import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
 import { OBJECT_ID } from './parse.ts'
@@ -99,10 +100,17 @@ export class GitReader {
    * Type and size of an object; undefined when it does not exist.
    * @param expression as in gitrevisions, made of checked names: git would run `:/text` over the whole
    * history
+   * @param path below the object
    */
-  async find({ repository, client }: ReadAccess, expression: string): Promise<ObjectInfo | undefined> {
-    if (expression.includes('\n')) return undefined
-    return this.#pool.use(repository, client, (batch) => batch.info(expression))
+  async find(
+    { repository, client }: ReadAccess,
+    expression: string,
+    path?: string,
+  ): Promise<ObjectInfo | undefined> {
+    if (`${expression}${path}`.includes('\n')) return undefined
+    if (path === undefined) return this.#pool.use(repository, client, (batch) => batch.info(expression))
+    const below = pathBytes(`${expression}:${path}`).toString('latin1')
+    return this.#pool.use(repository, client, (batch) => batch.info(below, 'latin1'))
   }
 
   /** Types and sizes of objects, in the order of their ids; undefined for those that do not exist. */
@@ -152,6 +160,7 @@ export class GitReader {
 
   /**
    * Starts a command whose output is streamed.
+   * @param args of which those after `--` are paths
    * @param signal stops it, when its output is a download
    * @throws AllotError unavailable when too many run
    */
@@ -162,7 +171,8 @@ export class GitReader {
     signal?: AbortSignal,
   ): Promise<GitProcess> {
     const folder = folderOf(this.#options.directory, repository)
-    const all = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, command, ...args]
+    const given = pathArguments(args)
+    const all = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, command, ...given.args]
     const { timeout, maxMemory, download } = this.#options
     const limits =
       signal === undefined ? { idleTimeout: timeout, timeout, maxMemory } : { ...download, maxMemory }
@@ -172,6 +182,7 @@ export class GitReader {
     const child = await commands.start(repository, command, all, context, limits)
     this.#running.add(closing)
     void child.ended.then(() => this.#running.delete(closing))
+    if (given.input.length > 0) child.stdin.write(given.input)
     return child
   }
 

@@ -11,6 +11,7 @@ import {
   type TreeEntry,
   typeOfMode,
 } from '../../git/objects/parse.ts'
+import { pathBytes, pathText } from '../../git/text.ts'
 import type { Slice } from '../../records/pages.ts'
 import type { OpenCommit } from './open-repository.ts'
 
@@ -45,8 +46,9 @@ export const findEntry = async (
   path: string,
   onFolder: (folder: ObjectInfo, path: string) => void = () => undefined,
 ): Promise<FoundEntry | undefined> => {
-  const wanted = normalizePath(path)
-  if (wanted === undefined) return undefined
+  const normal = normalizePath(path)
+  if (normal === undefined) return undefined
+  const wanted = pathText(pathBytes(normal))
   const slash = wanted.lastIndexOf('/')
   const folder = await findFolder(open, wanted.slice(0, Math.max(slash, 0)))
   if (folder === undefined) return undefined
@@ -61,7 +63,8 @@ const findFolder = async (
   path: string,
 ): Promise<ObjectInfo | undefined> => {
   // Asked for `commit:`, git would read the whole root folder.
-  const found = await git.find(access, path === '' ? `${commit}^{tree}` : `${commit}:${path}`)
+  const found =
+    path === '' ? await git.find(access, `${commit}^{tree}`) : await git.find(access, commit, path)
   return found?.type === 'tree' ? found : undefined
 }
 
@@ -109,7 +112,7 @@ export const followLinks = async (open: OpenCommit, found: FoundEntry): Promise<
   let { path, entry } = found
   for (let links = 0; entry.mode === MODES.symlink; links++) {
     const [size = 0] = await sizesOf(open, [entry])
-    const target = size > MAX_TARGET ? '/' : (await contentOf(open, entry)).toString('utf8')
+    const target = size > MAX_TARGET ? '/' : pathText(await contentOf(open, entry))
     const isLocal = links < MAX_LINKS && !target.startsWith('/')
     const next = isLocal ? await findEntry(open, posix.join(posix.dirname(path), target)) : undefined
     if (next === undefined) return undefined
@@ -196,7 +199,8 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
   const [size = 0] = found === undefined ? [] : await sizesOf(open, [found.entry])
   if (found === undefined || size > MAX_GITMODULES_BYTES) return urls
   let section: Map<string, string> = new Map()
-  for (const line of (await contentOf(open, found.entry)).toString('utf8').split('\n')) {
+  for (const bytes of (await contentOf(open, found.entry)).toString('latin1').split('\n')) {
+    const line = pathText(Buffer.from(bytes, 'latin1'))
     if (line.trimStart().startsWith('[')) section = new Map()
     const [, name, value] = SETTING.exec(line.trim()) ?? []
     if (name === undefined || section.has(name)) continue

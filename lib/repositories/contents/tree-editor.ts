@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import { type NewObject, newTree } from '../../git/objects/pack.ts'
 import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
+import { pathBytes, pathText } from '../../git/text.ts'
 import { normalizePath } from './files.ts'
 import type { OpenRepository } from './open-repository.ts'
 
@@ -121,7 +122,7 @@ export class TreeEditor {
 /** @returns the name as in a {@link Folder} */
 const splitPath = (path: string): { folder: string; name: string } => {
   const slash = path.lastIndexOf('/')
-  const name = Buffer.from(path.slice(slash + 1)).toString('latin1')
+  const name = pathBytes(path.slice(slash + 1)).toString('latin1')
   return { folder: path.slice(0, Math.max(slash, 0)), name }
 }
 
@@ -135,7 +136,7 @@ export const checkedPath = (path: string): string => {
   const isBad = !normal || /[\u0000-\u001f\u007f]/.test(normal) || !normal.isWellFormed()
   if (isBad || normal.split('/').some((name) => /^(?:\.git|git~1)$/i.test(name)) || normal.length > MAX_PATH)
     throw invalidMember('path', `${JSON.stringify(path.slice(0, 100))} is not a path that git can store`)
-  return normal
+  return pathText(pathBytes(normal))
 }
 
 /** Characters; file systems allow about 4096 bytes. */

@@ -3,6 +3,7 @@ import { maxEntries, namedCache } from '../../caches.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { CUT, entryAt, positionsIn, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
+import { beginningOf, pathText } from '../../git/text.ts'
 import type { Slice } from '../../records/pages.ts'
 import { expressionsOf, findObject, type OpenRepository } from './open-repository.ts'
 
@@ -112,22 +113,30 @@ const readRecursively = async (
   return { entries, total }
 }
 
-/** Characters of a record: a path of 4096 bytes, and what git writes before it. */
+/** Bytes of a record: a path of 4096 bytes, and what git writes before it. */
 const MAX_RECORD = 4096 + 200
 
-/** Records that end with a NUL. Of one that is too long, only the beginning is read. */
+/**
+ * Records that end with a NUL, with paths as {@link pathText}. Of one that is too long, only the beginning is
+ * read.
+ */
 export async function* recordsOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  // A character for each byte.
   let rest = ''
-  const decoder = new TextDecoder()
   for await (const chunk of stream) {
-    const records = (rest + decoder.decode(chunk, { stream: true })).split('\0')
+    const records = (rest + chunk.toString('latin1')).split('\0')
     rest = records.pop()!.slice(0, MAX_RECORD + 1)
-    for (const record of records) yield record.length <= MAX_RECORD ? record : shortened(record)
+    for (const record of records)
+      yield isAscii(record) && record.length <= MAX_RECORD ? record : shown(record)
   }
 }
 
-const shortened = (record: string): string =>
-  record.slice(0, MAX_RECORD).replace(/[\ud800-\udbff]$/, '') + CUT
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
+
+const shown = (record: string): string => {
+  const bytes = Buffer.from(record, 'latin1')
+  return bytes.length <= MAX_RECORD ? pathText(bytes) : pathText(beginningOf(bytes, MAX_RECORD)) + CUT
+}
 
 /** `mode type id<TAB>path` */
 const entryOf = (line: string) => {

@@ -1,6 +1,7 @@
 /** The diff of a commit, line by line, as far as it fits on a page. */
 import type { Commit } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
+import { pathText } from '../../git/text.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Link } from '../parts/components.tsx'
@@ -116,7 +117,7 @@ const unquoted = (text: string): string => {
   const bytes = text.replace(/\\([0-7]{3}|.)/g, (_whole, code: string) =>
     code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (ESCAPES[code] ?? code),
   )
-  return Buffer.from(bytes, 'latin1').toString('utf8').toWellFormed()
+  return pathText(Buffer.from(bytes, 'latin1'))
 }
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)/

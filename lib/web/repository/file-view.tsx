@@ -3,6 +3,7 @@
 import { posix } from 'node:path'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
+import { pathText } from '../../git/text.ts'
 import { isMarkdown, isText, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
 import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
@@ -85,7 +86,7 @@ const shownOf = async (
   if (pictureType(entry.name) !== undefined && !isLink) return { kind: 'picture' }
   if (size > MAX_SHOWN) return { kind: 'none', reason: 'The file is too large to be shown.' }
   const content = (await git.object(access, entry.id))?.content ?? Buffer.alloc(0)
-  if (isLink) return { kind: 'link', target: content.toString('utf8').slice(0, 1000).toWellFormed() }
+  if (isLink) return { kind: 'link', target: pathText(content).slice(0, 1000).toWellFormed() }
   const pointer = lfsPointerIn(content)
   if (pointer !== undefined) return { kind: 'lfs', size: pointer.size }
   if (!isText(content)) return { kind: 'none', reason: 'The file is not text.' }

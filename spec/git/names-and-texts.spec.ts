@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { pathBytes, pathText } from '../../lib/git/text.ts'
+import type { Person } from '../support/test-server.ts'
+import { aCheckout, git, urlFor } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+
+let allot: ServedGit
+let ann: Person
+let path: string
+let checkout: string
+before(async () => {
+  allot = await startGit(
+    {},
+    {
+      mount: (handler) => (req, res) =>
+        allot.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
+    },
+  )
+  ann = await allot.person('ann')
+  path = await allot.repository(ann, 'demo')
+  checkout = await aCheckout()
+  const root = Buffer.from(`${checkout}/`)
+  for (const [bytes, shown] of NAMES) writeFileSync(Buffer.concat([root, bytes]), `in ${shown}`)
+  const folder = Buffer.concat([root, latin1('d\xe9p\xf4t')])
+  mkdirSync(folder)
+  writeFileSync(Buffer.concat([folder, latin1('/\xe9t\xe9')]), 'below')
+  symlinkSync(latin1('d\xe9p\xf4t/\xe9t\xe9'), join(checkout, 'link'))
+  await git(checkout, 'add', '--all')
+  await git(checkout, 'commit', '--quiet', '--message', 'names')
+  await push('main')
+})
+
+const push = (...refs: string[]) => git(checkout, 'push', '--quiet', urlFor(allot, path, ann), ...refs)
+const read = (rest: string) => allot.as(ann, 'GET', `/repos/${path}${rest}`)
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
+
+/** Bytes of a name, and the text that it is shown as. */
+const NAMES: readonly (readonly [Buffer, string])[] = [
+  [latin1('caf\xe9.txt'), 'caf\ufffdE9.txt'],
+  [latin1('caf\xe8.txt'), 'caf\ufffdE8.txt'],
+  [Buffer.from('café.txt'), 'café.txt'],
+  [Buffer.from('caf\ufffd.txt'), 'caf\ufffd.txt'],
+  [Buffer.from('caf\ufffdE9.txt'), 'caf\ufffdEF\ufffdBF\ufffdBDE9.txt'],
+  [Buffer.concat([Buffer.from('é'), latin1('\xe9')]), '\ufffdC3\ufffdA9\ufffdE9'],
+]
+const FOLDER = 'd\ufffdE9p\ufffdF4t'
+const BELOW = `${FOLDER}/\ufffdE9t\ufffdE9`
+const encoded = (shown: string) => shown.split('/').map(encodeURIComponent).join('/')
+
+describe('A name in git', () => {
+  it('is shown as text that leads back to its bytes, and as it is where it is UTF-8', () => {
+    const unit = fc.oneof(
+      fc.uint8Array({ maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
+      fc.constantFrom('\ufffd', 'E9', 'é', '/', 'a').map((text) => Buffer.from(text)),
+    )
+    fc.assert(
+      fc.property(fc.array(unit, { maxLength: 6 }), (parts) => {
+        const bytes = Buffer.concat(parts)
+        assert.deepEqual(pathBytes(pathText(bytes)), bytes)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        if (!text.includes('\ufffd')) assert.equal(pathText(Buffer.from(text)), text)
+      }),
+    )
+  })
+
+  it('is the same in lists of folders, trees, changes and comparisons', async () => {
+    const expected = [...NAMES.map(([, shown]) => shown), 'a', 'link', FOLDER].sort()
+    const contents = (await read('/contents')).body
+    assert.deepEqual(contents.map((entry: { path: string }) => entry.path).sort(), expected)
+    const flat = (await read('/git/trees/main')).body.tree
+    assert.deepEqual(flat.map((entry: { path: string }) => entry.path).sort(), expected)
+    const all = (await read('/git/trees/main?recursive=true')).body.tree
+    assert.deepEqual(all.map((entry: { path: string }) => entry.path).sort(), [...expected, BELOW].sort())
+    const files = [...NAMES.map(([, shown]) => shown), 'link', BELOW].sort()
+    const [commit] = (await read('/commits')).body
+    const [parent] = commit.parents
+    const compared = (await read(`/compare/${parent.sha}...${commit.sha}`)).body
+    for (const { files: changed } of [commit, compared])
+      assert.deepEqual(changed.map((file: { filename: string }) => file.filename).sort(), files)
+  })
+
+  for (const [, shown] of NAMES)
+    it(`opens its file at all addresses: ${JSON.stringify(shown)}`, async () => {
+      const listed = (await read('/contents')).body.find((entry: { path: string }) => entry.path === shown)
+      for (const url of [listed.url, listed.download_url, listed.html_url])
+        assert.equal(
+          (await fetch(url, { headers: { authorization: `token ${ann.token}` } })).status,
+          200,
+          url,
+        )
+      const { body } = await read(`/contents/${encoded(shown)}`)
+      assert.deepEqual([body.name, body.path, body.sha], [shown, shown, listed.sha])
+      assert.equal(body.last_commit_sha, await git(checkout, 'rev-parse', 'main'))
+      assert.equal((await read(`/raw/${encoded(shown)}`)).text, `in ${shown}`)
+      const history = (await read(`/commits?path=${encodeURIComponent(shown)}`)).body
+      assert.equal(history.length, 1)
+    })
+
+  it('opens a folder, what is below it, and what a link leads to', async () => {
+    assert.equal((await read(`/contents/${encoded(FOLDER)}`)).body[0].path, BELOW)
+    assert.equal((await read(`/raw/${encoded(BELOW)}`)).text, 'below')
+    assert.equal((await read('/contents/link')).body.target, BELOW)
+    assert.equal((await read(`/commits?path=${encodeURIComponent(FOLDER)}`)).body.length, 1)
+    const commit = await git(checkout, 'rev-parse', 'main')
+    for (const page of ['', `/src/branch/main/${encoded(FOLDER)}`, `/commit/${commit}`]) {
+      const response = await fetch(`${allot.base}/${path}${page}`)
+      const links = [...(await response.text()).matchAll(/href="(\/[^"#]*)/g)].map(([, link]) => link!)
+      const files = links.filter((link) => link.includes('/src/') && link.includes('%EF%BF%BDE9'))
+      assert.ok(files.length > 0, page)
+      for (const link of files) assert.equal((await fetch(allot.base + link)).status, 200, link)
+    }
+  })
+
+  it('is kept by a change of the file, and of another file', async () => {
+    const shown = NAMES[0]![1]
+    const { sha } = (await read(`/contents/${encoded(shown)}`)).body
+    const body = {
+      sha,
+      content: Buffer.from('new').toString('base64'),
+      branch: 'main',
+      new_branch: 'changed',
+    }
+    const changed = await allot.as(ann, 'PUT', `/repos/${path}/contents/${encoded(shown)}`, body)
+    assert.deepEqual([changed.status, changed.body.content?.path], [200, shown])
+    const names = async (ref: string) =>
+      (await read(`/contents?ref=${ref}`)).body.map((entry: { path: string }) => entry.path)
+    assert.deepEqual(await names('changed'), await names('main'))
+    assert.equal((await read(`/raw/${encoded(shown)}?ref=changed`)).text, 'new')
+    await allot.assertCounted('ann')
+  })
+})
