@@ -27,10 +27,10 @@ const makeBefore = async (world: World, name: string): Promise<void> => {
     await makeIfAllowed(world, missing.shift()!)
 }
 
-/** Longer names, and names with control characters, are refused. */
+/** Longer names, names with control characters, `.` and `..` are refused. */
 const makeIfAllowed = async (world: World, name: string): Promise<void> => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are refused
-  if (name.length <= 255 && !/[\u0000-\u001f]/.test(name)) await make(world, name)
+  if (name.length <= 255 && !/[\u0000-\u001f]|^\.\.?$/.test(name)) await make(world, name)
 }
 
 const SUBJECTS = ['size:git:lfs', 'size:assets:packages:all', 'size:repos:private']

@@ -13,15 +13,20 @@ export const quota: readonly Difference[] = [
   {
     title:
       'Names of rules and groups have at most 255 characters, no control characters, and are not `.` or `..`',
-    reason: 'They are keys of the store. Forgejo has no limit.',
+    reason: 'They are keys of the store and parts of URLs. Forgejo has no limit.',
     records: {
       'quota-groups': ['groups.create.long'],
-      'quota-rules': ['rules.create.name.256', 'rules.create.name.newline', 'rules.create.name.nul'],
+      'quota-rules': [
+        'rules.create.name.256',
+        'rules.create.name.dot',
+        'rules.create.name.newline',
+        'rules.create.name.nul',
+      ],
     },
     lines: ['status 201 → 422'],
     also: [
       {
-        records: { 'quota-rules': ['rules.get.name.256', 'rules.get.name.nul'] },
+        records: { 'quota-rules': ['rules.get.name.256', 'rules.get.name.dots', 'rules.get.name.nul'] },
         lines: ['status 200 → 404'],
       },
       { records: { 'quota-rules': ['rules.list.bulk[paging['] }, lines: ['body names [* → [*'] },
