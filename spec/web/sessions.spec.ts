@@ -76,7 +76,7 @@ describe('The session of a browser', () => {
         mock.timers.setTime(Date.UTC(2026, 0, 1, hour, 30))
         await browser.get('/-/account')
         await allot.allot.hosting.sessionUses.flush()
-        const lastUse = `last used on 2026-01-01 at ${hour}:00 UTC`
+        const lastUse = `last used on 2026-01-01 about ${hour}:00 UTC`
         assert.ok(listIn((await browser.get('/-/account')).text).includes(lastUse), lastUse)
       }
     } finally {
@@ -105,7 +105,7 @@ describe('The session of a browser', () => {
       const list = listIn((await second.get('/-/account')).text)
       for (const row of [
         /Unknown browser from 2001:db8:1:2::\/64 · signed in on 2026-01-01 12:01 UTC with the password This session/,
-        /Firefox on Linux from 203\.0\.113\.7 · signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 at 13:00 UTC /,
+        /Firefox on Linux from 203\.0\.113\.7 · signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 about 13:00 UTC /,
       ])
         assert.match(list, row)
       assert.doesNotMatch(list, /192\.0\.2\.9/)

@@ -35,7 +35,7 @@ export const LastUse = ({ at }: { at: number | undefined }) => {
   const time = timestamp(at)
   return (
     <>
-      last used on <time dateTime={time}>{`${time.slice(0, 10)} at ${time.slice(11, 13)}:00 UTC`}</time>
+      last used on <time dateTime={time}>{`${time.slice(0, 10)} about ${time.slice(11, 13)}:00 UTC`}</time>
     </>
   )
 }
