@@ -13,7 +13,7 @@ const app = new Hono()
 app.get('/', (context) => context.text('the application'))
 app.all('/code/*', (context) => {
   // A Request does not say where it comes from, and failed logins are limited per address.
-  const remoteAddress = context.env && getConnInfo(context).remote.address
+  const remoteAddress = context.env ? getConnInfo(context).remote.address : undefined
   return allot.fetch(context.req.raw, { prefix: '/code', pages: '/storage', remoteAddress })
 })
 
