@@ -53,3 +53,64 @@ export const pathArguments = (args: readonly string[]): { args: readonly string[
     input: Buffer.concat([Buffer.from('--\n'), ...lines]),
   }
 }
+
+interface TextOptions {
+  /** Whether the bytes are a beginning, of which an incomplete last character is left out. */
+  readonly isCut?: boolean
+  /** The name of an encoding that is not UTF-8, when it is known. */
+  readonly encoding?: () => string | undefined
+}
+
+/**
+ * A text by its byte order mark, else as UTF-8 when it is valid, else in the encoding that is named, else as
+ * Latin-1, which can be read for most histories that are older than UTF-8.
+ */
+export const decodeText = (bytes: Buffer, { isCut = false, encoding }: TextOptions = {}): string => {
+  const mark = utf16Of(bytes)
+  if (mark !== undefined) return new TextDecoder(mark).decode(bytes)
+  const text = decodeUtf8(bytes, isCut)
+  if (text !== undefined) return text
+  const decoder = decoderOf(encoding?.())
+  // Without `stream`, Node 20 decodes windows-1252 as ISO 8859-1, which has no quotes and no euro sign.
+  return decoder.decode(bytes, { stream: true }) + (isCut ? '' : decoder.decode())
+}
+
+/** The lines of a diff, whose files can have different encodings. */
+export const decodeLines = (bytes: Buffer, isCut: boolean): string[] =>
+  decodeUtf8(bytes, isCut)?.split('\n') ??
+  bytes
+    .toString('latin1')
+    .split('\n')
+    .map((line, index, { length }) =>
+      decodeText(Buffer.from(line, 'latin1'), { isCut: isCut && index === length - 1 }),
+    )
+
+/** UTF-16, when a text begins with its byte order mark. */
+export const utf16Of = (bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined => {
+  const mark = bytes.toString('hex', 0, 2)
+  if (mark === 'fffe') return 'utf-16le'
+  return mark === 'feff' ? 'utf-16be' : undefined
+}
+
+/** @returns undefined when it is not valid */
+const decodeUtf8 = (bytes: Buffer, isCut: boolean): string | undefined => {
+  try {
+    // A decoder that waits for the rest of a character is used once.
+    return (isCut ? utf8() : UTF8).decode(bytes, { stream: isCut })
+  } catch {
+    return undefined
+  }
+}
+const utf8 = () => new TextDecoder('utf-8', { fatal: true })
+const UTF8 = utf8()
+
+/** A decoder for bytes that are not UTF-8, in which headers stay ASCII: not one of UTF-16. */
+const decoderOf = (label = LATIN1): TextDecoder => {
+  try {
+    const decoder = new TextDecoder(label)
+    return decoder.encoding.startsWith('utf-') ? new TextDecoder(LATIN1) : decoder
+  } catch {
+    return new TextDecoder(LATIN1)
+  }
+}
+const LATIN1 = 'windows-1252'

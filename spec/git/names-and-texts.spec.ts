@@ -136,3 +136,80 @@ describe('A name in git', () => {
     await allot.assertCounted('ann')
   })
 })
+
+const LATIN1 = latin1('na\xefve \x93caf\xe9\x94\n')
+const READABLE = 'naïve “café”'
+
+describe('A text in git', () => {
+  /** Name, bytes, and the type that they are sent with. */
+  const files = [
+    ['utf8', Buffer.from(`${READABLE}\n`), 'text/plain;charset=utf-8'],
+    ['marked', Buffer.from(`\ufeff${READABLE}\n`), 'text/plain;charset=utf-8'],
+    ['latin1', LATIN1, 'text/plain'],
+    ['utf16', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le'), 'text/plain'],
+    ['utf16be', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le').swap16(), 'text/plain'],
+  ] as const
+  const headers =
+    'author J\xf6 <j@example.test> 1700000000 +0000\ncommitter J <j@example.test> 1700000000 +0000\n'
+
+  /** A branch of one commit that has these bytes after its tree. */
+  const plantCommit = async (branch: string, tree: string, rest: Buffer): Promise<string> => {
+    const file = join(checkout, '.git', 'planted')
+    writeFileSync(file, Buffer.concat([Buffer.from(`tree ${tree}\n`), rest]))
+    const id = await git(checkout, 'hash-object', '-t', 'commit', '-w', '--literally', file)
+    await push(`+${id}:refs/heads/${branch}`)
+    return id
+  }
+
+  for (const [name, bytes, type] of files)
+    it(`is readable on its page, and sent as it is with a true type: ${name}`, async () => {
+      await git(checkout, 'checkout', '--quiet', '-B', name, 'main')
+      writeFileSync(join(checkout, name), bytes)
+      await git(checkout, 'add', name)
+      await git(checkout, 'commit', '--quiet', '--message', name)
+      await push(name)
+      for (const url of [
+        `${allot.base}/${path}/raw/branch/${name}/${name}`,
+        `${allot.base}/api/v1/repos/${path}/raw/${name}?ref=${name}`,
+      ]) {
+        const response = await fetch(url)
+        assert.equal(response.headers.get('content-type'), type, url)
+        assert.deepEqual(Buffer.from(await response.arrayBuffer()), bytes)
+      }
+      const page = await (await fetch(`${allot.base}/${path}/src/branch/${name}/${name}`)).text()
+      assert.ok(page.includes(`>${READABLE}\n`), page)
+    })
+
+  it('is readable in a diff whose files have different encodings', async () => {
+    writeFileSync(join(checkout, 'one'), LATIN1)
+    writeFileSync(join(checkout, 'two'), READABLE)
+    await git(checkout, 'add', 'one', 'two')
+    await git(checkout, 'commit', '--quiet', '--message', 'mixed')
+    await push('HEAD:refs/heads/mixed')
+    const id = await git(checkout, 'rev-parse', 'HEAD')
+    const page = await (await fetch(`${allot.base}/${path}/commit/${id}`)).text()
+    assert.equal(page.split(READABLE).length - 1, 2)
+    for (const kind of ['diff', 'patch']) {
+      const response = await fetch(`${allot.base}/api/v1/repos/${path}/git/commits/${id}.${kind}`)
+      assert.equal(response.headers.get('content-type'), 'text/plain')
+      assert.ok(Buffer.from(await response.arrayBuffer()).includes(LATIN1))
+    }
+  })
+
+  for (const [title, header, message, shown] of [
+    ['of no encoding, as Latin-1', '', 'caf\xe9 \x80', ['Jö', 'café €']],
+    ['of its encoding', 'encoding windows-1251\n', '\xcf\xf0\xe8\xe2\xe5\xf2', ['Jц', 'Привет']],
+    ['of an unknown encoding, as Latin-1', 'encoding none\n', 'caf\xe9', ['Jö', 'café']],
+    ['of one in which headers are not ASCII, as Latin-1', 'encoding utf-16\n', 'caf\xe9', ['Jö', 'café']],
+    ['that says it is UTF-8 and is not, as Latin-1', 'encoding utf-8\n', 'caf\xe9', ['Jö', 'café']],
+  ] as const)
+    it(`is read in a commit ${title}`, async () => {
+      const tree = await git(checkout, 'rev-parse', 'main^{tree}')
+      const id = await plantCommit('planted', tree, latin1(`${headers}${header}\n${message}\n`))
+      const [listed] = (await read('/commits?sha=planted')).body
+      const one = (await read(`/git/commits/${id}`)).body
+      for (const { commit } of [listed, one])
+        assert.deepEqual([commit.author.name, commit.message.trimEnd()], shown)
+      assert.equal(one.commit.tree.sha, tree)
+    })
+})

@@ -113,5 +113,6 @@ const changeReply = (
     kind === 'patch'
       ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', id], signal)
       : git.start(access, 'diff-tree', ['-p', ...tree], signal)
-  return processReply(start, { 'Content-Type': 'text/plain;charset=utf-8' })
+  // The files can have any encoding.
+  return processReply(start, { 'Content-Type': 'text/plain' })
 }

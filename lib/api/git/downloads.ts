@@ -12,7 +12,7 @@ import {
   type StreamReply,
   type StreamRequest,
 } from '../../http/index.ts'
-import { type FoundEntry, findEntry, isText, sizesOf } from '../../repositories/contents/files.ts'
+import { type FoundEntry, findEntry, sizesOf, typeOfContent } from '../../repositories/contents/files.ts'
 import {
   commitOf,
   type OpenCommit,
@@ -38,8 +38,7 @@ const downloadFile =
       size,
       tag: entry.id,
       name,
-      type:
-        content !== undefined && isText(content) ? 'text/plain;charset=utf-8' : 'application/octet-stream',
+      type: typeOfContent(content),
       async read(range = { start: 0, end: size - 1 }) {
         if (content !== undefined) return Readable.from([content.subarray(range.start, range.end + 1)])
         const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)

@@ -1,4 +1,4 @@
-import { beginningOf, pathBytes, pathText } from '../text.ts'
+import { beginningOf, decodeText, pathBytes, pathText } from '../text.ts'
 
 /** A full id. Abbreviations are not taken: with 65,536 of them, anyone could find all unreachable objects. */
 export const OBJECT_ID = /^[0-9a-f]{40}$/
@@ -145,20 +145,12 @@ const parsePerson = (text: string): PersonAtTime => {
   return { name, email, time: Number(seconds), offset: sign === '-' ? -offset : offset }
 }
 
-/**
- * UTF-8, or Latin-1 for the text of histories that are older than UTF-8.
- * @param isCut whether the last character may be incomplete, which is then left out
- */
-const decode = (content: Buffer, isCut: boolean): string => {
-  try {
-    // A decoder that waits for the rest of a character is used once.
-    return (isCut ? utf8() : UTF8).decode(content, { stream: isCut })
-  } catch {
-    return content.toString('latin1')
-  }
-}
-const utf8 = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const UTF8 = utf8()
+const decode = (content: Buffer, isCut: boolean): string =>
+  decodeText(content, { isCut, encoding: () => encodingIn(content.toString('latin1')) })
+
+/** The header that names the encoding of a commit or a tag, when it is not UTF-8. */
+const encodingIn = (text: string): string | undefined =>
+  /^encoding (.+)$/m.exec(text.split('\n\n', 1)[0]!)?.[1]
 
 /** Bytes of an object id in a tree. */
 const ID_BYTES = 20

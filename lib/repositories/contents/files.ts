@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { posix } from 'node:path'
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
@@ -11,7 +12,7 @@ import {
   type TreeEntry,
   typeOfMode,
 } from '../../git/objects/parse.ts'
-import { pathBytes, pathText } from '../../git/text.ts'
+import { pathBytes, pathText, utf16Of } from '../../git/text.ts'
 import type { Slice } from '../../records/pages.ts'
 import type { OpenCommit } from './open-repository.ts'
 
@@ -175,7 +176,14 @@ export const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(
 const TEXT_PROBE = 8000
 
 /** Whether a file is text, by its beginning. */
-export const isText = (content: Buffer): boolean => !content.subarray(0, TEXT_PROBE).includes(0)
+export const isText = (content: Buffer): boolean =>
+  !content.subarray(0, TEXT_PROBE).includes(0) || utf16Of(content) !== undefined
+
+/** The type that a file is sent with. Browsers find out the encoding of text that is not UTF-8. */
+export const typeOfContent = (content: Buffer | undefined): string => {
+  if (content === undefined || !isText(content)) return 'application/octet-stream'
+  return isUtf8(content) ? 'text/plain;charset=utf-8' : 'text/plain'
+}
 
 /** Sizes of files in bytes; 0 for everything else. */
 export const sizesOf = async (

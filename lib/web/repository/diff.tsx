@@ -1,7 +1,7 @@
 /** The diff of a commit, line by line, as far as it fits on a page. */
 import type { Commit } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
-import { pathText } from '../../git/text.ts'
+import { decodeLines, pathText } from '../../git/text.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Link } from '../parts/components.tsx'
@@ -50,7 +50,7 @@ export const readDiff = async (
   } finally {
     child.stop()
   }
-  const lines = Buffer.concat(chunks).toString('utf8').toWellFormed().split('\n')
+  const lines = decodeLines(Buffer.concat(chunks), size > MAX_READ)
   if (lines.at(-1) === '') lines.pop()
   return presentDiff(lines, {
     isCut: size > MAX_READ,

@@ -3,7 +3,7 @@
 import { posix } from 'node:path'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
-import { pathText } from '../../git/text.ts'
+import { decodeText, pathText } from '../../git/text.ts'
 import { isMarkdown, isText, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
 import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
@@ -90,7 +90,7 @@ const shownOf = async (
   const pointer = lfsPointerIn(content)
   if (pointer !== undefined) return { kind: 'lfs', size: pointer.size }
   if (!isText(content)) return { kind: 'none', reason: 'The file is not text.' }
-  const text = content.toString('utf8').toWellFormed()
+  const text = decodeText(content)
   if (isMarkdown(entry.name) && !isSource(request)) {
     const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
     const rendered = await renderText(services, request, text, {

@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import { decodeText } from '../../git/text.ts'
 import {
   type FoundEntry,
   findEntry,
@@ -12,6 +13,7 @@ import {
   pageOfFolder,
   type SizedEntry,
   sizesOf,
+  typeOfContent,
 } from '../../repositories/contents/files.ts'
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
@@ -185,7 +187,7 @@ const readmeOf = async (open: OpenCommit, readme: FoundEntry) => {
   const [size = 0] = await sizesOf(open, [entry])
   const content = size > MAX_BUFFERED ? undefined : (await open.git.object(open.access, entry.id))?.content
   if (content === undefined || !isText(content)) return undefined
-  const text = content.toString('utf8').toWellFormed()
+  const text = decodeText(content)
   return { path, name: readme.entry.name, text: isMarkdown(entry.name) ? text : fenced(text) }
 }
 
@@ -273,16 +275,15 @@ const download = async (
   const content = size > MAX_BUFFERED ? undefined : (await git.object(access, entry.id))?.content
   const pointer = content && lfsPointerIn(content)
   const [object] = pointer === undefined ? [] : await hosting.lfs.find(repository.id, [pointer.oid])
-  const bytes = 'application/octet-stream'
-  if (object !== undefined)
-    return { fileName, type: picture ?? bytes, size: object.size, content: () => hosting.files.read(object) }
-  if (content !== undefined) {
-    const type = picture ?? (isText(content) ? 'text/plain;charset=utf-8' : bytes)
-    return { fileName, type, size, content: async () => Readable.from([content]) }
+  if (object !== undefined) {
+    const type = picture ?? 'application/octet-stream'
+    return { fileName, type, size: object.size, content: () => hosting.files.read(object) }
   }
+  const type = picture ?? typeOfContent(content)
+  if (content !== undefined) return { fileName, type, size, content: async () => Readable.from([content]) }
   return {
     fileName,
-    type: picture ?? bytes,
+    type,
     size,
     async content(signal) {
       const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)

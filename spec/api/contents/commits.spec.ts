@@ -155,7 +155,7 @@ describe('The commits of a repository', () => {
 
   it('are downloaded as a diff and as a patch that git applies', async () => {
     const diff = await download(`/git/commits/${ids.first}.diff`)
-    assert.equal(diff.headers.get('content-type'), 'text/plain;charset=utf-8')
+    assert.equal(diff.headers.get('content-type'), 'text/plain')
     assert.equal(
       diff.bytes.toString(),
       'diff --git a/README.md b/README.md\nnew file mode 100644\nindex 0000000..3a3ba39\n--- /dev/null\n+++ b/README.md\n@@ -0,0 +1 @@\n+# app\n'.replace(
