@@ -1,5 +1,5 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
-import { AllotError, invalid } from '../../lib/errors.ts'
+import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { followDetails } from './details.ts'
 import { GRANTS, type Grant } from './grants.ts'
@@ -58,6 +58,9 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     reportUser(migration, account, user)
   })
 
+/** Codes of an account that is refused for its address, malformed or taken, or for its name. */
+const REFUSED: readonly ErrorCode[] = ['invalid', 'conflict']
+
 const createUser = async (migration: Migration, user: SourceUser): Promise<Account> => {
   const { allot, report, migrationLog, source, names } = migration
   const { accounts } = allot.hosting
@@ -66,7 +69,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   await migrationLog.save([record])
   const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
     // The address may be the reason: another account can have it. Any other reason refuses the account again.
-    const isRefused = error instanceof AllotError && error.code === 'invalid' && wanted.email !== ''
+    const isRefused = error instanceof AllotError && REFUSED.includes(error.code) && wanted.email !== ''
     if (!isRefused) throw error
     return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })

@@ -5,7 +5,7 @@
  */
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
-import { invalid, invalidMember } from '../errors.ts'
+import { invalid, takenMember } from '../errors.ts'
 import { creationTimes, pick } from '../records/edits.ts'
 import { type Account, accounts, formerNames } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -18,7 +18,7 @@ import { checkAccountName, checkEmail } from './names.ts'
 
 /**
  * Saves a new user, and logs it.
- * @throws AllotError invalid for a malformed, reserved or taken name or email
+ * @throws AllotError invalid for a malformed or reserved name or email, conflict for a taken one
  */
 export const insertUser = async (
   tx: WriteContext,
@@ -39,13 +39,13 @@ export const insertAccount = async (tx: WriteContext, account: Account): Promise
 
 /**
  * Checks a new account before it is saved.
- * @throws AllotError invalid for a malformed, reserved or taken name or email
+ * @throws AllotError invalid for a malformed or reserved name or email, conflict for a taken one
  */
 export const refuseTaken = async (tx: ReadTransaction, account: Account): Promise<void> => {
   checkAccountName(account.name)
   checkTexts('account', account)
   if ((await accountByName(tx, account.name)) !== undefined)
-    throw invalidMember('name', `${account.name} is already taken`)
+    throw takenMember('name', `${account.name} is already taken`)
   await refuseTakenEmail(tx, account)
 }
 
@@ -64,13 +64,13 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
   ...creationTimes(),
 })
 
-/** @throws AllotError invalid for an email that is malformed, or that another user has */
+/** @throws AllotError invalid for a malformed email, conflict for one that another user has */
 export const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
   const holder = await accountByEmail(tx, account.email)
   if (holder !== undefined && holder.id !== account.id)
-    throw invalidMember('email', 'it is already used by another account')
+    throw takenMember('email', 'it is already used by another account')
 }
 
 /** The administrator with the lowest id, which is usually the first account, among those that match. */
@@ -133,7 +133,7 @@ export const recordEdit = async (
 /** Former names that an account can have; a further one replaces the oldest. */
 const MAX_FORMER_NAMES = 50
 
-/** @throws AllotError invalid for a malformed, reserved or taken name */
+/** @throws AllotError invalid for a malformed or reserved name, conflict for a taken one */
 export const renameAccount = async (
   tx: WriteContext,
   id: number,
@@ -142,7 +142,7 @@ export const renameAccount = async (
 ): Promise<Account | undefined> => {
   checkAccountName(name)
   const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
-  if (other !== undefined && other.id !== id) throw invalidMember('name', `${name} is already taken`)
+  if (other !== undefined && other.id !== id) throw takenMember('name', `${name} is already taken`)
   if (account === undefined || account.name === name) return account
   // `other` is the account itself when only the case changes, and then the name is not a former one.
   if (other === undefined) await addFormerName(tx, account)

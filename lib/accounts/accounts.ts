@@ -105,8 +105,8 @@ export class Accounts {
 
   /**
    * Creates a user.
-   * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many
-   * passwords are being hashed; forbidden as {@link giveAll} says
+   * @throws AllotError invalid for a malformed or reserved name or email; conflict for a taken one;
+   * unavailable when too many passwords are being hashed; forbidden as {@link giveAll} says
    */
   async createUser(user: NewAccount, options: ChangeOptions = {}): Promise<Account> {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
@@ -148,9 +148,9 @@ export class Accounts {
    * @param change the edit, or a function that returns it for the account as the write finds it; such an edit
    * cannot set a password
    * @returns undefined when there is no such account
-   * @throws AllotError invalid for a malformed or taken email, a text that is too long and a password that is
-   * too short or too long, a password, the rights of an administrator and `active: false` of an organization,
-   * and a user who takes the right or the account of the last active administrator;
+   * @throws AllotError conflict for a taken email; invalid for a malformed one, a text that is too long and a
+   * password that is too short or too long, a password, the rights of an administrator and `active: false` of
+   * an organization, and a user who takes the right or the account of the last active administrator;
    * unavailable when too many passwords are being hashed; forbidden as {@link giveAll} says
    */
   async edit(
@@ -183,7 +183,7 @@ export class Accounts {
    * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since
    * records name accounts by id.
    * @returns undefined when there is no such account
-   * @throws AllotError invalid for a malformed, reserved or taken name
+   * @throws AllotError invalid for a malformed or reserved name; conflict for a taken one
    */
   rename(id: number, name: string, options: Pick<ChangeOptions, 'by'> = {}): Promise<Account | undefined> {
     return this.#store.write((tx) => renameAccount(tx, id, name, options.by))

@@ -28,9 +28,9 @@ export class Tokens {
 
   /**
    * Creates a token of a user.
-   * @throws AllotError bad_request for an unknown scope, none at all, and a name that the user has given to
-   * another token; invalid for an argument of another type, a malformed name, and an organization; not_found
-   * when the account does not exist
+   * @throws AllotError bad_request for an unknown scope, and for none at all; conflict for a name that the
+   * user has given to another token; invalid for an argument of another type, a malformed name, and an
+   * organization; not_found when the account does not exist
    */
   async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
     checkArgument(typeof account === 'number', 'account', 'the id of an account', account)
@@ -89,7 +89,7 @@ export const newToken = (): string => randomBytes(20).toString('hex')
 
 /**
  * Creates a token.
- * @throws AllotError bad_request when the account has one of the name; not_found when it was deleted; invalid
+ * @throws AllotError conflict when the account has one of the name; not_found when it was deleted; invalid
  * for an organization
  */
 export const insertToken = async (
@@ -100,7 +100,7 @@ export const insertToken = async (
   const { account, name } = members
   await existingUser(tx, account, 'tokens')
   if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
-    throw new AllotError('bad_request', `a token named ${name} already exists`, { field: 'name' })
+    throw new AllotError('conflict', `a token named ${name} already exists`, { field: 'name' })
   const stored = { hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
   const token = { id: await takeNumber(tx, 'token'), ...members, ...stored }
   await tokens.add(tx, token)

@@ -291,7 +291,7 @@ const findOrCreate = async (accounts: Accounts, name: string): Promise<Account> 
     return await accounts.createUser({ name })
   } catch (error) {
     const account =
-      error instanceof AllotError && error.code === 'invalid' ? await accounts.byName(name) : undefined
+      error instanceof AllotError && error.code === 'conflict' ? await accounts.byName(name) : undefined
     if (account === undefined) throw error
     return account
   }

@@ -88,7 +88,7 @@ export class UsedKeyError extends AllotError {
   readonly used: 'key' | 'title'
 
   constructor(used: 'key' | 'title', message: string) {
-    super('invalid', message)
+    super('conflict', message)
     this.used = used
   }
 }
@@ -148,8 +148,8 @@ export class SshKeys extends Keys<SshKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see
-   *   already has, and a title that the account has used; unavailable when too many keys wait
+   * @throws AllotError invalid for an unreadable key; conflict for a key that the account or an account that
+   * it can see already has, and for a title that the account has used; unavailable when too many keys wait
    */
   async add(
     account: number,
@@ -218,8 +218,8 @@ export class GpgKeys extends Keys<GpgKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can
-   *   see already has
+   * @throws AllotError invalid for an unreadable key; conflict for one that the account or an account that it
+   *   can see already has
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)

@@ -85,8 +85,8 @@ export class Organizations {
    * Creates an organization.
    * @param owner the user who becomes its first owner; undefined: administrators manage it
    * @param by who creates it, for the audit log; absent: the host
-   * @throws AllotError invalid for a malformed, reserved or taken name, and for an owner who is not a user;
-   * not_found for an owner who does not exist
+   * @throws AllotError invalid for a malformed or reserved name, and for an owner who is not a user; conflict
+   * for a taken name; not_found for an owner who does not exist
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts'
-import { AllotError, invalid, invalidMember, NAME_LIMIT } from '../errors.ts'
+import { AllotError, invalid, invalidMember, NAME_LIMIT, takenMember } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
@@ -77,8 +77,8 @@ export class Teams {
   }
 
   /**
-   * @throws AllotError forbidden for anyone but an owner; invalid for a malformed or taken name; conflict for
-   * too many
+   * @throws AllotError forbidden for anyone but an owner; invalid for a malformed name; conflict for a taken
+   * one, and for too many
    */
   async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
     // The id of an organization stands for the team of its owners, so no team may have the id of an account.
@@ -209,7 +209,7 @@ const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
   checkTeamTexts(team)
   const other = await teams.findBy(tx, 'name', [team.organization, team.name.toLowerCase()])
   if (other !== undefined && other.id !== team.id)
-    throw invalidMember('name', `there is already a team ${other.name}`)
+    throw takenMember('name', `there is already a team ${other.name}`)
 }
 
 const matches = (team: Team | undefined, word: string): boolean =>

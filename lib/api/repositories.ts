@@ -116,12 +116,12 @@ const create = async (
 }
 
 /**
- * The specification has no 409 for this route, so a taken name is 422 there.
- * @throws AllotError invalid for a conflict; the error itself otherwise
+ * For routes that declare 409 for other reasons: a taken name is 422 there.
+ * @throws AllotError invalid for a member that is taken; the error itself otherwise
  */
-const refuseName = (error: unknown): never => {
-  if (!(error instanceof AllotError) || error.code !== 'conflict') throw error
-  throw new AllotError('invalid', error.message, { field: 'name', cause: error })
+export const refuseName = (error: unknown): never => {
+  if (!(error instanceof AllotError) || error.code !== 'conflict' || error.field === undefined) throw error
+  throw new AllotError('invalid', error.message, { field: error.field, cause: error })
 }
 
 const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const

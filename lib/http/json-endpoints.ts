@@ -149,7 +149,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   sendFailure(context: Context<I, S>, failure: Failure): void {
     const { res, route, baseUrl } = context
     const { message, details } = failure
-    const status = accountIsDeleted(context, failure) ? 401 : failure.status
+    const status = accountIsDeleted(context, failure) ? 401 : declaredStatus(route, failure)
     if (status === 404) return this.#sendNotFound(context, message)
     const body = errorBody(status, route.failure?.(message), {
       ...{ message, url: baseUrl + REFERENCE_PATH },
@@ -239,6 +239,10 @@ const queryOf = (
 }
 
 const notFound = () => new AllotError('not_found', 'there is nothing at this path')
+
+/** Where a route declares no 409, a conflict is a fault of the input. */
+const declaredStatus = ({ responses }: { responses: object }, { status }: Failure): number =>
+  status === 409 ? ([409, 400, 422].find((each) => each in responses) ?? status) : status
 
 /**
  * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted

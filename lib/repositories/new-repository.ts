@@ -102,7 +102,7 @@ export const holderOfName = (
 ): Promise<Repository | undefined> => repositories.findBy(tx, 'name', [owner, name.toLowerCase()])
 
 export const taken = ({ name }: Repository) =>
-  new AllotError('conflict', `the owner already has a repository named ${name}`)
+  new AllotError('conflict', `the owner already has a repository named ${name}`, { field: 'name' })
 
 /** For callers in JavaScript, who may forget an argument. */
 export const checkNew = (into: unknown, creator: unknown, repository: unknown): void => {

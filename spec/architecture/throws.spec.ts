@@ -8,7 +8,7 @@ import { filesIn, sourceOf } from './source.ts'
 const CAUGHT: Readonly<Record<string, readonly string[]>> = {
   'lib/http/validate.ts: pathParams': ['invalid'],
   // A new account has no token yet, and exists.
-  'lib/accounts/set-up.ts: run': ['bad_request', 'not_found'],
+  'lib/accounts/set-up.ts: run': ['not_found'],
   // Its own method throws it.
   'lib/quota-only/index.ts: createQuota': ['not_found'],
   // This `readFile` is that of Node.

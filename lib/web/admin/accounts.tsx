@@ -148,7 +148,7 @@ export const accountFormPageRoutes = [
       checkConfirmation(form, confirmationOf(account))
       await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
-      return refusedForm(error, { invalid: 422 }, (refusal) => {
+      return refusedForm(error, { invalid: 422, conflict: 422 }, (refusal) => {
         const failure = error instanceof OwnerError ? obstacleOf(error, account) : refusal
         return deletionView(services, user, account, { failure, typed: typedIn(form), isTicked: purge })
       })

@@ -88,7 +88,7 @@ const added = async (
   } catch (error) {
     return refusedForm(
       error,
-      { invalid: 422, forbidden: 403 },
+      { invalid: 422, conflict: 422, forbidden: 403 },
       (refusal) => {
         const failure = error instanceof UsedKeyError ? usedFailure(error, entered.kind) : refusal
         return keysView(services, request, { failure }, entered)

@@ -29,7 +29,7 @@ export const settingsPageRoutes = [
       try {
         await services.hosting.accounts.edit(user.id, profile, { by: actorOnOwnAccount(user) })
       } catch (error) {
-        return refusedForm(error, { invalid: 422 }, (failure) =>
+        return refusedForm(error, { invalid: 422, conflict: 422 }, (failure) =>
           settingsView(services, user, { failure }, profile),
         )
       }

@@ -73,8 +73,10 @@ export const tokenPageRoutes = [
         const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes, user)
         return createdView(user.username, values.name, secret)
       } catch (error) {
-        return refusedForm(error, { invalid: 422, bad_request: 422, forbidden: 422 }, (failure) =>
-          tokensView(services, request, { failure }, values),
+        return refusedForm(
+          error,
+          { invalid: 422, conflict: 422, bad_request: 422, forbidden: 422 },
+          (failure) => tokensView(services, request, { failure }, values),
         )
       }
     },
