@@ -22,7 +22,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
   ...['localhost:3000', 'localhost', 'https://git.example.org/', 'https://git.example.org/api/v1'].map(
     (baseUrl): [unknown, string] => [
       { driver, baseUrl },
-      'baseUrl: expected an address such as https://git.example.org, without a slash or /api/v1 at the end',
+      'baseUrl: expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
     ],
   ),
   [undefined, "expected an object with options, such as { data: './data' }, received undefined"],

@@ -147,7 +147,7 @@ export const Options = v.strictObject({
         v.string(),
         v.regex(
           /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/,
-          'expected an address such as https://git.example.org, without a slash or /api/v1 at the end',
+          'expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
         ),
       ),
     ),
