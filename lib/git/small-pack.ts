@@ -44,7 +44,8 @@ const LINE_FEED = 10
 const pathBytesIn = (type: number, content: Buffer): number => {
   if (type === BLOB) return 0
   if (type !== TREE) return hasLongHeader(content) ? Number.POSITIVE_INFINITY : 0
-  const name = positionsIn(content).reduce((most, { space, nul }) => Math.max(most, nul - space - 1), 0)
+  let name = 0
+  for (const { space, nul } of positionsIn(content)) name = Math.max(name, nul - space - 1)
   return name > MAX_NAME ? Number.POSITIVE_INFINITY : name + 1
 }
 

@@ -121,20 +121,28 @@ export class BatchEnded extends AllotError {
 
 const HEADER = /^([0-9a-f]{40,64}) (commit|tree|blob|tag) (\d+)$/
 const LINE_FEED = 10
-/** Larger contents came in several chunks, which are joined already. */
-const MAX_COPIED_BYTES = 1024 * 1024
+const NOTHING = Buffer.alloc(0)
 
-/** One process, which answers its requests in their order. */
+/** An object whose content arrives. */
+interface Arriving {
+  readonly info: ObjectInfo
+  /** As many of its first bytes as are kept. */
+  readonly content: Buffer
+  /** Bytes that have arrived. */
+  count: number
+}
+
+/**
+ * One process, which answers its requests in their order. Each chunk is copied as it arrives, so that a large
+ * content takes no long time at its end, and the cache keeps nothing else alive.
+ */
 class Channel {
   readonly #child: GitProcess
   readonly #requests: Request[] = []
   readonly ended: Promise<void>
-  #chunks: Buffer[] = []
-  #length = 0
-  /** The object whose content is arriving, and how much of it is kept. */
-  #header: (ObjectInfo & { readonly kept: number }) | undefined
-  /** Bytes that are dropped before the next header. */
-  #dropped = 0
+  /** The beginning of a header whose end has not arrived. */
+  #begun: Buffer = NOTHING
+  #arriving: Arriving | undefined
   isAlive = true
 
   constructor(child: GitProcess) {
@@ -160,66 +168,40 @@ class Channel {
   }
 
   #add(chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#length += chunk.length
-    while (this.#step());
+    let bytes = this.#begun.length === 0 ? chunk : Buffer.concat([this.#begun, chunk])
+    this.#begun = NOTHING
+    while (bytes.length > 0)
+      bytes =
+        this.#arriving === undefined ? this.#takeHeader(bytes) : this.#takeContent(bytes, this.#arriving)
   }
 
-  /**
-   * Takes one header or one content from what has arrived.
-   * @returns false when it is not complete yet
-   */
-  #step(): boolean {
-    if (this.#dropped > 0) return this.#drop()
-    const header = this.#header
-    if (header === undefined) return this.#takeHeader()
-    const { kept, ...info } = header
-    if (this.#length < kept) return false
-    const bytes = this.#joined()
-    this.#header = undefined
-    // A line feed follows the content.
-    this.#dropped = info.size - kept + 1
-    const rest = bytes.subarray(kept)
-    this.#keep(rest)
-    const content = bytes.subarray(0, kept)
-    // A copy, so that the cache does not keep what else came with it alive: the rest, or the block that Node
-    // reads into.
-    const isCopied = rest.length > 0 || content.length < MAX_COPIED_BYTES
-    this.#requests.shift()?.resolve({ ...info, content: isCopied ? Buffer.from(content) : content })
-    return true
-  }
-
-  #drop(): boolean {
-    if (this.#length === 0) return false
-    const bytes = this.#joined()
-    this.#keep(bytes.subarray(this.#dropped))
-    this.#dropped -= bytes.length - this.#length
-    return true
-  }
-
-  #takeHeader(): boolean {
-    if (this.#length === 0) return false
-    const bytes = this.#joined()
+  /** @returns the bytes after it */
+  #takeHeader(bytes: Buffer): Buffer {
     const end = bytes.indexOf(LINE_FEED)
-    if (end === -1) return false
-    this.#keep(bytes.subarray(end + 1))
+    if (end === -1) {
+      this.#begun = bytes
+      return NOTHING
+    }
     const [, id, type, size] = HEADER.exec(bytes.toString('latin1', 0, end)) ?? []
     const info = id === undefined ? undefined : { id, type: type as ObjectInfo['type'], size: Number(size) }
     const kept = this.#requests[0]?.kept
-    if (info !== undefined && kept !== undefined) this.#header = { ...info, kept: Math.min(kept, info.size) }
+    if (info !== undefined && kept !== undefined)
+      this.#arriving = { info, content: Buffer.allocUnsafe(Math.min(kept, info.size)), count: 0 }
     else this.#requests.shift()?.resolve(info && { ...info, content: NOTHING })
-    return true
+    return bytes.subarray(end + 1)
   }
 
-  #joined(): Buffer {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)]
-    return this.#chunks[0]!
-  }
-
-  #keep(rest: Buffer): void {
-    this.#chunks = rest.length === 0 ? [] : [rest]
-    this.#length = rest.length
+  /** @returns the bytes after it */
+  #takeContent(bytes: Buffer, arriving: Arriving): Buffer {
+    const { info, content, count } = arriving
+    // A line feed follows the content.
+    const missing = info.size + 1 - count
+    if (count < content.length) bytes.copy(content, count)
+    arriving.count += Math.min(missing, bytes.length)
+    if (bytes.length >= missing) {
+      this.#arriving = undefined
+      this.#requests.shift()?.resolve({ ...info, content })
+    }
+    return bytes.subarray(missing)
   }
 }
-
-const NOTHING = Buffer.alloc(0)

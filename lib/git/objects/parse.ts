@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { beginningOf, decodeText, pathBytes, pathText } from '../text.ts'
 
 /** A full id. Abbreviations are not taken: with 65,536 of them, anyone could find all unreachable objects. */
@@ -165,7 +166,7 @@ export interface EntryPosition {
 
 /**
  * The positions of the parts of an entry. Reads byte by byte: folders may have 100,000 entries, and a call of
- * `indexOf` for each takes ten times as long.
+ * `indexOf` for each takes ten times as long. For a longer name than a push may bring, `indexOf` is faster.
  * @returns undefined when there is no whole entry
  */
 const positionAt = (tree: Buffer, start: number): EntryPosition | undefined => {
@@ -174,21 +175,39 @@ const positionAt = (tree: Buffer, start: number): EntryPosition | undefined => {
   let space = start + 5
   while (space < length && tree[space] !== SPACE) space++
   let nul = space + 1
-  while (nul < length && tree[nul] !== NUL) nul++
-  return nul < length ? { start, space, nul } : undefined
+  const end = Math.min(nul + MAX_NAME, length)
+  while (nul < end && tree[nul] !== NUL) nul++
+  if (tree[nul] !== NUL) nul = tree.indexOf(NUL, nul)
+  return nul < 0 ? undefined : { start, space, nul }
 }
 
-/**
- * The positions of all entries. A list of a large folder parses only those that it shows: 16 MiB can have
- * half a million.
- */
-export const positionsIn = (tree: Buffer): EntryPosition[] => {
-  const positions: EntryPosition[] = []
+/** The positions of all entries of a small folder. */
+export function* positionsIn(tree: Buffer): Generator<EntryPosition> {
   for (let position = positionAt(tree, 0); position !== undefined; ) {
-    positions.push(position)
+    yield position
     position = positionAt(tree, position.nul + 1 + ID_BYTES)
   }
-  return positions
+}
+
+/** Bytes that are read in a millisecond. */
+const SLICE = 256 * 1024
+
+/**
+ * The positions of all entries, in slices between which other requests are served: 16 MiB can have half a
+ * million. A list of a large folder parses only those that it shows.
+ */
+export async function* slicesOf(tree: Buffer): AsyncGenerator<EntryPosition[]> {
+  let slice: EntryPosition[] = []
+  let end = SLICE
+  for (const position of positionsIn(tree)) {
+    slice.push(position)
+    if (position.nul < end) continue
+    yield slice
+    await setImmediate()
+    slice = []
+    end = position.nul + SLICE
+  }
+  yield slice
 }
 
 /** Whether an entry is a folder, of mode 40000 or 040000. */
@@ -220,20 +239,18 @@ export const entryAt = (
  */
 export type NameEncoding = 'utf8' | 'latin1'
 
-/** The entries of a folder, in the order of git. */
-export const parseTree = (tree: Buffer, encoding?: NameEncoding): TreeEntry[] =>
-  positionsIn(tree).map((position) => entryAt(tree, position, encoding))
-
 /** One entry of a folder, without parsing the others. */
-export const findInTree = (tree: Buffer, name: string): TreeEntry | undefined => {
+export const findInTree = async (tree: Buffer, name: string): Promise<TreeEntry | undefined> => {
   const bytes = pathBytes(` ${name}\0`)
   const first = name.includes('\0') ? -1 : tree.indexOf(bytes)
   if (first === -1) return undefined
   const position = certainPosition(tree, first, first + bytes.length - 1)
   if (position !== undefined) return entryAt(tree, position)
   const wanted = bytes.subarray(1, -1)
-  for (const { start, space, nul } of positionsIn(tree))
-    if (wanted.equals(tree.subarray(space + 1, nul))) return entryAt(tree, { start, space, nul })
+  for await (const slice of slicesOf(tree)) {
+    const found = slice.find(({ space, nul }) => wanted.equals(tree.subarray(space + 1, nul)))
+    if (found !== undefined) return entryAt(tree, found)
+  }
   return undefined
 }
 

@@ -8,7 +8,7 @@ import {
   findInTree,
   isFolderAt,
   MODES,
-  positionsIn,
+  slicesOf,
   type TreeEntry,
   typeOfMode,
 } from '../../git/objects/parse.ts'
@@ -55,7 +55,8 @@ export const findEntry = async (
   if (folder === undefined) return undefined
   onFolder(folder, wanted)
   const root = { mode: MODES.tree, name: '', id: folder.id }
-  const entry = wanted === '' ? root : findInTree(await contentOf(open, folder), wanted.slice(slash + 1))
+  const entry =
+    wanted === '' ? root : await findInTree(await contentOf(open, folder), wanted.slice(slash + 1))
   return entry && { path: wanted, entry }
 }
 
@@ -85,10 +86,15 @@ const [MAX_ENTRIES, MAX_PATHS] = [10_000, 1024 * 1024]
  */
 export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry): Promise<SizedEntry[]> => {
   const tree = await contentOf(open, entry)
-  const positions = positionsIn(tree)
-  if (positions.length > MAX_ENTRIES)
+  const positions: EntryPosition[] = []
+  let count = 0
+  for await (const slice of slicesOf(tree)) {
+    count += slice.length
+    if (count <= MAX_ENTRIES) positions.push(...slice)
+  }
+  if (count > MAX_ENTRIES)
     throw invalid(
-      `the folder has ${positions.length} entries, and at most ${MAX_ENTRIES} are listed at once: ${USE_PAGES}`,
+      `the folder has ${count} entries, and at most ${MAX_ENTRIES} are listed at once: ${USE_PAGES}`,
     )
   const entries = positions.map((position) => entryAt(tree, position))
   const bytes = entries.reduce((sum, { name }) => sum + Buffer.byteLength(name), entries.length * path.length)
@@ -143,12 +149,15 @@ export const pageOfFolder = async (
   { offset, limit }: Slice,
 ): Promise<FolderPage> => {
   const tree = await contentOf(open, entry)
-  const [folders, files]: EntryPosition[][] = [[], []]
-  for (const position of positionsIn(tree)) (isFolderAt(tree, position) ? folders : files)!.push(position)
+  const [folders, files, readmes]: EntryPosition[][] = [[], [], []]
+  for await (const slice of slicesOf(tree)) {
+    for (const position of slice) (isFolderAt(tree, position) ? folders : files)!.push(position)
+    readmes!.push(...slice.filter((position) => isReadme(tree, position)))
+  }
   const ordered = folders!.concat(files!)
   const shown = ordered.slice(offset, offset + limit).map((position) => entryAt(tree, position))
   const sizes = await sizesOf(open, shown)
-  const readme = readmeAmong(tree, files!)
+  const readme = readmeAmong(tree, readmes!)
   return {
     items: shown.map((one, index) => ({ ...entryIn(path, one), size: sizes[index]! })),
     total: ordered.length,
@@ -159,15 +168,15 @@ export const pageOfFolder = async (
 const README = /^readme(?:\.(?:md|markdown|txt|rst|adoc|org))?$/i
 const MAX_README_NAME = 'readme.markdown'.length
 
+const isReadme = (tree: Buffer, { space, nul }: EntryPosition): boolean =>
+  nul - space - 1 <= MAX_README_NAME && README.test(tree.toString('latin1', space + 1, nul))
+
 /** Markdown before other formats. */
-const readmeAmong = (tree: Buffer, files: readonly EntryPosition[]): TreeEntry | undefined => {
-  const short = files.filter(({ space, nul }) => nul - space - 1 <= MAX_README_NAME && isR(tree[space + 1]))
-  const entries = short.map((position) => entryAt(tree, position))
-  const found = entries.filter(({ name, mode }) => README.test(name) && typeOfMode(mode) === 'blob')
+const readmeAmong = (tree: Buffer, positions: readonly EntryPosition[]): TreeEntry | undefined => {
+  const entries = positions.map((position) => entryAt(tree, position))
+  const found = entries.filter(({ mode }) => typeOfMode(mode) === 'blob')
   return found.find(({ name }) => isMarkdown(name)) ?? found[0]
 }
-
-const isR = (byte: number | undefined): boolean => byte === 0x72 || byte === 0x52
 
 /** Whether a file is markdown, by its name. */
 export const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(name)

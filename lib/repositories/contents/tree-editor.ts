@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import { type NewObject, newTree } from '../../git/objects/pack.ts'
-import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
+import { entryAt, MODES, slicesOf, type TreeEntry } from '../../git/objects/parse.ts'
 import { pathBytes, pathText } from '../../git/text.ts'
 import { normalizePath } from './files.ts'
 import type { OpenRepository } from './open-repository.ts'
@@ -114,8 +114,14 @@ export class TreeEditor {
     this.#bytesRead += bytes
     if (this.#bytesRead > MAX_BYTES)
       throw invalid(`the folders of the files have more than ${MAX_BYTES} bytes: make several commits`)
-    const entries = tree === undefined ? [] : parseTree(tree.content, 'latin1')
-    return new Map(entries.map((entry) => [entry.name, entry]))
+    const entries: Folder = new Map()
+    if (tree !== undefined)
+      for await (const slice of slicesOf(tree.content))
+        for (const position of slice) {
+          const entry = entryAt(tree.content, position, 'latin1')
+          entries.set(entry.name, entry)
+        }
+    return entries
   }
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
-import { CUT, entryAt, positionsIn, typeOfMode } from '../../git/objects/parse.ts'
+import { CUT, type EntryPosition, entryAt, slicesOf, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
 import { beginningOf, pathText } from '../../git/text.ts'
 import type { Slice } from '../../records/pages.ts'
@@ -73,12 +73,17 @@ const readFlat = async (
   { offset, limit }: Slice,
 ): Promise<Entries> => {
   const content = (await git.object(access, id))?.content ?? Buffer.alloc(0)
-  const all = positionsIn(content)
-  const entries = all.slice(offset, offset + limit).map((position) => {
+  const shown: EntryPosition[] = []
+  let total = 0
+  for await (const slice of slicesOf(content)) {
+    shown.push(...slice.slice(Math.max(offset - total, 0), Math.max(offset + limit - total, 0)))
+    total += slice.length
+  }
+  const entries = shown.map((position) => {
     const { name, ...entry } = entryAt(content, position)
     return { ...entry, path: name }
   })
-  return { entries, total: all.length }
+  return { entries, total }
 }
 
 /** Numbers of entries of whole trees, by repository and id. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { CUT } from '../../../lib/git/objects/parse.ts'
+import { CUT, slicesOf } from '../../../lib/git/objects/parse.ts'
 import { aCheckout, git, urlFor } from '../../git/client.ts'
 import { largeCommits, longHeader, longNames, type Planted, plant, plantBranches } from '../../git/planted.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
@@ -131,6 +131,36 @@ describe('A folder with longer names than a push may bring', () => {
     for (const path of ['names', 'names/src/branch/main', 'names/src/branch/main?page=2'])
       assert.match(await page(path), /0-€€€€/)
   })
+})
+
+describe('A folder of 16 MiB', () => {
+  for (const [what, count, bytes] of [
+    ['short names', 500_000, 6],
+    ['long names', 1000, 16_000],
+  ] as const)
+    it(`of ${what} is read in slices, between which other requests are served`, async () => {
+      const tree = Buffer.concat(
+        Array.from({ length: count }, (_, at) =>
+          Buffer.from(`100644 ${String(at).padStart(bytes, '0')}\0${'i'.repeat(20)}`),
+        ),
+      )
+      let isWatching = true
+      let turns = 0
+      const watch = () => {
+        turns++
+        if (isWatching) setImmediate(watch)
+      }
+      setImmediate(watch)
+      let found = 0
+      for await (const slice of slicesOf(tree)) {
+        found += slice.length
+        const read = (slice.at(-1)?.nul ?? 0) - (slice[0]?.start ?? 0)
+        assert.ok(read < 300_000, `${read} bytes at once`)
+      }
+      isWatching = false
+      assert.equal(found, count)
+      assert.ok(turns > tree.length / 300_000, `${turns} turns`)
+    })
 })
 
 describe('A repository with more references than one answer has', () => {
