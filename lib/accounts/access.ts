@@ -51,7 +51,9 @@ export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true
  * A token or an SSH key. What a user reads does not depend on it, so it is not in the keys of cached reads.
  */
 export class CredentialId extends CacheConstant {
+  /** What it is: an access token, or an SSH key. */
   readonly kind: 'token' | 'key'
+  /** Id of the token or of the key. */
   readonly id: number
 
   constructor(kind: 'token' | 'key', id: number) {
