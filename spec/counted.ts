@@ -1,4 +1,5 @@
-import type { ReadTransaction, StorageDriver } from '../lib/storage/index.ts'
+import { decodeKey } from '../lib/records/key-codec.ts'
+import type { Bytes, ReadTransaction, StorageDriver, WriteTransaction } from '../lib/storage/index.ts'
 
 export interface Counted {
   driver: StorageDriver
@@ -35,5 +36,30 @@ export const countReads = (driver: StorageDriver): Counted => {
       return reads
     },
     reads: () => reads,
+  }
+}
+
+/** A driver that tells which records and ranges are read, also by writes. */
+export const watchReads = (driver: StorageDriver, onRead: (collection: string) => void): StorageDriver => {
+  const seen = (key: Bytes) => onRead(String(decodeKey(key)[0]))
+  const watching = <Tx extends ReadTransaction>(tx: Tx): Tx =>
+    Object.assign(Object.create(tx) as Tx, {
+      get(key) {
+        seen(key)
+        return tx.get(key)
+      },
+      getMany(keys) {
+        keys.forEach(seen)
+        return tx.getMany(keys)
+      },
+      range(range) {
+        seen(range.start)
+        return tx.range(range)
+      },
+    } satisfies ReadTransaction)
+  return {
+    ...driver,
+    read: (work, options) => driver.read((tx) => work(watching(tx)), options),
+    write: (work) => driver.write((tx) => work(watching<WriteTransaction>(tx))),
   }
 }

@@ -97,7 +97,8 @@ export const repositoryViewer = (viewer: Viewer, part: RepositoryPart = 'reposit
     ? viewer
     : null
 
-export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
+export const audienceOfAccount = ({ visibility }: Pick<Account, 'visibility'>): Audience =>
+  audienceOf[visibility]
 
 /** The audience of a repository is never wider than that of its owner. */
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
@@ -122,8 +123,11 @@ const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): 
   return viewer.id === account || (await membershipOf(tx, account, viewer.id)) !== undefined
 }
 
-export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
-  isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
+export const canSee = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  account: Pick<Account, 'id' | 'visibility'>,
+): Promise<boolean> => isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
 
 /** The accounts with these ids that exist and that the viewer can see, in the order of the ids. */
 export const visibleAmong = async (
@@ -153,7 +157,7 @@ export const ownersFor = async (tx: ReadTransaction, account: number): Promise<n
 export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  repository: Repository,
+  repository: Pick<Repository, 'id' | 'owner' | 'audience'>,
   part?: RepositoryPart,
 ): Promise<boolean> => {
   const reader = repositoryViewer(viewer, part)

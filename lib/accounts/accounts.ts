@@ -7,7 +7,7 @@ import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import { canSee, type Viewer } from './access.ts'
+import type { Viewer } from './access.ts'
 import {
   blankAccount,
   giveAll,
@@ -19,7 +19,7 @@ import {
   renameAccount,
 } from './account-records.ts'
 import { accountAt, type Target } from './authorize.ts'
-import { accountByFormerName, accountByName, requireUser, visibleAccount } from './find.ts'
+import { accountByFormerName, accountByName, ifVisible, requireUser, visibleAccount } from './find.ts'
 import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -219,8 +219,8 @@ export class Accounts {
   /** Present name of the account with the former name; undefined unless the viewer can see it. */
   presentName(viewer: Viewer, name: string): Promise<string | undefined> {
     return this.#store.read(async (tx) => {
-      const account = await accountByFormerName(tx, name)
-      return account && (await canSee(tx, viewer, account)) ? account.name : undefined
+      const account = await ifVisible(tx, viewer, await accountByFormerName(tx, name))
+      return account?.name
     })
   }
 

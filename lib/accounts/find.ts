@@ -3,6 +3,7 @@ import {
   type Account,
   accounts,
   formerNames,
+  PRIVATE,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
@@ -12,9 +13,18 @@ import { noreplyAddress } from './names.ts'
 
 /** Accounts and repositories by name or id, with or without regard to what a viewer may see. */
 
+/**
+ * In place of what does not exist; nothing has the id 0. Invariant: a missing name is looked up by the same
+ * reads as a hidden one, so that the time of the answer does not tell them apart.
+ */
+export const NO_ACCOUNT = { id: 0, visibility: 'private' } as const
+export const NO_REPOSITORY = { id: 0, owner: 0, audience: PRIVATE } as const
+
 /** Names are compared case-insensitively. */
 export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
-  name.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
+  name.length > NAME_LIMIT
+    ? undefined
+    : ((await accounts.findBy(tx, 'name', [name.toLowerCase()])) ?? accounts.get(tx, [NO_ACCOUNT.id]))
 
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
   email.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
@@ -51,9 +61,15 @@ export const visibleAccount = async (
   viewer: Viewer,
   name: string,
 ): Promise<Account | undefined> => {
-  const account = await accountByName(tx, name)
-  return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
+  return ifVisible(tx, viewer, await accountByName(tx, name))
 }
+
+/** The account, if there is one that the viewer can see. */
+export const ifVisible = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  account: Account | undefined,
+): Promise<Account | undefined> => ((await canSee(tx, viewer, account ?? NO_ACCOUNT)) ? account : undefined)
 
 /**
  * The visible accounts with the addresses of authors of commits. The address of an account identifies it for
@@ -97,32 +113,25 @@ export const accountByFormerName = async (
   name: string,
 ): Promise<Account | undefined> => {
   const former = await formerNames.get(tx, [name.toLowerCase()])
-  const account = former && (await accounts.get(tx, [former.account]))
+  const account = await accounts.get(tx, [former?.account ?? NO_ACCOUNT.id])
   return (await accountByName(tx, name)) === undefined ? account : undefined
-}
-
-export const repositoryByName = async (
-  tx: ReadTransaction,
-  ownerName: string,
-  name: string,
-): Promise<Repository | undefined> => {
-  const owner = await accountByName(tx, ownerName)
-  return owner && repositoryOf(tx, owner, name)
 }
 
 /** The repository of an account with the name. */
 export const repositoryOf = async (
   tx: ReadTransaction,
-  owner: Account,
+  owner: Pick<Account, 'id'>,
   name: string,
 ): Promise<Repository | undefined> =>
-  name.length > NAME_LIMIT ? undefined : repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
+  name.length > NAME_LIMIT
+    ? undefined
+    : ((await repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])) ??
+      repositories.get(tx, [NO_REPOSITORY.id]))
 
 /** A repository is gone once its owner is deleted, although a job removes its record later. */
 export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {
   const repository = await repositories.get(tx, [id])
-  if (repository === undefined) return undefined
-  return (await accounts.get(tx, [repository.owner])) && repository
+  return (await accounts.get(tx, [repository?.owner ?? NO_ACCOUNT.id])) && repository
 }
 
 /** The repository with the name, if the viewer can read it. */
@@ -133,6 +142,21 @@ export const readableRepository = async (
   name: string,
   part?: RepositoryPart,
 ): Promise<Repository | undefined> => {
-  const repository = await repositoryByName(tx, ownerName, name)
-  return repository !== undefined && (await canRead(tx, viewer, repository, part)) ? repository : undefined
+  const owner = (await accountByName(tx, ownerName)) ?? NO_ACCOUNT
+  return ifReadable(tx, viewer, await repositoryOf(tx, owner, name), owner, part)
+}
+
+/**
+ * The repository, if there is one that the viewer can read.
+ * @param owner whose repository is missing
+ */
+export const ifReadable = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository | undefined,
+  owner: Pick<Account, 'id'>,
+  part?: RepositoryPart,
+): Promise<Repository | undefined> => {
+  const target = repository ?? { ...NO_REPOSITORY, owner: owner.id }
+  return (await canRead(tx, viewer, target, part)) ? repository : undefined
 }

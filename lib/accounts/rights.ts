@@ -89,7 +89,7 @@ export const isFullMember = ({ owner, byTeam }: Membership): boolean => owner ||
 export const rightsOn = async (
   tx: ReadTransaction,
   { id, admin }: { readonly id: number; readonly admin: boolean },
-  repository: Repository,
+  repository: Pick<Repository, 'id' | 'owner'>,
 ): Promise<Rights> => {
   if (admin || id === repository.owner) return onAll(RIGHT.admin)
   const [membership, collaborator] = await Promise.all([
@@ -105,7 +105,7 @@ export const rightsOn = async (
 const rightsByTeams = async (
   tx: ReadTransaction,
   account: number,
-  repository: Repository,
+  repository: Pick<Repository, 'id' | 'owner'>,
 ): Promise<Rights> => {
   const joined = await teamsOf(tx, account, repository.owner)
   const keys = joined.map(({ id }) => [id, repository.id])
@@ -166,14 +166,17 @@ export const offerOf = async (
   return (await accounts.get(tx, [offer.doer]))?.active === true ? offer : undefined
 }
 
-/** Whether the repository is offered to the account, or to an organization that it owns. */
+/**
+ * Whether the repository is offered to the account, or to an organization that it owns. The recipient comes
+ * first: others get the same reads whether it is offered or not.
+ */
 export const isOfferedTo = async (
   tx: ReadTransaction,
   account: number,
-  repository: Repository,
+  repository: Pick<Repository, 'id' | 'owner'>,
 ): Promise<boolean> => {
-  const offer = await offerOf(tx, repository)
-  return offer !== undefined && owns(tx, account, offer.recipient)
+  const recipient = (await transfers.get(tx, [repository.id]))?.recipient ?? 0
+  return (await owns(tx, account, recipient)) && (await offerOf(tx, repository)) !== undefined
 }
 
 /** The memberships of an account, without those of deleted organizations, which a job removes in steps. */

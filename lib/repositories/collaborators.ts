@@ -1,6 +1,6 @@
 import { membershipOf, permissionOn, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { authorizeRepositoryAdmin, visibleUser } from '../accounts/authorize.ts'
-import { accountByName, readableRepository } from '../accounts/find.ts'
+import { accountByName, NO_ACCOUNT, readableRepository } from '../accounts/find.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
 import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
@@ -173,10 +173,12 @@ const knownUser = async (
   repository: Repository,
   name: string,
 ): Promise<Account | undefined> => {
-  const user = await accountByName(tx, name)
-  const isShared = user !== undefined && (await collaborators.get(tx, [repository.id, user.id])) !== undefined
-  const isKnown = isShared && (await permissionOn(tx, viewer, repository)).admin
-  return isKnown ? user : visibleUser(viewer, name)(tx)
+  if ((await permissionOn(tx, viewer, repository)).admin) {
+    const user = await accountByName(tx, name)
+    const { id } = user ?? NO_ACCOUNT
+    if ((await collaborators.get(tx, [repository.id, id])) !== undefined) return user
+  }
+  return visibleUser(viewer, name)(tx)
 }
 
 const idsOf = async (tx: ReadTransaction, { id }: Repository): Promise<number[]> => {

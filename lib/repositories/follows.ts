@@ -1,5 +1,5 @@
 import { audienceOfAccount, canSee, ownersFor, type SignedIn, type Viewer } from '../accounts/access.ts'
-import { accountByName, visibleAccount } from '../accounts/find.ts'
+import { accountByName, ifVisible, NO_ACCOUNT, visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { invalidMember } from '../errors.ts'
 import { pendingIds } from '../records/jobs.ts'
@@ -40,10 +40,10 @@ export class Follows {
   unfollow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const followed = await accountByName(tx, name)
-      if (followed === undefined) return false
+      const { id } = followed ?? NO_ACCOUNT
       // An account that has become hidden can still be unfollowed by those who follow it.
-      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
-      return canSee(tx, viewer, followed)
+      if ((await follows.remove(tx, [viewer.id, id])) !== undefined) return true
+      return (await ifVisible(tx, viewer, followed)) !== undefined
     })
   }
 

@@ -2,10 +2,19 @@
  * Redirects from former names of repositories, until another repository takes the name.
  * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
  */
-import { canRead, canSee, type RepositoryPart, type Viewer } from '../accounts/access.ts'
-import { accountByFormerName, accountByName, readableRepository, repositoryById } from '../accounts/find.ts'
+import { canSee, type RepositoryPart, type Viewer } from '../accounts/access.ts'
+import {
+  accountByFormerName,
+  accountByName,
+  ifReadable,
+  NO_ACCOUNT,
+  NO_REPOSITORY,
+  readableRepository,
+  repositoryById,
+  repositoryOf,
+} from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import { accounts, type Redirect, type Repository, redirects, repositories } from '../records/schema/index.ts'
+import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './names.ts'
@@ -32,15 +41,17 @@ const findByFormerName = async (
   part?: RepositoryPart,
 ): Promise<FoundRepository | undefined> => {
   const owner = await accountByName(tx, ownerName)
-  const former = owner ?? (await accountByFormerName(tx, ownerName))
-  if (former === undefined) return undefined
-  const key = [former.id, name.toLowerCase()]
-  const redirect = await redirects.get(tx, key)
-  const byName = owner === undefined && redirect === undefined
-  const repository = byName
-    ? await repositories.findBy(tx, 'name', key)
-    : redirect && (await repositoryById(tx, redirect.repository))
-  if (repository === undefined || !(await canRead(tx, viewer, repository, part))) return undefined
+  const renamed = await accountByFormerName(tx, ownerName)
+  const former = owner ?? renamed
+  const { id } = former ?? NO_ACCOUNT
+  const redirect = await redirects.get(tx, [id, name.toLowerCase()])
+  const [moved, named] = [
+    await repositoryById(tx, redirect?.repository ?? NO_REPOSITORY.id),
+    await repositoryOf(tx, { id }, name),
+  ]
+  const found = redirect === undefined && owner === undefined ? named : moved
+  const repository = await ifReadable(tx, viewer, found, { id }, part)
+  if (former === undefined || repository === undefined) return undefined
   // Who can read a repository learns who owns it, but not that an account which owned it before exists.
   if (repository.owner !== former.id && !(await canSee(tx, viewer, former))) return undefined
   const newOwner = await accounts.get(tx, [repository.owner])

@@ -1,6 +1,6 @@
 import { canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeRepositoryAdmin, isOwnerOf } from '../accounts/authorize.ts'
-import { repositoryByName } from '../accounts/find.ts'
+import { readableRepository } from '../accounts/find.ts'
 import type { FoundTeam } from '../accounts/team-members.ts'
 import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
@@ -146,9 +146,8 @@ const repositoryIn = async (
   { organization }: FoundTeam,
   { owner, name }: RepositoryName,
 ): Promise<Repository | undefined> => {
-  const repository = await repositoryByName(tx, owner, name)
-  if (repository?.owner !== organization.id) return undefined
-  return (await canRead(tx, viewer, repository)) ? repository : undefined
+  const repository = await readableRepository(tx, viewer, owner, name)
+  return repository?.owner === organization.id ? repository : undefined
 }
 
 const assign = async (tx: WriteContext, team: Team | undefined, repository: Repository): Promise<void> => {

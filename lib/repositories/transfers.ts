@@ -1,6 +1,6 @@
 import type { SignedIn } from '../accounts/access.ts'
 import { authorizeOwner, isOwnerOf, requireScopeInto } from '../accounts/authorize.ts'
-import { repositoryByName, visibleAccount } from '../accounts/find.ts'
+import { readableRepository, visibleAccount } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
@@ -97,7 +97,7 @@ export class Transfers {
    */
   reject(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#store.write(async (tx) => {
-      const found = await offered(tx, name)
+      const found = await offered(tx, viewer, name)
       if (found === undefined) return undefined
       const { repository, offer } = found
       if (!(await owns(tx, viewer.id, offer.recipient)) && !(await isOwnerOf(tx, viewer, repository.owner)))
@@ -155,11 +155,13 @@ interface Offered {
   readonly offer: Transfer
 }
 
+/** A repository that the viewer can read, as those can to whom it is offered. */
 const offered = async (
   tx: ReadTransaction,
+  viewer: SignedIn,
   { owner, name }: RepositoryName,
 ): Promise<Offered | undefined> => {
-  const repository = await repositoryByName(tx, owner, name)
+  const repository = await readableRepository(tx, viewer, owner, name)
   const offer = repository && (await offerOf(tx, repository))
   return repository && offer && { repository, offer }
 }
@@ -170,6 +172,6 @@ const offeredTo = async (
   viewer: SignedIn,
   name: RepositoryName,
 ): Promise<Offered | undefined> => {
-  const found = await offered(tx, name)
+  const found = await offered(tx, viewer, name)
   return found !== undefined && (await owns(tx, viewer.id, found.offer.recipient)) ? found : undefined
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
+import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Answer, Person, TestServer } from '../support/test-server.ts'
 import { type PageServer, startPages } from '../web/browser.ts'
@@ -25,8 +26,12 @@ const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>):
 }
 
 /** Visible content. It is created first, so that it has the same ids in both instances. */
-export const openWorld = async (): Promise<World & { alice: Person }> => {
-  const allot = await startPages({ repositories: { directory: temporaryDirectory() }, webhooks: true })
+export const openWorld = async (options: Partial<AllotOptions> = {}): Promise<World & { alice: Person }> => {
+  const allot = await startPages({
+    repositories: { directory: temporaryDirectory() },
+    webhooks: true,
+    ...options,
+  })
   const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   await made(allot, alice, 'POST', '/orgs', { username: 'acme' })
   for (const path of ['/user/repos', '/orgs/acme/repos'])
@@ -42,8 +47,8 @@ export const openWorld = async (): Promise<World & { alice: Person }> => {
  * The same instance with a hidden user, a hidden organization and private repositories, related to the
  * visible content.
  */
-export const worldWithSecrets = async (): Promise<World> => {
-  const { allot, alice, outsider } = await openWorld()
+export const worldWithSecrets = async (options?: Partial<AllotOptions>): Promise<World> => {
+  const { allot, alice, outsider } = await openWorld(options)
   const hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
   const profile = { full_name: `${MARK} full`, description: MARK, location: MARK, website: MARK }
   await made(allot, allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
