@@ -99,9 +99,9 @@ export class Expiries implements Expiring {
     // Entries that are stored meanwhile are noted.
     this.#next = NEVER
     try {
-      let next: number
-      do next = await this.#store.write((tx) => this.#step(tx))
-      while (next <= Date.now())
+      // A start writes nothing when nothing has expired. `Store.read` would wait for this removal.
+      let next = await this.#store.driver.read((tx) => this.next(tx))
+      while (next <= Date.now()) next = await this.#store.write((tx) => this.#step(tx))
       this.#next = Math.min(this.#next, next)
       return true
     } catch (error) {

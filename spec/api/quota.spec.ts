@@ -200,7 +200,9 @@ describe('GET /user/quota/check', () => {
 describe('The lists of used resources', () => {
   it('show attachments, packages and artifacts with their URLs', async () => {
     const person = await someone()
-    const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
+    // It depends on the host where the pages are.
+    const home = (await allot.as(person, 'GET', '/user')).body.html_url
+    const [html, api] = [`${home}/open`, `${allot.api}/repos/${person.name}/open`]
     const key = encodeURIComponent(`${person.name}/open r`)
     const attachments = await allot.as(person, 'GET', '/user/quota/attachments')
     assertList(attachments, 'size', [50, 3])
@@ -219,7 +221,7 @@ describe('The lists of used resources', () => {
         type: 'npm',
         version: '1',
         size: 7_000_000,
-        html_url: `${allot.base}/${person.name}/-/packages/npm/x/1`,
+        html_url: `${home}/-/packages/npm/x/1`,
       },
     ])
   })

@@ -316,7 +316,7 @@ describe('A form in a browser', { skip: withoutChromium }, () => {
     })
 
   /** Forms on which is tried what all forms have in common. */
-  const COMMON = ['the password', 'an email address', 'the removal of an email address']
+  const COMMON = ['the password', 'an SSH key', 'the deletion of a key']
 
   for (const name of isLong ? COMMON : COMMON.slice(1, 2)) {
     const [, by] = FORMS[name]!.changes ?? [undefined, 0]
