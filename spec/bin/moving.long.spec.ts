@@ -40,6 +40,13 @@ before(async () => {
 /** Names of files of exports that are not complete. */
 const unfinishedIn = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.unfinished'))
 
+/** A server whose exports a function sends. */
+const exporting = (send: (res: ServerResponse) => void) =>
+  listen((req, res) => {
+    if (!req.url?.endsWith('/version')) return send(res)
+    res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+
 /** An export without its time and those at which tokens were used, so that two exports can be compared. */
 const linesOf = (text: string): string[] =>
   text
@@ -231,7 +238,7 @@ describe('An export or import that fails', () => {
   })
 
   it('leaves no file when it is interrupted', async () => {
-    const { origin: url } = await listen((_req, res) => void res.write('{"format":"allot-export"'))
+    const { origin: url } = await exporting((res) => void res.write('{"format":"allot-export"'))
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const out = join(folder, `${signal}.ndjson`)
       const child = begin(['export', '--url', url, '--token', 't', '--out', out])
@@ -248,7 +255,7 @@ describe('An export or import that fails', () => {
     const out = join(folder, 'shared.ndjson')
     const whole = readFileSync(file)
     const responses: ServerResponse[] = []
-    const { origin: url } = await listen((_req, res) => {
+    const { origin: url } = await exporting((res) => {
       res.write(whole.subarray(0, 400))
       responses.push(res)
     })
@@ -274,7 +281,7 @@ describe('An export or import that fails', () => {
   it('leaves no file when the response ends early or is cut short', async () => {
     let isCut = false
     const half = readFileSync(file).subarray(0, 400)
-    const { origin: url } = await listen((_req, res) => {
+    const { origin: url } = await exporting((res) => {
       res.writeHead(200, { 'content-type': 'application/x-ndjson' })
       if (isCut) res.end(half)
       else res.write(half, () => res.destroy())
