@@ -200,9 +200,9 @@ describe('GET /user/quota/check', () => {
 describe('The lists of used resources', () => {
   it('show attachments, packages and artifacts with their URLs', async () => {
     const person = await someone()
-    // It depends on the host where the pages are.
+    const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
+    // Pages of packages are Allot's own, and it depends on the host where they are.
     const home = (await allot.as(person, 'GET', '/user')).body.html_url
-    const [html, api] = [`${home}/open`, `${allot.api}/repos/${person.name}/open`]
     const key = encodeURIComponent(`${person.name}/open r`)
     const attachments = await allot.as(person, 'GET', '/user/quota/attachments')
     assertList(attachments, 'size', [50, 3])
