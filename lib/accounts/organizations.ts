@@ -19,7 +19,7 @@ import { membershipOf, type Viewer, visibleAmong } from './access.ts'
 import { blankAccount, insertAccount } from './account-records.ts'
 import type { Removal, RemovalOptions } from './accounts.ts'
 import { accountAt, type Target } from './authorize.ts'
-import { existingAccount, visibleAccount, visibleOrganization } from './find.ts'
+import { existingAccount, NO_ACCOUNT, visibleAccount, visibleOrganization } from './find.ts'
 import { isMemberOrAdmin, refuseTooManyMemberships } from './memberships.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 
@@ -199,8 +199,9 @@ export class Organizations {
   ): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const { id } = await resolve(tx, organization)
-      const account = await resolve(tx, member)
-      const before = await membershipOf(tx, id, account.id)
+      const account = typeof member === 'number' ? await existingAccount(tx, member) : await member(tx)
+      const before = await membershipOf(tx, id, (account ?? NO_ACCOUNT).id)
+      if (account === undefined) throw noSuchAccount()
       if (before === undefined) return false
       await refuseLastFounder(tx, before, account, options.viewer)
       await removeMembership(tx, before)
@@ -243,9 +244,11 @@ export const mayKnowOf = async (
 
 const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
-  if (account === undefined) throw new AllotError('not_found', 'there is no such account')
+  if (account === undefined) throw noSuchAccount()
   return account
 }
+
+const noSuchAccount = () => new AllotError('not_found', 'there is no such account')
 
 const requireOrganization = (account: Account): Account => {
   if (account.kind !== 'organization') throw invalid(`${account.name} is a user, which has no members`)

@@ -15,7 +15,7 @@ import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type SignedIn, type Viewer, visibleAmong } from './access.ts'
 import { authorizeOrganization, isOwnerOf, visibleUser } from './authorize.ts'
-import { accountByName, visibleOrganization } from './find.ts'
+import { accountByName, NO_ACCOUNT, visibleOrganization } from './find.ts'
 import { isMemberOrAdmin } from './memberships.ts'
 import { refuseLastFounder } from './organizations.ts'
 import { teamsOf } from './rights.ts'
@@ -166,11 +166,12 @@ export class Teams {
       const found = await changeableTeam(tx, viewer, id, name)
       // A user who has become hidden since can still be taken out.
       const account = found && (await accountByName(tx, name))
-      if (found === undefined || account === undefined) return false
+      if (found === undefined) return false
       const { organization, team } = found
-      if (team !== undefined) return leaveTeam(tx, organization.id, account.id, id)
-      const membership = await membershipOf(tx, organization.id, account.id)
-      if (membership?.owner !== true) return false
+      const memberId = (account ?? NO_ACCOUNT).id
+      if (team !== undefined) return leaveTeam(tx, organization.id, memberId, id)
+      const membership = await membershipOf(tx, organization.id, memberId)
+      if (account === undefined || membership?.owner !== true) return false
       await refuseLastFounder(tx, membership, account, viewer)
       // An owner who leaves `Owners` keeps only teams, however the membership began.
       const { founder: _, ...member } = membership

@@ -51,8 +51,7 @@ const watched = async <T>(request: () => Promise<T>): Promise<[answer: T, reads:
   for (;;) {
     reads = []
     const answer = await request()
-    // Reads that run at the same time end in any order; removals of members read one membership more.
-    if (!reads.includes('token')) return [answer, [...new Set(reads)].sort()]
+    if (!reads.includes('token')) return [answer, reads]
   }
 }
 
