@@ -76,7 +76,7 @@ export class Expiries implements Expiring {
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     for (let isRemovable = true; ; ) {
       const done = await this.#store.write(async (tx) =>
-        isRemovable && (await this.next(tx)) <= Date.now() ? undefined : { value: await body(tx) },
+        isRemovable && (await this.#isDueIn(tx)) ? undefined : { value: await body(tx) },
       )
       if (done !== undefined) return done.value
       isRemovable = await this.remove()
@@ -124,6 +124,11 @@ export class Expiries implements Expiring {
       await this.#ledger.remove(tx, kind, key)
     }
     return NEVER
+  }
+
+  /** Whether something has expired that the transaction still counts, for which a removal has work to do. */
+  async #isDueIn(tx: ReadTransaction): Promise<boolean> {
+    return (this.#store.driver.shared || this.isDue) && (await this.next(tx)) <= Date.now()
   }
 
   #wait(): void {
