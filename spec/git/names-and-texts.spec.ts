@@ -6,20 +6,14 @@ import fc from 'fast-check'
 import { pathBytes, pathText } from '../../lib/git/text.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { type ServedGit, startGitWithPages } from './served.ts'
 
 let allot: ServedGit
 let ann: Person
 let path: string
 let checkout: string
 before(async () => {
-  allot = await startGit(
-    {},
-    {
-      mount: (handler) => (req, res) =>
-        allot.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
-    },
-  )
+  allot = await startGitWithPages()
   ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout()

@@ -4,20 +4,14 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { type ServedGit, startGitWithPages } from './served.ts'
 
 let allot: ServedGit
 let ann: Person
 let path: string
 let checkout: string
 before(async () => {
-  allot = await startGit(
-    {},
-    {
-      mount: (handler) => (req, res) =>
-        allot.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
-    },
-  )
+  allot = await startGitWithPages()
   ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout({ file: Buffer.from('as it was pushed\n') })

@@ -58,6 +58,18 @@ export const startGit = async (
   }
 }
 
+/** The same with the pages at the root, before the API. */
+export const startGitWithPages = async (): Promise<ServedGit> => {
+  const served: ServedGit = await startGit(
+    {},
+    {
+      mount: (handler) => (req, res) =>
+        served.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
+    },
+  )
+  return served
+}
+
 type File = [path: string, size: number, changed: number]
 
 /** Looks again when git removes a file or a folder meanwhile. */

@@ -232,6 +232,20 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
   )
 }
 
+interface WholeNameFilterProps {
+  id: string
+  label: string
+  value: string | undefined
+}
+
+/** A filter by a name that must match as a whole. */
+const WholeNameFilter = ({ id, label, value = '' }: WholeNameFilterProps) => (
+  <div>
+    <label for={id}>{label}</label>
+    <input id={id} name={id} value={value} autocapitalize="none" spellcheck={false} />
+  </div>
+)
+
 const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
   <>
     <ChoiceFilter
@@ -243,25 +257,7 @@ const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
         .map((kind) => [kind, KIND_NAMES[kind][1]])}
       chosen={asked.kind}
     />
-    <div>
-      <label for="repository">Repository</label>
-      <input
-        id="repository"
-        name="repository"
-        value={asked.repository ?? ''}
-        autocapitalize="none"
-        spellcheck={false}
-      />
-    </div>
-    <div>
-      <label for="uploader">Attached by</label>
-      <input
-        id="uploader"
-        name="uploader"
-        value={asked.uploader ?? ''}
-        autocapitalize="none"
-        spellcheck={false}
-      />
-    </div>
+    <WholeNameFilter id="repository" label="Repository" value={asked.repository} />
+    <WholeNameFilter id="uploader" label="Attached by" value={asked.uploader} />
   </>
 )
