@@ -24,7 +24,7 @@ const upload = async (req: IncomingMessage, res: ServerResponse) => {
   const entry = { kind: 'artifacts', key, owner, name: key, size } as const
   const file = join(folder, key)
   try {
-    // The reservation goes by itself when this process ends before the upload does.
+    // The reservation expires when this process ends before the upload does.
     await quota.ledger.put({ ...entry, expiresAt: Date.now() + 60 * 60 * 1000 }, { within: true })
     await pipeline(req, createWriteStream(file))
     await quota.ledger.put(entry, { within: true })

@@ -51,7 +51,7 @@ export const authorizeOwner =
   }
 
 /**
- * A repository that comes to an organization needs its scope, whether it is created, forked or transferred.
+ * To create, fork or transfer a repository into an organization needs the scope `write:organization`.
  * @throws AllotError forbidden
  */
 export const requireScopeInto = (viewer: SignedIn, { kind }: Account): void => {

@@ -175,7 +175,7 @@ export class SshKeys extends Keys<SshKey> {
 
 type KeyScope = 'read:repository' | 'write:repository'
 
-/** The scope that an SSH key gives to whoever has it. */
+/** The scope with which an SSH key signs in. */
 export const scopeOfKey = ({ readOnly }: Pick<NewSshKey, 'readOnly'>): KeyScope =>
   readOnly === true ? 'read:repository' : 'write:repository'
 

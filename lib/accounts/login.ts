@@ -92,7 +92,7 @@ const budget = new ClientBudget({
 /** Client name for work that does not belong to a request. */
 const HOST_CLIENT = 'host'
 
-/** How long the host and administrators wait: a script of theirs that creates many accounts is no attack. */
+/** How long the host and administrators wait, whose scripts may create many accounts at once. */
 const ADMINISTRATOR_WAIT_MS = 30_000
 
 /** Who hashes a password. */
