@@ -246,9 +246,10 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               files,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))
-            // They follow from the files of the version, and from the repository of the entry.
+            // They follow from the files of the version, the repository of the entry, and the payloads of a creator.
             const [collection] = decodeKey(bytes(key))
             if (collection === 'packageVersion') delete own.size
+            if (collection === 'hookStorage') delete own.bytes
             if (collection === 'ledger' && own.repository !== null) own.partitionOwner = null
             return [key, own]
           } catch {

@@ -228,6 +228,7 @@ export const lfsRoutes = [
   ...(
     [
       ['GET', 'locks'],
+      ['HEAD', 'locks'],
       ['POST', 'locks'],
       ['POST', 'locks/verify'],
       ['POST', 'locks/{id}/unlock'],
