@@ -246,7 +246,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               files,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))
-            // They follow from the files of the version, the repository of the entry, and a creator's payloads.
+            // They follow from the files of the version, the repository of the entry, and the payloads.
             const [collection] = decodeKey(bytes(key))
             if (collection === 'packageVersion') delete own.size
             if (collection === 'hookStorage') delete own.bytes
