@@ -22,10 +22,6 @@ export const addMigrateCommand = (program: Command): void => {
       '--tokens <file>',
       'write a token and a link to set a password for each user who cannot sign in yet, as lines of JSON that only its owner may read',
     )
-    .option(
-      '--keep',
-      'leave what was copied before as it is when the source has changed; rights are withdrawn anyway',
-    )
     .addHelpText(
       'after',
       examples(
@@ -92,7 +88,6 @@ const printLines = (lines: readonly string[]): void => {
 }
 
 interface MigrateFlags extends SourceFlags {
-  keep?: boolean
   rename: string[]
   tokens?: string
 }
@@ -102,7 +97,7 @@ interface MigrateFlags extends SourceFlags {
  * log in one transaction.
  */
 const migrateAll = async (flags: MigrateFlags): Promise<void> => {
-  const { keep = false, tokens, report: file } = flags
+  const { tokens, report: file } = flags
   if (file !== undefined && tokens !== undefined && resolve(file) === resolve(tokens))
     throw new UsageError('--report and --tokens name the same file: name two')
   const [{ withStore }, { migrate }, { Report, withReportFile }, { parseRenames }, { withCredentialsFile }] =
@@ -122,7 +117,7 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
       const git = repositories || undefined
       const { baseUrl } = config.api
       const { defaultGroups } = config.quota
-      const options = { source, allot, report, git, keep, renames, credentials, baseUrl, defaultGroups }
+      const options = { source, allot, report, git, renames, credentials, baseUrl, defaultGroups }
       await migrate(options, selected).catch((error: Error) => {
         printLines(report.lines())
         if (report.lines().length === 0) throw error

@@ -10,8 +10,6 @@ import { type OwnedRepository, synchronizeRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
 import { parseResponse } from './source.ts'
 
-const SHARED = 'repositories that were deleted at the source, and keep their collaborators and teams here'
-
 /**
  * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only
  * administrators can use or see it any more.
@@ -118,9 +116,6 @@ const movedTo = async (
 
 const revokeRepository = async (migration: Migration, deleted: DeletedRepository): Promise<void> => {
   const { owner, repository, key } = deleted
-  migration.deleted.add(repository.id)
   await synchronizeRepository(migration, owner, repository, [], key)
-  const label = `${owner.name}/${repository.name}`
-  if (migration.keep === true) return migration.report.note('differs', SHARED, label)
   for (const revocation of revocations) await revocation.repository?.(migration, deleted)
 }

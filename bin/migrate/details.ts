@@ -105,14 +105,14 @@ interface DetailsSubject<T> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 
  * @param change gives the record these details of the source
  */
 export const followDetails = async <T extends OnlyDetails<T>>(
-  { migrationLog, report, keep }: Migration,
+  { migrationLog, report }: Migration,
   { kind, scope, name, label, here, source }: DetailsSubject<T>,
   change: (details: Partial<T>) => Promise<unknown>,
 ): Promise<void> => {
   const known = await migrationLog.get(kind, scope, name)
   const digest = digestOf(source)
   const { changed, kept, digests } = compareMembers(known, here, source, known?.digest === digest)
-  const isReportedOnly = known === undefined || (keep === true && known.digest !== undefined)
+  const isReportedOnly = known === undefined
   for (const member of isReportedOnly ? [...changed, ...kept] : kept)
     report.note('differs', DIFFERENT[member as keyof Details], label)
   if (isReportedOnly) return

@@ -97,7 +97,6 @@ const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promi
     startedAt: now(),
     repositories: new Map(),
     teams: new Map(),
-    deleted: new Set(),
   }
 }
 

@@ -18,7 +18,6 @@ export interface DeletedRepository {
 interface Revocation {
   user?(migration: Migration, user: Account): Promise<void>
   organization?(migration: Migration, organization: Account): Promise<void>
-  /** Not called with `--keep`. */
   repository?(migration: Migration, deleted: DeletedRepository): Promise<void>
 }
 

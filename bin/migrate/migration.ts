@@ -28,8 +28,6 @@ export interface MigrationOptions {
   readonly report: Report
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: { directory: string; git: string } | undefined
-  /** Whether copies stay as they are when the source has changed. Rights are withdrawn anyway. */
-  readonly keep?: boolean
   /** Names to have here, by the name at the source. */
   readonly renames?: Renames
   /** Gets a token and a link for each user who cannot sign in yet. */
@@ -58,8 +56,6 @@ export interface Migration extends MigrationOptions {
    * case.
    */
   readonly repositories: Map<string, readonly SourceRepository[]>
-  /** Ids of copied repositories that were deleted at the source, as far as this run has found them. */
-  readonly deleted: Set<number>
   /** Teams of these organizations, that of the owners included. */
   readonly teams: Map<string, readonly TeamRights[]>
 }

@@ -24,7 +24,6 @@ const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
 const CREATED_HERE =
   'quota rules and groups that were created here with other values than at the source, and keep these'
-const KEPT = 'quota rules and groups that were removed at the source, and are kept'
 const USED =
   'quota rules and groups that were removed at the source, and stay, because they were changed or are used here'
 
@@ -202,14 +201,13 @@ const removeGone = async (
   subject: QuotaSubject<Values>,
   given: readonly { name: string }[],
 ): Promise<void> => {
-  const { migrationLog, report, keep } = migration
+  const { migrationLog, report } = migration
   const names = new Set(given.map(({ name }) => name))
   const gone: MigrationRecord[] = []
   for (const record of await migrationLog.list(subject.kind, '')) {
     if (names.has(record.name)) continue
     const here = await subject.membersOf(record.name)
     if (here === undefined || !isCopy(record, await subject.find(record.name))) gone.push(record)
-    else if (keep === true) report.note('differs', KEPT, record.name)
     else if (wasChangedHere(record, here) || (await subject.isUsed(record.name)))
       report.note('differs', USED, record.name)
     else gone.push(record)
@@ -219,7 +217,7 @@ const removeGone = async (
 
 /** Copies which owners a group is assigned to. */
 const copyAssignments = async (migration: Migration, group: string): Promise<void> => {
-  const { source, allot, report, names, keep } = migration
+  const { source, allot, report, names } = migration
   const { groups } = allot.quota
   const number = await allot.hosting.quotaGroups.numberOf(group)
   if (number === undefined) return
@@ -246,6 +244,5 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
       return account !== undefined
     },
   }))
-  const update = keep === true ? createMissing : synchronize
-  await update(migration, things, wanted)
+  await synchronize(migration, things, wanted)
 }

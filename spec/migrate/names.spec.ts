@@ -267,21 +267,6 @@ describe('A later run', () => {
     assert.equal(await account('anna'), undefined)
   })
 
-  it('with --keep renames and moves nothing, and says so', async () => {
-    await fresh()
-    await run()
-    renameUser('ben', 'carl')
-    at.user('carl').follows = ['ann']
-    Object.assign(at.repository(10), { owner: 'carl' })
-    const text = await run({ keep: true })
-    assert.match(
-      text,
-      /^ {2}repositories and accounts that were renamed or transferred at the source, and keep their names and owners here: ben to carl, /m,
-    )
-    assert.ok(await account('ben'))
-    assert.ok(await found('ann', 'demo'))
-  })
-
   it('names what it cannot follow, since the new name is taken here', async () => {
     await fresh()
     await run()
@@ -292,40 +277,21 @@ describe('A later run', () => {
     assert.ok(await account('ann'))
   })
 
-  it('takes a repository that was deleted at the source from its collaborators and teams, and with --keep leaves it to them', async () => {
-    for (const keep of [true, false]) {
-      await fresh()
-      await run()
-      source.model.repositories = source.model.repositories.filter(({ id }) => id !== 12 && id !== 13)
-      source.model.organizations[0]!.teams[1]!.repositories = []
-      const text = await run({ keep })
-      const [ben, dora] = [(await account('ben'))!.id, (await account('dora'))!.id]
-      const { repositories } = target.allot.hosting
-      const seen = await Promise.all([
-        repositories.find({ id: dora, admin: false }, 'ann', 'shared'),
-        repositories.find({ id: ben, admin: false }, 'acme', 'site'),
-      ])
-      assert.deepEqual(
-        seen.map((one) => one !== undefined),
-        [keep, keep],
-      )
-      if (keep)
-        assert.match(
-          text,
-          /deleted at the source, and keep their collaborators and teams here: .*(site|shared)/,
-        )
-      else {
-        assert.match(
-          text,
-          /^ {2}these users are no longer collaborators of the repository in parentheses: dora \(ann\/shared\)$/m,
-        )
-        assert.match(
-          text,
-          /^ {2}the team in parentheses no longer has these repositories: site \(acme\/crew\)$/m,
-        )
-      }
-      if (keep) await target.stop()
-    }
+  it('takes a repository that was deleted at the source from its collaborators and teams', async () => {
+    await fresh()
+    await run()
+    source.model.repositories = source.model.repositories.filter(({ id }) => id !== 12 && id !== 13)
+    source.model.organizations[0]!.teams[1]!.repositories = []
+    const text = await run()
+    const [ben, dora] = [(await account('ben'))!.id, (await account('dora'))!.id]
+    const { repositories } = target.allot.hosting
+    assert.equal(await repositories.find({ id: dora, admin: false }, 'ann', 'shared'), undefined)
+    assert.equal(await repositories.find({ id: ben, admin: false }, 'acme', 'site'), undefined)
+    for (const line of [
+      /^ {2}these users are no longer collaborators of the repository in parentheses: dora \(ann\/shared\)$/m,
+      /^ {2}the team in parentheses no longer has these repositories: site \(acme\/crew\)$/m,
+    ])
+      assert.match(text, line)
   })
 
   it('copies the rest when a team of the repository that was deleted is for all repositories since then', async () => {

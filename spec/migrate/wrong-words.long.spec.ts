@@ -254,7 +254,7 @@ const OF_BOTH: readonly Wrong[] = [
 ]
 
 const OF_MIGRATE: readonly Wrong[] = [
-  ...['--keeps', '--keep=yes', '--renames=a=b', '--token-file=x'].map(
+  ...['--keep', '--report-file=x', '--renames=a=b', '--token-file=x'].map(
     (word): Wrong => ({
       words: ['--from', 'BASE', word],
       why: /^error: unknown option '--\S+'\n[^\n]*\(run allot migrate --help for the options\)\n$|\(Did you mean/,
@@ -275,11 +275,11 @@ const OF_MIGRATE: readonly Wrong[] = [
     why: /^error: option '--rename <old=new>' is empty: give it a value\n/,
   },
   {
-    words: ['--from', 'BASE', '--report', '--keep'],
-    why: /^error: option '--report <file>' has no value: --keep follows/,
+    words: ['--from', 'BASE', '--report', '--tokens'],
+    why: /^error: option '--report <file>' has no value: --tokens follows/,
   },
   {
-    words: ['--from', 'BASE', '--keep', 'yes'],
+    words: ['--from', 'BASE', 'yes'],
     why: /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1\.\n/,
   },
   ...['ann', 'ann=', '=', '==', 'ann==x', 'ann:x', 'ann=a/b', 'ann=../x', 'ann/app=x'].map(

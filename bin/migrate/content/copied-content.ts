@@ -84,7 +84,7 @@ export class FollowedContent {
     { name, label, values }: SourceContent,
     save: (origin: Origin, kept: object, id?: number) => Promise<number | undefined>,
   ): Promise<number | undefined> {
-    const { report, keep, content } = this.#migration
+    const { report, content } = this.#migration
     const kinds = CONTENT_LABELS[this.#kind]
     this.#seen.add(name)
     const origin = { scope: this.#scope, name, digest: digestOf(values) }
@@ -104,11 +104,6 @@ export class FollowedContent {
     if (before.digest === origin.digest) {
       report.count(kinds, 'found')
       if (!hasValues(here, values)) report.note('differs', `${kinds} that were changed here`, label)
-      return id
-    }
-    if (keep) {
-      report.count(kinds, 'found')
-      report.note('differs', `${kinds} that were changed at the source, and are kept as they are`, label)
       return id
     }
     const { kept, onBothSides, digests } = compareMembers(before, joined(values, here), joined(values), false)
@@ -136,13 +131,12 @@ export class FollowedContent {
   }
 
   async #removeOther(record: MigrationRecord): Promise<void> {
-    const { report, keep, content, migrationLog } = this.#migration
+    const { report, content, migrationLog } = this.#migration
     const [kinds, label] = [CONTENT_LABELS[this.#kind], `${record.name} (${this.#scope})`]
     const id = record.copy?.id
     const here = id === undefined ? undefined : await content.find(this.#kind, id)
     // Removed here, perhaps with what it belonged to.
     if (id === undefined || here === undefined) return migrationLog.remove([record])
-    if (keep) return report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
     if (this.#kept.has(id)) return
     if (await this.#hasOwnChanges(id, here)) return report.note('differs', `${kinds} ${REMOVED_THERE}`, label)
     await content.remove(record)

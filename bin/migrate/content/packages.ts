@@ -25,8 +25,6 @@ export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', 
 const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files that were uploaded here with other content, and stay'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
-const CHANGED = 'package files that were changed at the source, and are kept as they are'
-const KEPT = 'package files that were removed at the source, and are kept'
 
 /** The kind in the report. */
 const FILES = 'package files'
@@ -128,16 +126,16 @@ const followFile = async (
   file: SourcePackageFile,
   { before, ...origin }: FileOrigin,
 ): Promise<void> => {
-  const { allot, report, keep } = migration
+  const { allot, report } = migration
   const path = { owner: owner.here, type: given.type, name: given.name, version: given.version }
   const label = `${owner.there}: ${given.name} ${given.version} ${file.name}`
   const here = await allot.hosting.packages.file(OPERATOR, path, file.name)
   if (here === undefined && before !== undefined) return report.note('differs', REMOVED_HERE, label)
   const isFound = here !== undefined && (file.sha256 === '' || here.sha256 === file.sha256)
   const isCopy = here !== undefined && before?.copy?.id === here.id
-  if (here !== undefined && (isFound || !isCopy || keep)) {
+  if (here !== undefined && (isFound || !isCopy)) {
     report.count(FILES, 'found')
-    if (!isFound) report.note('differs', isCopy ? CHANGED : OTHER_CONTENT, label)
+    if (!isFound) report.note('differs', OTHER_CONTENT, label)
     return
   }
   const copied = await copyOf(migration, owner, given, file)
@@ -202,11 +200,10 @@ const removeOther = async (
   [type, name, version, file]: FileNames,
   record: MigrationRecord,
 ): Promise<void> => {
-  const { allot, migrationLog, report, keep } = migration
+  const { allot, migrationLog, report } = migration
   const { packages } = allot.hosting
   const path = apiPath('packages', there, type, name, version)
   const label = `${there}: ${name} ${version} ${file}`
-  if (keep) return report.note('differs', KEPT, label)
   const found = await ifAvailable(migration.source.list(SourcePackageFile, `${path}/files`))
   const isGone =
     found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)

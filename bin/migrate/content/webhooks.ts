@@ -98,12 +98,12 @@ const createdFor = ({ id, name }: Account): Actor => ({ id, username: name, admi
 
 const copyList = (migration: Migration, list: HookList): Promise<void> =>
   reportErrors(migration.report, `the webhooks of ${list.label}`, async () => {
-    const { source, keep, report } = migration
+    const { source, report } = migration
     const found = await readHooks(source, list.path, list.sudo)
     if (found === undefined) return
     const wanted = possibleHooks(report, list.label, found)
     const subject = subjectOf(migration, list, wanted)
-    const isComplete = !(await someActive(migration, list, found)) && keep !== true
+    const isComplete = !(await someActive(migration, list, found))
     await createMissing(
       migration,
       subject,

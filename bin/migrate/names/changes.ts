@@ -10,8 +10,6 @@ import type { Named } from './known-names.ts'
  * than its original had, because it was chosen with `--rename` or changed here, keeps it.
  */
 
-const KEPT =
-  'repositories and accounts that were renamed or transferred at the source, and keep their names and owners here'
 const REFUSED =
   'repositories and accounts that were renamed or transferred at the source, and cannot get that name or owner here'
 const MOVED_HERE =
@@ -46,11 +44,11 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   const done = () => remember(migration, known, original)
   const wanted = namesToFollow(known.original?.name, copy.name, name, names.renamedTo(name))
   if (wanted === undefined) return void (await done())
-  return changeTo(migration, names.renamedTo(name) !== undefined, {
+  return {
     label: `${copy.name} to ${wanted}`,
     run: () => allot.hosting.accounts.rename(copy.id, wanted, { by: OPERATOR }),
     done,
-  })
+  }
 }
 
 /**
@@ -67,13 +65,6 @@ const namesToFollow = (
   if (chosen !== undefined) return lowered === chosen.toLowerCase() ? undefined : chosen
   const isChanged = before !== undefined && before !== there.toLowerCase()
   return isChanged && lowered === before ? there : undefined
-}
-
-/** A change at the source is not followed with `--keep`; a name that was chosen is given. */
-const changeTo = (migration: Migration, isChosen: boolean, change: Change): Change | undefined => {
-  if (migration.keep !== true || isChosen) return change
-  migration.report.note('differs', KEPT, change.label)
-  return undefined
 }
 
 /** Saves the id and the name at the source that a copy follows now. */
@@ -153,7 +144,7 @@ const repositoryChange = async (
   if (wanted === undefined && owner === undefined) return void (await done())
   const audience = audienceAt(migration.source, visibility, given)
   const isPrivate = owner !== undefined && audienceHere(owner, copy) < audience
-  return changeTo(migration, chosen !== undefined && owner === undefined, {
+  return {
     label: `${given.full_name} from ${known.original?.name ?? copy.name}`,
     async run() {
       // Never visible to more people than at the source, not even for a moment.
@@ -161,7 +152,7 @@ const repositoryChange = async (
       await move(migration, copy, owner, wanted)
     },
     done,
-  })
+  }
 }
 
 /**

@@ -107,7 +107,6 @@ const editOf = ({ name, description, level, units, canCreate, repositories }: Te
   allRepositories: repositories === undefined,
 })
 
-/** Rights of a team that only the source has changed follow it even with `--keep`. */
 const followTeam = (migration: Migration, organization: Account, one: Keyed): Promise<void> => {
   const { allot, migrationLog, names, report } = migration
   const { team, key } = one
@@ -118,7 +117,7 @@ const followTeam = (migration: Migration, organization: Account, one: Keyed): Pr
     const subject = { kind: 'team', scope: names.keyHere(organization), name: key, label } as const
     const wanted = editOf(team)
     await followDetails(
-      { ...migration, keep: false },
+      migration,
       { ...subject, here: shown(here), source: shown(wanted) },
       async ({ units, name, ...others }) => {
         const edit = { ...others, ...(units && { units: wanted.units }) }

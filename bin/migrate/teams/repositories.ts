@@ -1,7 +1,7 @@
 import type { Account, MigrationRecord } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { textOf } from '../names/index.ts'
-import { type ExistenceSubject, REVOKED_FROM_TEAM, type SourceItem, synchronize } from '../synchronize.ts'
+import { type ExistenceSubject, REVOKED_FROM_TEAM, synchronize } from '../synchronize.ts'
 import { ownTeam } from './copies.ts'
 import type { TeamRights } from './rights.ts'
 
@@ -42,16 +42,8 @@ export const copyTeamRepositories = async (
       const create = async () => teamRepositories.add(OPERATOR, here.id, await path(name))
       return { name, label, create }
     })
-    await synchronize(migration, subject, [...wanted, ...(await keptOf(migration, subject.scope))])
+    await synchronize(migration, subject, wanted)
   }
-}
-
-/** With `--keep`, teams keep repositories that were deleted at the source. */
-const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string): Promise<SourceItem[]> => {
-  if (keep !== true) return []
-  const known = await migrationLog.list('teamRepository', scope)
-  const kept = known.filter(({ copy }) => copy?.to !== undefined && deleted.has(copy.to))
-  return kept.map(({ name }) => ({ name, label: name, create: async () => false }))
 }
 
 /**

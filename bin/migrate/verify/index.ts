@@ -18,7 +18,7 @@ import { compareRights } from './rights.ts'
 import { NamesHere, type Sides } from './sides.ts'
 import { compareAccountHooks, compareRepositoryHooks } from './webhooks.ts'
 
-interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
+interface VerifyOptions extends Omit<MigrationOptions, 'report'> {
   /** The API of the store, see {@link apiHere}. */
   readonly here: Source
   readonly report: Comparison
