@@ -1,3 +1,4 @@
+import { describeValue } from './errors.ts'
 import type { Sum } from './integers.ts'
 
 /**
@@ -39,6 +40,10 @@ export const parseLimit = (text: string): number | undefined => {
   const bytes = /^-?\d+$/.test(text) ? Number(text) : parseSize(text)
   return isLimit(bytes) ? bytes : undefined
 }
+
+/** The message about a value that is neither bytes nor a size such as `2 GiB`. */
+export const bytesFault = (input: unknown): string =>
+  `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}${typeof input === 'object' ? '' : limitFault(String(input))}`
 
 /** Whether a number can be a limit: whole bytes, or -1 for unlimited. */
 export const isLimit = (bytes: number | undefined): bytes is number =>

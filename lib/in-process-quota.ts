@@ -21,13 +21,13 @@ import type { Store, WriteContext } from './records/store.ts'
  * that name. With `createQuota` every name is an owner.
  *
  * @example
- * await allot.quota.rules.create({ name: 'small', limit: 2 ** 30, subjects: ['size:all'] })
+ * await allot.quota.rules.create({ name: 'small', limit: '1 GiB', subjects: ['size:all'] })
  * await allot.quota.groups.create({ name: 'free', rules: ['small'] })
  * await allot.quota.groups.assign('team', 'free')
  * await allot.quota.isOver('team', 'size:all')
  */
 export interface HostQuota {
-  /** Rules: a limit in bytes (-1 is unlimited) for a set of subjects. */
+  /** Rules: a limit in bytes, or as text such as `2 GiB` (-1 is unlimited), for a set of subjects. */
   readonly rules: Pick<Rules, 'list' | 'get' | 'create' | 'edit' | 'remove'>
   /** Groups of rules, and which owners they are assigned to. */
   readonly groups: Pick<Groups, 'list' | 'get' | 'create' | 'remove' | 'addRule' | 'removeRule'> & {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isLimit, limitFault, parseSize } from '../byte-sizes.ts'
+import { bytesFault, isLimit, parseSize } from '../byte-sizes.ts'
 import { describeIssue, describeValue, invalid, isObject, issuePath } from '../errors.ts'
 
 /*
@@ -197,9 +197,6 @@ const kindOf = (input: unknown): string => {
   if (input === null || input === undefined) return String(input)
   return `${typeof input === 'object' ? 'an' : 'a'} ${typeof input}`
 }
-
-const bytesFault = (input: unknown): string =>
-  `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}${typeof input === 'string' ? limitFault(input) : ''}`
 
 /** Bytes, as a number or as `"2 GiB"`. */
 export const Size = v.pipe(

@@ -39,8 +39,8 @@ interface NewGroup {
 interface NewRule {
   /** Name, unique among the rules. */
   name: string
-  /** Bytes; -1 is unlimited. Needed unless a rule of that name exists, which stays as it is. */
-  limit?: number | undefined
+  /** Bytes, or a size such as `2 GiB`; -1 is unlimited. Needed unless a rule of that name exists; that rule stays. */
+  limit?: number | string | undefined
   /** Subjects whose sum the rule limits; none when absent. */
   subjects?: readonly Subject[] | undefined
 }

@@ -7,7 +7,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedNames } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { creationOf, membersOf, toRule } from './rules.ts'
+import { creationOf, type GivenRule, membersOf, toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -20,7 +20,7 @@ interface PlannedGroup {
 /** The wanted rules, groups and assignments. Everything else stays, unless `prune` is set. */
 export interface QuotaPlan {
   /** Rules to create or to change. */
-  rules?: readonly QuotaRule[] | undefined
+  rules?: readonly GivenRule[] | undefined
   /** Groups to create or to change. */
   groups?: readonly PlannedGroup[] | undefined
   /** Complete list of groups for each owner in it, in the order in which the store lists them. */

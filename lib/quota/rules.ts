@@ -1,11 +1,11 @@
 import { type Actor, recordAudit, recordDifference } from '../audit.ts'
+import { bytesFault, parseSize } from '../byte-sizes.ts'
 import {
   AllotError,
   checkArgument,
   checkPathName,
   checkString,
   describeName,
-  describeValue,
   invalid,
   invalidMember,
   isObject,
@@ -18,9 +18,15 @@ import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
 
+/** A rule as a host writes it. */
+export interface GivenRule extends Omit<QuotaRule, 'limit'> {
+  /** Bytes, or a size such as `2 GiB`; -1 is unlimited. */
+  readonly limit: number | string
+}
+
 interface RuleEdit {
-  /** Bytes; -1 is unlimited. */
-  limit?: number | undefined
+  /** Bytes, or a size such as `2 GiB`; -1 is unlimited. */
+  limit?: number | string | undefined
   /** The subjects whose sum the rule measures. */
   subjects?: readonly Subject[] | undefined
 }
@@ -59,7 +65,7 @@ export class Rules {
    * Creates a rule.
    * @throws AllotError invalid for an unknown subject; conflict when a rule of the name exists
    */
-  async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
+  async create(rule: GivenRule, by?: Actor): Promise<QuotaRule> {
     checkWholeRule(rule)
     const created = toRule(rule)
     const { name } = created
@@ -78,7 +84,7 @@ export class Rules {
    */
   async edit(name: string, edit: RuleEdit, by?: Actor): Promise<QuotaRule | undefined> {
     checkArgument(isObject(edit), 'edit', 'an object with limit or subjects', edit)
-    checkLimit(edit.limit)
+    if (edit.limit !== undefined) bytesOf(edit.limit)
     checkSubjects(edit.subjects)
     return this.#store.write(async (tx) => {
       const before = await rules.get(tx, [name])
@@ -109,7 +115,7 @@ export class Rules {
 }
 
 /** Saves a rule whose name is free. */
-export const insertRule = async (tx: WriteContext, rule: QuotaRule, by: Actor | undefined): Promise<void> => {
+export const insertRule = async (tx: WriteContext, rule: GivenRule, by: Actor | undefined): Promise<void> => {
   const { name } = rule
   const members = membersOf(rule)
   await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
@@ -143,26 +149,25 @@ export const creationOf = async (tx: WriteTransaction, kind: 'rule' | 'group'): 
 type RuleMembers = Omit<Rule, 'name' | keyof Creation> & { readonly subjects: Subject[] }
 
 /** The members that every rule has, and no others: they are stored, compared and logged. */
-export const membersOf = ({ limit, subjects }: Pick<Rule, 'limit'> & Subjects): RuleMembers => ({
-  limit,
+export const membersOf = ({ limit, subjects }: Pick<GivenRule, 'limit'> & Subjects): RuleMembers => ({
+  limit: bytesOf(limit),
   subjects: [...subjects] as Subject[],
 })
 type Subjects = { readonly subjects: readonly string[] }
 
 /** The members of a rule in one order, so that equal rules are equal as JSON. */
-export const toRule = (rule: Pick<Rule, 'name' | 'limit'> & Subjects): QuotaRule => ({
+export const toRule = (rule: Pick<GivenRule, 'name' | 'limit'> & Subjects): QuotaRule => ({
   name: rule.name,
   ...membersOf(rule),
 })
 
 /** Bounds the cost of an evaluation, since a rule can list a subject more than once. */
 export const MAX_SUBJECTS = 100
-const MAX_LIMIT = Number.MAX_SAFE_INTEGER
 
 /** A rule that a host passes in process, where no wire schema has checked it. */
 interface UncheckedRule {
   readonly name: string
-  readonly limit?: number | undefined
+  readonly limit?: number | string | undefined
   readonly subjects?: readonly string[] | undefined
 }
 
@@ -170,7 +175,7 @@ interface UncheckedRule {
 export const checkRule = (rule: UncheckedRule): void => {
   checkArgument(isObject(rule), 'rule', 'an object with name, limit and subjects', rule)
   checkPathName(rule.name)
-  checkLimit(rule.limit)
+  if (rule.limit !== undefined) bytesOf(rule.limit)
   checkSubjects(rule.subjects)
 }
 
@@ -190,7 +195,7 @@ export const withoutLimit = (name: string) =>
 /** @throws AllotError invalid when a rule that does not exist has no limit to be created with */
 export const refuseWithoutLimit = async (
   tx: ReadTransaction,
-  newRules: readonly { name: string; limit?: number | undefined }[],
+  newRules: readonly UncheckedRule[],
 ): Promise<void> => {
   for (const { name, limit } of newRules)
     if (limit === undefined && (await rules.get(tx, [name])) === undefined) throw withoutLimit(name)
@@ -205,12 +210,11 @@ export const checkNames = (member: string, names: readonly string[]): void => {
   if (repeated !== undefined) throw invalidMember(member, `${repeated} is named twice`)
 }
 
-const checkLimit = (limit: number | undefined): void => {
-  if (limit !== undefined && !Number.isSafeInteger(limit))
-    throw invalidMember(
-      'limit',
-      `must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${describeValue(limit)}`,
-    )
+/** @throws AllotError invalid unless the limit is whole bytes, or a size such as `2 GiB` */
+const bytesOf = (limit: number | string): number => {
+  const bytes = typeof limit === 'string' ? parseSize(limit) : limit
+  if (bytes === undefined || !Number.isSafeInteger(bytes)) throw invalidMember('limit', bytesFault(limit))
+  return bytes
 }
 
 export const checkSubjects = (subjects: readonly string[] | undefined): void => {

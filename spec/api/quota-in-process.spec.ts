@@ -23,9 +23,13 @@ const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
   ['what every object has for a subject', wrongly({ subjects: ['constructor'] }), /^subjects\[0\]: /],
   ['subjects that are not a list', wrongly({ subjects: 'size:all' }), /^subjects: /],
   ['too many subjects', wrongly({ subjects: Array(101).fill('size:all') }), /^subjects: /],
-  ['a limit that is not a whole number', wrongly({ limit: 1.5 }), /^limit: /],
-  ['a limit that is a text', wrongly({ limit: '1' }), /^limit: /],
-  ['a limit beyond what is exact', wrongly({ limit: 2 ** 53 }), /^limit: /],
+  ...[1.5, 2 ** 53, Number.NaN, null, true, '', '1', '-1', '2 GB', '2gib', '1,5 GiB', '8 PiB'].map(
+    (limit): [string, QuotaRule, RegExp] => [
+      `the limit ${JSON.stringify(limit)}`,
+      wrongly({ limit }),
+      /^limit: expected bytes, as a whole number or as in "2 GiB", received /,
+    ],
+  ),
   ['no name', wrongly({ name: '' }), /^name: /],
   ['half a character for a name', wrongly({ name: '\ud800' }), /^name: /],
   ['a name of 256 characters', wrongly({ name: 'x'.repeat(256) }), /^name: /],
@@ -43,11 +47,37 @@ describe('A host that keeps rules in process', () => {
       assert.deepEqual((await quota.groups.list({ offset: 0, limit: 10 })).items, [])
     })
 
+  for (const [limit, bytes] of [
+    ['2 GiB', 2 ** 31],
+    ['1.5KiB', 1536],
+    ['7 B', 7],
+    [-1, -1],
+    [-5, -5],
+    [2 ** 53 - 1, 2 ** 53 - 1],
+  ] as const)
+    it(`writes the limit ${limit} in rules, edits, groups and plans, and reads it as bytes`, async () => {
+      const { rules, groups, apply } = allot.allot.quota
+      const named = (name: string) => ({ ...rule, name, limit })
+      assert.equal((await rules.create(named('created'))).limit, bytes)
+      await rules.create({ ...rule, name: 'edited' })
+      assert.equal((await rules.edit('edited', { limit }))?.limit, bytes)
+      assert.equal((await groups.create({ name: 'g', rules: [named('grouped')] })).rules[0]?.limit, bytes)
+      assert.equal((await apply({ rules: [named('planned')] })).rules[0]?.after?.limit, bytes)
+      assert.deepEqual((await apply({ rules: [named('planned')] })).rules, [])
+      const { items } = await rules.list({ offset: 0, limit: 10 })
+      assert.deepEqual(
+        items.map((item) => [item.name, item.limit]),
+        ['created', 'edited', 'grouped', 'planned'].map((name) => [name, bytes]),
+      )
+      for (const { name } of items) await rules.remove(name)
+      await groups.remove('g')
+    })
+
   it('gets an error when the limit is missing or an edit is wrong, and nothing changes', async () => {
     const { quota } = allot.allot
     await assert.rejects(quota.rules.create(wrongly({ limit: undefined })), { code: 'invalid' })
     await quota.rules.create({ ...rule, name: 'kept' })
-    await assert.rejects(quota.rules.edit('kept', wrongly({ limit: 0.5 })), { code: 'invalid' })
+    await assert.rejects(quota.rules.edit('kept', wrongly({ limit: '2 GB' })), { code: 'invalid' })
     await assert.rejects(quota.rules.edit('kept', wrongly({ subjects: ['x'] })), { code: 'invalid' })
     assert.deepEqual(await quota.rules.get('kept'), { ...rule, name: 'kept' })
     await quota.rules.remove('kept')

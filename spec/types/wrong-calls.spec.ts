@@ -158,8 +158,8 @@ const WRONG_ARGUMENTS: Wrong[] = [
   ],
   [
     // @ts-expect-error
-    () => rules.create({ ...small, limit: '2 GB', subjects: [] }),
-    /^limit: must be an integer .*, got the string "2 GB"$/,
+    () => rules.create({ ...small, limit: true, subjects: [] }),
+    /^limit: expected bytes, as a whole number or as in "2 GiB", received the boolean true$/,
   ],
   [
     // @ts-expect-error
