@@ -4,11 +4,10 @@ import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Link, usePageContext } from '../parts/components.tsx'
 import { wordFor } from '../parts/labels.ts'
-import { type AuditLinks, detailsOf, isAssignment, kindInList, listOf, subjectKind } from './audit-names.ts'
+import { detailsOf, isAssignment, kindInList, listOf, pathOfNamed, subjectKind } from './audit-names.ts'
 
 interface AuditProps {
   record: AuditRecord
-  links: AuditLinks
 }
 
 /** A name, with a link to its page when there is one. */
@@ -22,16 +21,16 @@ const Name = ({ name, to }: { name: string; to: string | undefined }) =>
   )
 
 /** What was changed. */
-export const AuditSubject = ({ record, links }: AuditProps) => {
+export const AuditSubject = ({ record }: AuditProps) => {
   const { servedPages } = usePageContext()
   const kind = subjectKind(record)
-  const hasPages = kind !== 'repository' || servedPages.has('repository')
-  return <Name name={record.subject} to={hasPages ? links.to(kind, record.subject, record) : undefined} />
+  const hasPage = kind !== undefined && (kind !== 'repository' || servedPages.has('repository'))
+  return <Name name={record.subject} to={hasPage ? pathOfNamed(kind, record.subject) : undefined} />
 }
 
 /** Who made the change: the command line has no account. */
-export const AuditActor = ({ record, links }: AuditProps) => (
-  <Name name={record.actorName} to={links.toActor(record)} />
+export const AuditActor = ({ record, actors }: AuditProps & { actors: ReadonlyMap<number, string> }) => (
+  <Name name={record.actorName} to={actors.get(record.actor)} />
 )
 
 /** The action; of an assignment, whether groups were added, removed or both. */
@@ -46,12 +45,12 @@ export const auditAction = (record: AuditRecord): string => {
 }
 
 /** What was added, removed or has another value now. */
-export const AuditDetails = ({ record, links }: AuditProps) => {
+export const AuditDetails = ({ record }: AuditProps) => {
   const [before, after] = [detailsOf(record.before), detailsOf(record.after)]
   if (before === undefined || after === undefined) return <span>details too long for the log</span>
   const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
     const kind = kindInList(record, name)
-    const pathOf = kind && ((one: string) => links.to(kind, one, record))
+    const pathOf = kind && ((one: string) => pathOfNamed(kind, one))
     const [old, now] = [before[name], after[name]]
     if (isAssignment(record) || (Array.isArray(old) && Array.isArray(now)))
       return listParts(wordFor(name), listOf(old), listOf(now), pathOf)
@@ -74,7 +73,7 @@ export const AuditDetails = ({ record, links }: AuditProps) => {
   )
 }
 
-type PathOf = ((name: string) => string | undefined) | undefined
+type PathOf = ((name: string) => string) | undefined
 
 const listParts = (
   name: string,

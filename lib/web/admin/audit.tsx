@@ -7,7 +7,7 @@ import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
-import { type AuditLinks, type AuditWord, auditLinksOf, auditWord } from './audit-names.ts'
+import { type AuditWord, actorPaths, auditWord } from './audit-names.ts'
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
 
@@ -64,11 +64,11 @@ export const auditPageRoutes = [
       const filter = filterIn(query)
       const number = pageNumber(query)
       const found = await find(services, filter, number)
-      const links = await auditLinksOf(services, found.items)
+      const actors = await actorPaths(services, found.items)
       return adminView(
         'Audit log',
         {},
-        <Changes filter={filter} found={found} links={links} number={number} />,
+        <Changes filter={filter} found={found} actors={actors} number={number} />,
       )
     },
   }),
@@ -90,11 +90,11 @@ const find = async ({ store }: PageServices, filter: Filter, number: number): Pr
 interface ChangesProps {
   filter: Filter
   found: Found
-  links: AuditLinks
+  actors: ReadonlyMap<number, string>
   number: number
 }
 
-const Changes = ({ filter, found, links, number }: ChangesProps) => {
+const Changes = ({ filter, found, actors, number }: ChangesProps) => {
   const { items, total, hasOlder } = found
   const to = (from: number, page = 1) => {
     const entries = Object.entries({ ...filter, from, page }).filter(
@@ -115,7 +115,7 @@ const Changes = ({ filter, found, links, number }: ChangesProps) => {
           <NoChanges filter={filter} hasOlder={hasOlder} />
         </EmptyPage>
       ) : (
-        <Records records={items} links={links} />
+        <Records records={items} actors={actors} />
       )}
       <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
       {hasOlder && (
@@ -158,7 +158,13 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
   </Search>
 )
 
-const Records = ({ records, links }: { records: readonly AuditRecord[]; links: AuditLinks }) => (
+const Records = ({
+  records,
+  actors,
+}: {
+  records: readonly AuditRecord[]
+  actors: ReadonlyMap<number, string>
+}) => (
   <table>
     <thead>
       <tr>
@@ -175,18 +181,18 @@ const Records = ({ records, links }: { records: readonly AuditRecord[]; links: A
       {records.map((record) => (
         <tr key={`${record.at} ${record.nonce}`}>
           <td>
-            <AuditSubject record={record} links={links} /> <span class="tag">{auditAction(record)}</span>
+            <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
             <div class="small">
-              <AuditDetails record={record} links={links} />
+              <AuditDetails record={record} />
             </div>
           </td>
           <td class="wide">
-            <AuditActor record={record} links={links} />
+            <AuditActor record={record} actors={actors} />
           </td>
           <td class="number">
             <Minute seconds={record.at} />
             <div class="small slim">
-              by <AuditActor record={record} links={links} />
+              by <AuditActor record={record} actors={actors} />
             </div>
           </td>
         </tr>
