@@ -4,16 +4,29 @@ import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The address that a request came from. Each proxy appends the address of its caller to X-Forwarded-For, so
+ * What the outermost trusted proxy says of a request. Each proxy appends to these headers or sets them, so
  * only the last `proxies` entries were written by trusted proxies.
  * @param proxies number of reverse proxies in front of this server; 0 ignores the header
+ * @returns an empty text when they say nothing
  */
-export const addressOf = (req: IncomingMessage, proxies: number): string => {
-  const own = addressOfSocket(req.socket)
-  if (proxies === 0) return own
-  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
-  return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
-}
+export const forwardedOf = (
+  { headers }: IncomingMessage,
+  name: 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host',
+  proxies: number,
+): string =>
+  proxies === 0
+    ? ''
+    : String(headers[name] ?? '')
+        .split(',')
+        .slice(-proxies)[0]!
+        .trim()
+
+/**
+ * The address that a request came from.
+ * @param proxies number of reverse proxies in front of this server
+ */
+export const addressOf = (req: IncomingMessage, proxies: number): string =>
+  networkOf(forwardedOf(req, 'x-forwarded-for', proxies)) ?? addressOfSocket(req.socket)
 
 /** The address of a connection; forwarded addresses are ignored. */
 export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>

@@ -106,6 +106,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl: options.baseUrl,
+    trustedProxies: options.trustedProxies,
     corsOrigins: options.cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,

@@ -100,7 +100,7 @@ export const checkAddresses = ({ server, api }: Config): Finding => {
       'base_url is https, so a proxy is in front, and all clients share its address: set trusted_proxies to the number of proxies',
     )
   if (trustedProxies > 0 && baseUrl === undefined)
-    return warning('links are made from the Host header that the proxy sends: set base_url to the public URL')
+    return warning('links are made from the headers that the proxy sends: set base_url to the public URL')
   if (!speaksHttps && isPublic && trustedProxies === 0)
     return warning(
       `${server.host} is reached by http, with passwords in the clear: set tls_certificate, or put a proxy in front`,
@@ -108,7 +108,7 @@ export const checkAddresses = ({ server, api }: Config): Finding => {
   return finding(
     'proxies',
     'ok',
-    `trusted_proxies = ${trustedProxies}, base_url = ${baseUrl ?? 'from the Host header'}`,
+    `trusted_proxies = ${trustedProxies}, base_url = ${baseUrl ?? 'from the headers of a request'}`,
   )
 }
 

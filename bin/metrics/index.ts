@@ -80,7 +80,10 @@ const authorize = async (
 }
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
-const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip', 'cf-connecting-ip']
+const PROXY_HEADERS = [
+  ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'],
+  ...['forwarded', 'via', 'x-real-ip', 'cf-connecting-ip'],
+]
 
 /** Whether the request comes from this machine, and no header shows that a proxy has forwarded it. */
 const isLocal = ({ socket, headers }: IncomingMessage): boolean =>

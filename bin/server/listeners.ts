@@ -104,7 +104,7 @@ export const withRequestLog =
 export const redirectToHttps = (baseUrl = '', port: string): RequestListener => {
   const publicUrl = baseUrl.startsWith('https:') ? new URL(baseUrl) : undefined
   const httpsUrl = (req: IncomingMessage) =>
-    publicUrl ?? Object.assign(new URL(baseUrlOf(req, '')), { protocol: 'https:', port })
+    publicUrl ?? Object.assign(new URL(baseUrlOf(req, '', 0)), { protocol: 'https:', port })
   return (req, res) => {
     const url = parseRequestUrl(req, '')
     if (url === undefined) return sendEmpty(res, 400)

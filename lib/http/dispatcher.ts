@@ -90,8 +90,10 @@ interface DispatcherOptions<I extends Caller> {
   endpoints: readonly Endpoints<I>[]
   /** @throws AllotError unauthenticated for wrong credentials */
   authenticate: (req: IncomingMessage) => Promise<I | null>
-  /** URL of the service, when it does not follow from the Host header. */
+  /** URL of the service, when it does not follow from the headers of a request. */
   baseUrl: string | undefined
+  /** Number of reverse proxies in front of the server. */
+  trustedProxies: number
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
   /**
@@ -141,14 +143,14 @@ export class Dispatcher<I extends Caller> {
   }
 
   async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
-    const { corsOrigins = [], baseUrl } = this.#options
+    const { corsOrigins = [], baseUrl, trustedProxies } = this.#options
     const { req, res, url, route } = context
     this.#inFlight.begin(res)
     const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.getsOnlyRead
     const readTogether = isRead ? this.#options.readTogether : undefined
     try {
       if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-      if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
+      if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
       const reply =
         readTogether === undefined
           ? await this.#admitAndHandle(endpoints, context)

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { forwardedOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 
 export interface RequestUrl {
@@ -83,23 +84,30 @@ const mountOf = (req: IncomingMessage, url: string): string => {
 
 /**
  * URL of the service as the client reaches it, without a slash at the end.
- * @throws AllotError bad_request for a malformed Host header
+ * @param proxies number of reverse proxies in front of this server, whose `X-Forwarded-Proto` and
+ * `X-Forwarded-Host` are trusted
+ * @throws AllotError bad_request for a malformed Host or X-Forwarded-Host header
  */
-export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
-  const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
-  // HTTP/2 has no Host header.
+export const baseUrlOf = (req: IncomingMessage, mount: string, proxies: number): string => {
+  const proto = forwardedOf(req, 'x-forwarded-proto', proxies).toLowerCase()
+  const scheme = SCHEMES.includes(proto) ? proto : (req.socket as TLSSocket).encrypted ? 'https' : 'http'
+  const forwarded = forwardedOf(req, 'x-forwarded-host', proxies)
   const host =
-    req.headers.host ?? (req.headers[':authority'] as string | undefined) ?? authorityOf(req.socket)
-  if (host !== lastHost) lastHost = checkedHost(host)
+    forwarded ||
+    // HTTP/2 has no Host header.
+    (req.headers.host ?? (req.headers[':authority'] as string | undefined) ?? authorityOf(req.socket))
+  if (host !== lastHost) lastHost = checkedHost(host, forwarded === '' ? 'Host' : 'X-Forwarded-Host')
   return `${scheme}://${host}${mount}`
 }
+
+const SCHEMES = ['http', 'https']
 
 /** The last valid host, so that the same one is not checked at each request. */
 let lastHost: string | undefined
 
-const checkedHost = (host: string): string => {
+const checkedHost = (host: string, header: string): string => {
   if (HOST.test(host) && URL.canParse(`http://${host}`)) return host
-  throw new AllotError('bad_request', 'the Host header is malformed')
+  throw new AllotError('bad_request', `the ${header} header is malformed`)
 }
 
 /** HTTP/1.0 clients may leave out the Host header. */

@@ -151,7 +151,7 @@ export const Options = v.strictObject({
         ),
       ),
     ),
-    'Public URL of the service, for links in responses; taken from the Host header when absent.',
+    'Public URL of the service, for links in responses; taken from the headers of a request when absent.',
   ),
   avatarUrl: described(
     v.optional(AvatarUrl),
@@ -169,7 +169,7 @@ export const Options = v.strictObject({
   maxPageSize: described(v.optional(count(1000), 50), 'Maximum value of `limit`.'),
   trustedProxies: described(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
-    'Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted.',
+    'Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted.',
   ),
   issues: enabled(
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',

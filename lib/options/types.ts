@@ -9,7 +9,7 @@ export interface DataOptions {
   data?: string | undefined
   /** Path below which all routes are. Default: `"/api/v1"`. */
   basePath?: string | undefined
-  /** Public URL of the service, for links in responses; taken from the Host header when absent. */
+  /** Public URL of the service, for links in responses; taken from the headers of a request when absent. */
   baseUrl?: string | undefined
   /**
    * URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the first
@@ -30,7 +30,10 @@ export interface DataOptions {
   pageSize?: number | undefined
   /** Maximum value of `limit`. Default: `50`. */
   maxPageSize?: number | undefined
-  /** Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted. Default: `0`. */
+  /**
+   * Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and
+   * `X-Forwarded-Host` are trusted. Default: `0`.
+   */
   trustedProxies?: number | undefined
   /**
    * Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them

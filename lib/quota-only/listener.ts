@@ -63,6 +63,7 @@ export const createQuotaApi = ({
     endpoints: [json],
     authenticate: authenticator(store, authenticate),
     baseUrl,
+    trustedProxies: 0,
     corsOrigins: cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: true,

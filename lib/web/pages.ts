@@ -43,7 +43,7 @@ export interface PagesOptions {
 export const createPages = (given: PagesOptions) => {
   const highlighter = new Highlighter()
   const options = { ...given, services: { ...given.services, highlighter } }
-  const { services, brand, baseUrl, movedPath, log } = options
+  const { services, brand, baseUrl, trustedProxies, movedPath, log } = options
   const { store, hosting } = services
   const responses = new PageResponses(brand, services.htmlUrls.avatarOrigin)
   const dispatcherOf = (
@@ -54,6 +54,7 @@ export const createPages = (given: PagesOptions) => {
       endpoints: [endpoints],
       authenticate: (req) => hosting.identities.authenticate(req),
       baseUrl,
+      trustedProxies,
       readTogether: store.readTogether,
       authenticateFirst: !services.settings.hasSessions,
       movedPath,
@@ -231,7 +232,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   /** @throws AllotError bad_request for a malformed Host header */
   #visitOf(context: Context): Visit {
-    context.visit ??= newVisit(context, this.#options.baseUrl)
+    context.visit ??= newVisit(context, this.#options)
     return context.visit
   }
 
@@ -282,8 +283,8 @@ const assetRoutesOf = (brand: Brand) =>
   )
 
 /** @throws AllotError bad_request for a malformed Host header */
-const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {
-  const origin = baseUrl === undefined ? baseUrlOf(req, '') : new URL(baseUrl).origin
+const newVisit = ({ req, url: { mount } }: Context, { baseUrl, trustedProxies }: Options): Visit => {
+  const origin = baseUrl === undefined ? baseUrlOf(req, '', trustedProxies) : new URL(baseUrl).origin
   const address = { mount, origin, isSecure: origin.startsWith('https:') }
   const site = baseUrl ?? (mount === '' ? origin : undefined)
   return { ...address, site, browser: browserSessionOf(req, address) }

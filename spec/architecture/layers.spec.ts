@@ -118,6 +118,7 @@ describe('Imports', () => {
     const allowed = [
       'lib/caches.ts',
       'lib/client-budget.ts',
+      'lib/clients.ts',
       'lib/clock.ts',
       'lib/disk.ts',
       'lib/errors.ts',

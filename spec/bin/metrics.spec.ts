@@ -74,6 +74,8 @@ describe('/-/metrics', () => {
       [forwarded.status, forwarded.headers.get('www-authenticate')],
       [401, 'Bearer realm="metrics"'],
     )
+    for (const header of ['x-forwarded-proto', 'x-forwarded-host', 'via'])
+      assert.equal((await read({ [header]: 'https' })).status, 401, header)
     assert.equal((await read({ authorization: 'Bearer wrong' })).status, 401)
     for (const [what, secret] of Object.entries(secrets))
       assert.equal((await read({ authorization: `token ${secret}` })).status, 403, what)

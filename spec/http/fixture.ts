@@ -76,6 +76,7 @@ export const serve = async (
     endpoints: [json],
     authenticate,
     baseUrl: undefined,
+    trustedProxies: 0,
     readTogether: (read) => read(),
     authenticateFirst: false,
     unmatched(req, res, next) {

@@ -43,6 +43,7 @@ const dispatcher = new Dispatcher({
   endpoints: [endpoints],
   authenticate: async () => null,
   baseUrl: undefined,
+  trustedProxies: 0,
   readTogether: (read) => read(),
   authenticateFirst: false,
   unmatched: (_req, res) => res.end('the host'),

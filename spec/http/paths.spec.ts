@@ -8,6 +8,16 @@ import { closing, type HttpFixture, plain, reply, route, serve } from './fixture
 
 const Said = v.object({ said: v.array(v.string()) })
 
+const literal = route({
+  ...plain,
+  method: 'GET',
+  path: '/of/:one/literal',
+  operationId: 'literal',
+  auth: 'optional',
+  responses: { 200: Said },
+  handle: async ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
+})
+
 let floor: HttpFixture
 before(async () => {
   floor = await serve([
@@ -20,15 +30,7 @@ before(async () => {
       responses: { 200: Said },
       handle: async ({ params }) => reply(200, { said: [params.one, params.other] }),
     }),
-    route({
-      ...plain,
-      method: 'GET',
-      path: '/of/:one/literal',
-      operationId: 'literal',
-      auth: 'optional',
-      responses: { 200: Said },
-      handle: async ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
-    }),
+    literal,
     route({
       ...plain,
       method: 'DELETE',
@@ -118,6 +120,48 @@ describe('The links of a response', () => {
       const bytes = `GET /api/v1/of/:one/literal HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
       assert.match(await floor.raw(bytes), /^HTTP\/1.1 400 /)
     })
+
+  const FORWARDED: [what: string, proxies: number, headers: string[], base: string][] = [
+    [
+      'the Host header, whatever proxies are said to say',
+      0,
+      ['Proto: https', 'Host: y.test'],
+      'http://x.test',
+    ],
+    ['what the one proxy says', 1, ['Proto: https', 'Host: y.test:8443'], 'https://y.test:8443'],
+    [
+      'not what a client has put before it',
+      1,
+      ['Proto: http, https', 'Host: no.test, y.test'],
+      'https://y.test',
+    ],
+    [
+      'what the outer of two proxies says',
+      2,
+      ['Proto: https, http', 'Host: y.test, z.test'],
+      'https://y.test',
+    ],
+    ['the scheme alone, beside the Host header', 1, ['Proto: HTTPS'], 'https://x.test'],
+    ['the host alone, beside the scheme of the connection', 1, ['Host: y.test'], 'http://y.test'],
+    ['the scheme of the connection, where the proxy names another', 1, ['Proto: ws'], 'http://x.test'],
+  ]
+  for (const [what, trustedProxies, headers, base] of FORWARDED)
+    it(`use ${what}, of ${trustedProxies} trusted proxies`, async () => {
+      const behind = await serve([literal], { trustedProxies })
+      const lines = headers.map((line) => `X-Forwarded-${line}`)
+      const answer = await behind.raw(closing('GET /api/v1/of/:one/literal', ...lines))
+      assert.ok(answer.includes(`["${base}","${base}/api/v1"]`), answer)
+      await behind.stop()
+    })
+
+  it('never use an invalid X-Forwarded-Host, nor one with a path', async () => {
+    const behind = await serve([literal], { trustedProxies: 1 })
+    for (const host of ['a b', 'a/b', 'a@b', 'http://a', 'a:1:2']) {
+      const answer = await behind.raw(closing('GET /api/v1/of/:one/literal', `X-Forwarded-Host: ${host}`))
+      assert.match(answer, /^HTTP\/1.1 400 [\s\S]*the X-Forwarded-Host header is malformed/, host)
+    }
+    await behind.stop()
+  })
 })
 
 describe('A response that comes from the cache of a shared store', () => {

@@ -74,6 +74,20 @@ describe('The pages, mounted in a host', () => {
       }
     })
 
+  it('are as secure as the trusted proxy in front that speaks https: its cookie, its forms and its links', async () => {
+    const allot = await startPages({ trustedProxies: 1 })
+    const proxy = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'git.example.test' }
+    const browser = allot.browser()
+    const { headers } = await browser.get('/-/sign-in', proxy)
+    assert.match(headers.getSetCookie()[0]!, /^__Host-allot=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+    const form = { name: '', secret: allot.root.token }
+    const from = (origin: string) => browser.post('/-/sign-in', form, { ...proxy, origin })
+    assert.equal((await from('https://git.example.test')).status, 303)
+    assert.equal((await from('https://elsewhere.test')).status, 403)
+    const page = await browser.get('/root', proxy)
+    assert.ok(page.text.replaceAll('<wbr/>', '').includes(' https://git.example.test/api/v1/'), page.text)
+  })
+
   it('name the address of the API, which is not below them, in the command that downloads a package', async () => {
     let page: OpenAllot['pages'] | undefined
     const allot = await start(
