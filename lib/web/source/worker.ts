@@ -1,24 +1,9 @@
-import hljs from 'highlight.js/lib/core'
 import { lowerOwnPriority } from '../../priority.ts'
 import { serveTasks } from '../../workers.ts'
-import { languages } from './highlighted-languages.ts'
+import { highlight } from './highlighted-languages.ts'
 import type { HighlightInput } from './highlighter.ts'
 
 lowerOwnPriority()
-
-const byFile = new Map<string, string>()
-for (const [name, [language, files]] of Object.entries(languages)) {
-  hljs.registerLanguage(name, language)
-  for (const file of files?.split(' ') ?? []) byFile.set(file, name)
-}
-
-const languageOf = (fileName: string): string | undefined => {
-  const name = fileName.toLowerCase()
-  const ending = name.slice(name.lastIndexOf('.') + 1)
-  const known = byFile.get(name) ?? byFile.get(ending)
-  if (known !== undefined) return known
-  return hljs.getLanguage(ending) === undefined ? undefined : ending
-}
 
 /** The first letter is the class; the other kinds of text are not colored. */
 const CLASSES: Readonly<Record<string, string>> = {
@@ -88,9 +73,7 @@ const linesOf = (html: string): string[] => {
 }
 
 serveTasks<HighlightInput, string[] | undefined>(({ text, fileName }) => {
-  const language = languageOf(fileName)
-  if (language === undefined) return undefined
-  const { value } = hljs.highlight(text, { language, ignoreIllegals: true })
+  const html = highlight(text, fileName)
   // The prefix of the classes says nothing here.
-  return linesOf(value.replaceAll('class="hljs-', 'class="'))
+  return html === undefined ? undefined : linesOf(html.replaceAll('class="hljs-', 'class="'))
 })
