@@ -115,25 +115,31 @@ export const checkAddresses = ({ server, api }: Config): Finding => {
 const HEALTH_TIMEOUT_MS = 5000
 
 /** Asks the health check of the server that runs with this configuration. */
-export const checkServer = async ({ server }: Config, url?: string): Promise<Finding> => {
+export const checkServer = async ({ server, api }: Config, url?: string): Promise<Finding> => {
   const scheme = server.tlsCertificate === undefined ? 'http' : 'https'
-  const origin = url === undefined ? `${scheme}://${inUrl(server.host)}:${server.port}` : new URL(url).origin
+  const base =
+    url === undefined
+      ? `${scheme}://${inUrl(server.host)}:${server.port}`
+      : withoutEnd(url.replace(/\/+$/, ''), api.basePath)
   try {
-    const status = await statusOf(`${origin}/-/readyz`, url === undefined)
-    if (status === 200) return finding('server', 'ok', `${origin} answers`)
+    const status = await statusOf(`${base}/-/readyz`, url === undefined)
+    if (status === 200) return finding('server', 'ok', `${base} answers`)
     const advice =
       status === 404
         ? 'only `allot serve` has it, not a server that embeds Allot'
         : 'see the log of the server'
-    return finding('server', 'failed', `${origin}/-/readyz answered ${status}: ${advice}`)
+    return finding('server', 'failed', `${base}/-/readyz answered ${status}: ${advice}`)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isStopped = code === 'ECONNREFUSED' && url === undefined
     return isStopped
-      ? finding('server', 'ok', `no server runs at ${origin}`)
-      : finding('server', 'failed', `${origin} cannot be reached: ${message || code}`)
+      ? finding('server', 'ok', `no server runs at ${base}`)
+      : finding('server', 'failed', `${base} cannot be reached: ${message || code}`)
   }
 }
+
+const withoutEnd = (text: string, end: string): string =>
+  text.endsWith(end) ? text.slice(0, -end.length) : text
 
 /** @param isOwn this machine's own server, whose certificate is for another name than the address */
 const statusOf = (url: string, isOwn: boolean): Promise<number | undefined> =>

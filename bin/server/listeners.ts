@@ -6,7 +6,7 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { addressOf } from '../../lib/clients.ts'
 import { movedStatus } from '../../lib/http/former-names.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
-import { baseUrlOf, parseRequestUrl } from '../../lib/http/request-url.ts'
+import { baseUrlOf, isPathBelow, originForm, parseRequestUrl } from '../../lib/http/request-url.ts'
 import { sendText } from '../send-text.ts'
 
 /** Milliseconds after which a write counts as failed. */
@@ -95,6 +95,22 @@ export const withRequestLog =
     })
     listener(req, res)
   }
+
+/**
+ * Serves below the path of a public URL, whether a proxy has removed that path or not. As in Express, `url`
+ * is what follows the path, and `originalUrl` the whole.
+ */
+export const belowPathOf = (baseUrl: string | undefined, listener: RequestListener): RequestListener => {
+  const path = baseUrl === undefined ? '/' : new URL(baseUrl).pathname
+  if (path === '/') return listener
+  return (req, res) => {
+    const url = originForm(req.url ?? '/')
+    const isWhole = isPathBelow(url, path)
+    const rest = isWhole ? url.slice(path.length).replace(/^(?!\/)/, '/') : url
+    Object.assign(req, { url: rest, originalUrl: isWhole ? url : path + url })
+    listener(req, res)
+  }
+}
 
 /**
  * Redirects each request to the same URL with https.

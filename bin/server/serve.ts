@@ -25,6 +25,7 @@ import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
 import { gitVersion } from './git-version.ts'
 import {
+  belowPathOf,
   inUrl,
   listen,
   redirectToHttps,
@@ -219,7 +220,8 @@ const createListener = async (
     listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath, log })
   }
   if (server.hsts) listener = withStrictTransport(listener)
-  return server.log === 'requests' ? withRequestLog(log, api.trustedProxies, listener) : listener
+  if (server.log === 'requests') listener = withRequestLog(log, api.trustedProxies, listener)
+  return belowPathOf(api.baseUrl, listener)
 }
 
 const portAdvice = (option: string): string => `choose another with ${option}, or 0 for a free port`

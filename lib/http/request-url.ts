@@ -64,7 +64,7 @@ export const isPageView = ({ method, headers }: IncomingMessage): boolean =>
   (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 
 /** Proxies send the absolute form, which servers must accept (RFC 9112 §3.2.2). */
-const originForm = (target: string): string =>
+export const originForm = (target: string): string =>
   target.charCodeAt(0) === SLASH ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 
 const SLASH = 47

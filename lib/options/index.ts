@@ -151,7 +151,7 @@ export const Options = v.strictObject({
         ),
       ),
     ),
-    'Public URL of the service, for links in responses; taken from the headers of a request when absent.',
+    'Public URL of the service, for links in responses; taken from the headers of a request when absent. `allot serve` serves below its path.',
   ),
   avatarUrl: described(
     v.optional(AvatarUrl),

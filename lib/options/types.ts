@@ -9,7 +9,10 @@ export interface DataOptions {
   data?: string | undefined
   /** Path below which all routes are. Default: `"/api/v1"`. */
   basePath?: string | undefined
-  /** Public URL of the service, for links in responses; taken from the headers of a request when absent. */
+  /**
+   * Public URL of the service, for links in responses; taken from the headers of a request when absent. `allot
+   * serve` serves below its path.
+   */
   baseUrl?: string | undefined
   /**
    * URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the first
