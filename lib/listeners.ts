@@ -83,7 +83,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       dialect: options.dialect,
       pageLimits,
       ...settingsOf(options),
-      documentFor: documentOf(routes),
+      documentFor: documentOf(routes, options.pages.name),
     },
     htmlUrls,
     clientOf: clientOfRequest,
@@ -112,7 +112,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     authenticateFirst: host.authenticate !== undefined,
     movedPath: movedPath(hosting),
     unmatched(req, res, next) {
-      if (serveReference(req, res, options.basePath)) return
+      if (serveReference(req, res, options.basePath, options.pages.name)) return
       if (next === undefined) sendEmpty(res, 404)
       else next()
     },

@@ -143,14 +143,16 @@ const parameters = {
  * The API as an OpenAPI 3.1 document.
  * @param apiUrl of the service
  * @param served the routes that it has
+ * @param title name of the service
  */
 export const apiDocument = (
   apiUrl: string,
   serverVersion: string,
   served: readonly Route<Identity, never>[],
+  title = 'Allot',
 ) =>
   openApiDocument(served, apiUrl, {
-    title: 'Allot',
+    title,
     description: INTRODUCTION,
     version: INTERFACE_VERSION,
     serverVersion,

@@ -144,13 +144,16 @@ export const documentRoute = quotaRoute({
 })
 
 /**
- * The document with the URL of a request. The first request loads what makes it: most servers never get one.
+ * The document with the URL of a request, and the name of the service for its title. The first request loads what makes it: most servers never get one.
  */
-export const documentOf = (served: readonly Route<Identity, never>[]): Services['documentFor'] => {
+export const documentOf = (
+  served: readonly Route<Identity, never>[],
+  title: string,
+): Services['documentFor'] => {
   let document: Promise<{ openapi: string }> | undefined
   const load = async (apiUrl: string) => {
     const { apiDocument } = await import('./document.ts')
-    return apiDocument(apiUrl, VERSION, served) as { openapi: string }
+    return apiDocument(apiUrl, VERSION, served, title) as { openapi: string }
   }
   return async (apiUrl) => {
     document ??= load(apiUrl).catch((error) => {

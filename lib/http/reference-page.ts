@@ -23,13 +23,31 @@ const scriptFile = (): URL | string =>
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html>
+/** The viewer has a light theme only, whose variables this style overrides. */
+const STYLE = `:root { color-scheme: light dark; }
+@media (prefers-color-scheme: dark) {
+  body { background: #0d1015; color: #e9edf3; }
+  openapi-explorer { --bg: #0d1015; --bg2: #161a21; --bg3: #1f252e; --light-bg: #2a313c; --input-bg: #161a21;
+    --hover-color: #1f252e; --fg: #e9edf3; --fg2: #d5dae3; --fg3: #b8c1cf; --light-fg: #9aa5b6;
+    --placeholder-color: #7c8798; --border-color: #3a4350; --light-border-color: #2a313c;
+    --nav-bg-color: #161a21; --nav-hover-bg-color: #1f252e; --primary-color: #8ab4ff;
+    --primary-btn-text-color: #0b1428; --code-fg: #b8c1cf; --code-property-color: #f590c4;
+    --code-keyword-color: #8ab4ff; --code-operator-color: #f5c469; --inline-code-fg: #f5ae55;
+    --purple: #b3a1f8; --red: #ff7b72; --light-purple: #231d3a; --light-red: #331a1b; --light-orange: #332414;
+    --light-yellow: #2f2410; --light-green: #11291d; --light-blue: #11253a; --light-gray: #1f252e; }
+}`
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+
+const page = (brand: string, documentUrl: string, scriptUrl: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API reference</title>
+<title>API reference · ${escapeHtml(brand)}</title>
 <link rel="icon" href="data:,">
+<style>${STYLE}</style>
 <script defer src="${scriptUrl}"></script>
 </head>
 <body>
@@ -44,9 +62,15 @@ let script: Buffer | undefined
 
 /**
  * Responds to a request for the page or its script.
+ * @param brand name of the service
  * @returns false for any other path
  */
-export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
+export const serveReference = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  basePath: string,
+  brand: string,
+): boolean => {
   const url = parseRequestUrl(req, '')
   if (url === undefined || (url.path !== SCRIPT && url.path !== REFERENCE_PATH)) return false
   if (req.method !== 'GET' && req.method !== 'HEAD') {
@@ -63,7 +87,7 @@ export const serveReference = (req: IncomingMessage, res: ServerResponse, basePa
     ])
     return true
   }
-  const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
+  const html = page(brand, `${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
   const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
   send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])
   return true

@@ -27,6 +27,9 @@ interface QuotaApiDependencies {
   readonly log: Log
 }
 
+/** `createQuota` has no pages, whose brand the reference would have. */
+const NAME = 'Allot'
+
 /** The listener of what `createQuota` opens: the quota routes of the API, for owners that the host names. */
 export const createQuotaApi = ({
   options,
@@ -45,7 +48,7 @@ export const createQuotaApi = ({
     owners: namedQuotaOwners(store),
     dialect: 'specification',
     htmlUrls,
-    documentFor: documentOf(quotaRoutes),
+    documentFor: documentOf(quotaRoutes, NAME),
   }
   const json = new JsonEndpoints({
     routes: quotaRoutes,
@@ -68,7 +71,7 @@ export const createQuotaApi = ({
     readTogether: store.readTogether,
     authenticateFirst: true,
     unmatched(req, res, next) {
-      if (serveReference(req, res, basePath)) return
+      if (serveReference(req, res, basePath, NAME)) return
       if (next === undefined) sendEmpty(res, 404)
       else next()
     },

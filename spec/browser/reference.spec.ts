@@ -9,6 +9,8 @@ import { type Mount, start, type TestServer } from '../support/test-server.ts'
 /** The entry of an operation in the sidebar. */
 const entry = (page: Page, operation: string) => page.locator(`[id="link-${operation}"]`)
 
+const NAME = 'Acme & <b>Code</b>'
+
 describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
   let allot: TestServer
   let browser: Browser
@@ -17,7 +19,7 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
 
   before(async () => {
     const mount: Mount = (handler) => express().use('/code', handler)
-    allot = await start({ webhooks: true }, { mount, prefix: '/code' })
+    allot = await start({ webhooks: true, pages: { name: NAME } }, { mount, prefix: '/code' })
     browser = await launchChromium()
     page = await browser.newPage()
     page.setDefaultTimeout(PATIENT_MS)
@@ -48,6 +50,24 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
     await page.getByRole('button', { name: 'Execute' }).click()
     assert.equal((await answered).status(), 200)
     await page.getByText('"root"').first().waitFor()
+  })
+
+  it("has the host's name of the service in its title and its heading", async () => {
+    assert.equal(await page.title(), `API reference · ${NAME}`)
+    await page.goto(`${allot.base}/api/swagger`)
+    assert.ok((await page.locator('#api-title').innerText()).startsWith(NAME))
+  })
+
+  it('is dark for a reader who prefers dark pages, and light for others', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const colors = await page.locator('openapi-explorer').evaluate((viewer) => {
+        const { backgroundColor, color } = getComputedStyle(viewer)
+        return [backgroundColor, color]
+      })
+      const areDark = colors.map((color) => color.match(/\d+/g)!.every((part) => Number(part) < 128))
+      assert.deepEqual(areDark, colorScheme === 'dark' ? [true, false] : [false, true], `${colors}`)
+    }
   })
 
   it('has no errors, and sends no requests to other servers', () => {

@@ -80,7 +80,7 @@ export const serve = async (
     readTogether: (read) => read(),
     authenticateFirst: false,
     unmatched(req, res, next) {
-      if (serveReference(req, res, '/api/v1')) return
+      if (serveReference(req, res, '/api/v1', 'Test')) return
       if (next === undefined) sendEmpty(res, 404)
       else next()
     },
