@@ -11,7 +11,7 @@ const allot = await createAllot({
   authenticate: (req) => {
     // The proxy must remove this header from the requests of clients, who could name anyone in it.
     const username = req.headers['x-forwarded-user']
-    return typeof username === 'string' ? { username, admin: username === 'chief' } : null
+    return typeof username === 'string' ? { id: username, admin: username === 'chief' } : null
   },
 })
 

@@ -43,6 +43,7 @@ export type Located = Options & ReturnType<typeof foldersIn>
 /** The options of the host that are not data, with a driver and a log in any case. */
 export type Host = { readonly [Name in keyof HostDependencies]-?: HostDependencies[Name] | undefined } & {
   readonly driver: StorageDriver
+  readonly tokens: boolean
   readonly log: Log
 }
 
@@ -51,11 +52,23 @@ export type Host = { readonly [Name in keyof HostDependencies]-?: HostDependenci
  * @throws AllotError invalid for wrong options, and for folders that cannot be used
  */
 export const locate = async (given: AllotOptions): Promise<{ options: Located; host: Host }> => {
-  const { driver: own, authenticate, onPush, htmlUrl, log, ...data } = checked(HostOptions, given, EXAMPLE)
+  const {
+    driver: own,
+    authenticate,
+    tokens = true,
+    onPush,
+    htmlUrl,
+    log = standardError,
+    ...data
+  } = checked(HostOptions, given, EXAMPLE)
+  if (!tokens && authenticate === undefined)
+    throw invalid(
+      'tokens: false needs the option authenticate, since only tokens and passwords sign in without it',
+    )
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
   checkOutside(driver.folder, options)
-  return { options, host: { driver, authenticate, onPush, htmlUrl, log: log ?? standardError } }
+  return { options, host: { driver, authenticate, tokens, onPush, htmlUrl, log } }
 }
 
 export const EXAMPLE = "{ data: './data' }"

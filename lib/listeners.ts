@@ -65,7 +65,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   const { options, host, store, hosting, htmlUrls } = dependencies
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
-  const routes = routesWith(options)
+  const routes = routesWith({ ...options, tokens: host.tokens })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const turns = new BodyTurns()
   const json = new JsonEndpoints({

@@ -167,16 +167,16 @@ export const withApi = async (flags: ApiFlags, body: (api: ApiClient) => Promise
   const remote = remoteApi(flags)
   if (remote !== undefined) return body(remote)
   // Loaded only now: commands that talk to a server need nothing of it.
-  const [{ requireStore, withStore }, { OPERATOR }] = await Promise.all([
+  const [{ requireStore, withStore }, { OPERATOR_IDENTITY }] = await Promise.all([
     import('../config/store.ts'),
-    import('../../lib/accounts/access.ts'),
+    import('../../lib/accounts/host-users.ts'),
   ])
   requireStore(flags)
   const callStore = ({ allot, config }: Opened) => {
     const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
     return body(new ApiClient({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))
   }
-  await withStore(flags, callStore, { authenticate: () => OPERATOR, alternative: USE_SERVER })
+  await withStore(flags, callStore, { authenticate: () => OPERATOR_IDENTITY, alternative: USE_SERVER })
 }
 
 /**

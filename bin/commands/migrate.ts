@@ -138,10 +138,10 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
 
 /** Prints what differs, and exits with 1 when something does. */
 const verifyAll = async (flags: SourceFlags): Promise<void> => {
-  const [{ requireStore, withStore }, { OPERATOR }, verify, { Comparison }, { withReportFile }] =
+  const [{ requireStore, withStore }, { OPERATOR_IDENTITY }, verify, { Comparison }, { withReportFile }] =
     await Promise.all([
       import('../config/store.ts'),
-      import('../../lib/accounts/access.ts'),
+      import('../../lib/accounts/host-users.ts'),
       import('../migrate/verify/index.ts'),
       import('../migrate/verify/comparison.ts'),
       import('../migrate/report.ts'),
@@ -160,7 +160,7 @@ const verifyAll = async (flags: SourceFlags): Promise<void> => {
           throw new Error(`${withReason(error)}: the comparison is incomplete`)
         })
       },
-      { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
+      { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR_IDENTITY : null) },
     )
   })
   printLines(report.lines(flags.report))

@@ -20,6 +20,7 @@ import {
 } from './account-records.ts'
 import { accountAt, type Target } from './authorize.ts'
 import { accountByFormerName, accountByName, ifVisible, requireUser, visibleAccount } from './find.ts'
+import { accountByHostId, linkToHost } from './host-users.ts'
 import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -136,6 +137,22 @@ export class Accounts {
   /** The account with the name, without regard to case; undefined when there is none. */
   byName(name: string): Promise<Account | undefined> {
     return this.#store.read((tx) => accountByName(tx, name))
+  }
+
+  /** The account of the host's user whose identity has the id; undefined when there is none. */
+  byHostId(id: string): Promise<Account | undefined> {
+    return this.#store.read((tx) => accountByHostId(tx, id))
+  }
+
+  /**
+   * Gives an account that exists to a user of the host, who signs in to it from then on. The next request
+   * gives it the user's name.
+   * @param hostId the `id` that `authenticate` returns; null takes the account from its user
+   * @throws AllotError invalid for a malformed id, and for an organization; conflict when the user has
+   * another account; not_found when the account does not exist
+   */
+  link(account: number, hostId: string | null): Promise<Account> {
+    return this.#store.write((tx) => linkToHost(tx, account, hostId))
   }
 
   /** The account with the name, if the viewer can see it. */

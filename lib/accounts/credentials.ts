@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Actor, realActor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument, checkPathName } from '../errors.ts'
+import { AllotError, checkArgument, checkPathName, checkString } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
@@ -10,6 +10,7 @@ import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { CredentialId, type Identity } from './access.ts'
 import { existingUser } from './find.ts'
+import type { TokenUses } from './last-uses.ts'
 
 interface NewToken {
   /** The stored record, without the token itself. */
@@ -18,12 +19,36 @@ interface NewToken {
   secret: string
 }
 
+/** Whose token `allot.tokens.verify` has found. */
+export interface VerifiedToken {
+  /** The user. */
+  readonly account: Account
+  /** The stored record, with its scopes. */
+  readonly token: Token
+}
+
 /** Access tokens of users. */
 export class Tokens {
   readonly #store: Store
+  readonly #uses: TokenUses
 
-  constructor(store: Store) {
+  constructor(store: Store, uses: TokenUses) {
     this.#store = store
+    this.#uses = uses
+  }
+
+  /**
+   * Finds out whose token a text is, for routes that the host serves itself, and notes that it is used.
+   * @param secret the token, as `create` returned it
+   * @returns the user and the token, whose scopes are the host's to enforce; undefined when it is not the
+   * token of a user who may sign in
+   */
+  async verify(secret: string): Promise<VerifiedToken | undefined> {
+    if (!TOKEN.test(checkString('secret', secret))) return undefined
+    const { account, token } = (await this.#store.read((tx) => recordsOfToken(tx, secret))) ?? {}
+    if (token === undefined || account === undefined || !maySignIn(account)) return undefined
+    this.#uses.note(token.id)
+    return { account, token }
   }
 
   /**
@@ -167,11 +192,15 @@ export const credentialOfToken = async (
   tx: ReadTransaction,
   secret: string,
 ): Promise<Credential | undefined> => {
+  const found = await recordsOfToken(tx, secret)
+  if (found !== undefined) checkMaySignIn(found.account)
+  return found
+}
+
+const recordsOfToken = async (tx: ReadTransaction, secret: string): Promise<VerifiedToken | undefined> => {
   const token = await tokens.findBy(tx, 'hash', [hashSecret(secret)])
   const account = token && (await accounts.get(tx, [token.account]))
-  if (token === undefined || account === undefined) return undefined
-  checkMaySignIn(account)
-  return { account, token }
+  return token && account && { account, token }
 }
 
 /**

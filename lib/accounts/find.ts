@@ -40,7 +40,7 @@ export const existingAccount = async (tx: ReadTransaction, id: number): Promise<
 }
 
 /** What organizations do not have, since they do not sign in. */
-type UserOnly = 'password' | 'tokens' | 'keys'
+type UserOnly = 'password' | 'tokens' | 'keys' | 'login'
 
 /** @throws AllotError invalid for an organization */
 export const requireUser = (account: Account, what: UserOnly): Account => {

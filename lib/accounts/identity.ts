@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressOf } from '../clients.ts'
-import { AllotError, describeName, describeValue } from '../errors.ts'
+import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { ALL_SCOPES, hasScope } from '../scopes.ts'
@@ -20,26 +20,16 @@ import {
   TOKEN,
   unauthenticated,
 } from './credentials.ts'
+import {
+  accountOfHostUser,
+  checkHostIdentity,
+  type HostAuthenticate,
+  OPERATOR_IDENTITY,
+} from './host-users.ts'
 import { identityNow } from './identity-now.ts'
 import type { TokenUses } from './last-uses.ts'
 import type { PasswordLogin } from './login.ts'
 import type { LoginThrottle } from './login-throttle.ts'
-import { isAccountName } from './names.ts'
-
-/** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
-export interface HostIdentity {
-  /** Name of the user; the first request of a name creates the account. */
-  username: string
-  /** Whether the request has the rights of an administrator; when absent, as the account says. */
-  admin?: boolean | undefined
-  /** Scopes of the request, such as `read:repository`. */
-  scopes?: readonly string[] | undefined
-}
-
-/** The host's own login: returns who sent a request, null for an anonymous one. */
-export type HostAuthenticate = (
-  req: IncomingMessage,
-) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
 
 interface IdentitiesOptions {
   store: Store
@@ -50,8 +40,10 @@ interface IdentitiesOptions {
   throttle: LoginThrottle | undefined
   /** Number of trusted reverse proxies, see {@link addressOf}. */
   proxies: number
-  /** The host's own login, which replaces tokens and passwords. */
+  /** The host's own login, which replaces passwords. */
   authenticate: HostAuthenticate | undefined
+  /** Whether tokens sign in: beside the host's own login, those that it leaves to Allot. */
+  hasTokens: boolean
 }
 
 /** The token that a connection sent last: most connections send the same one with every request. */
@@ -63,6 +55,8 @@ interface LastToken {
   /** Until when requests need not note that the token is used, in milliseconds since 1970. */
   readonly notedUntil: number
 }
+
+const NO_TOKEN = 'the access token does not exist'
 
 /** Milliseconds for which a connection may reuse its token without noting its use again. */
 const NOTE_INTERVAL = 600_000
@@ -77,8 +71,9 @@ export class Identities {
   }
 
   /**
-   * Accepts `token T`, `Bearer T`, and Basic with a password or a token, or asks the host. Any other
-   * Authorization header is answered 401, so that a client never believes that its credentials were accepted.
+   * Asks the host, if it has its own login, and accepts `token T`, `Bearer T`, and Basic with a password or
+   * a token. Any other Authorization header is answered 401, so that a client never believes that its
+   * credentials were accepted.
    * @returns null when the request has no credentials
    * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures;
    * forbidden for an account that is not active, and for Sudo without the right; not_found when Sudo names no
@@ -87,7 +82,8 @@ export class Identities {
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { store, authenticate } = this.#options
     const isSudo = sudoIn(req) !== undefined
-    const last = this.#lastTokens.get(req.socket)
+    // The host is asked about each request, since it may depend on more than the token.
+    const last = authenticate === undefined ? this.#lastTokens.get(req.socket) : undefined
     if (!isSudo && last?.writes === store.writes && last.header === req.headers.authorization)
       if (Date.now() < last.notedUntil) return Promise.resolve(last.identity)
     const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
@@ -128,7 +124,7 @@ export class Identities {
     const found = TOKEN.test(token) ? await store.read((tx) => credentialOfToken(tx, token)) : undefined
     if (found?.token) this.#options.tokenUses.note(found.token.id)
     if (found !== undefined) return found
-    if (name === '') throw this.#wrongToken(req, 'does not exist')
+    if (name === '') throw this.#wrongToken(req)
     return { account: await this.#passwordLogin(req, name, secret), token: null }
   }
 
@@ -154,10 +150,10 @@ export class Identities {
   }
 
   async #withToken(req: IncomingMessage, token: string): Promise<Identity> {
-    if (!TOKEN.test(token)) throw this.#wrongToken(req, 'is malformed')
+    if (!TOKEN.test(token)) throw this.#wrongToken(req, 'the access token is malformed')
     const { writes, driver } = this.#options.store
     const identity = await this.#identityOf(token)
-    if (identity === undefined) throw this.#wrongToken(req, 'does not exist')
+    if (identity === undefined) throw this.#wrongToken(req)
     // Other processes write to a shared store, too.
     if (!driver.shared) {
       const { authorization: header } = req.headers
@@ -190,58 +186,34 @@ export class Identities {
   }
 
   async #passwordLogin(req: IncomingMessage, login: string, password: string): Promise<Account> {
-    const { passwords, proxies } = this.#options
+    const { passwords, proxies, authenticate } = this.#options
+    if (authenticate !== undefined)
+      throw this.#wrongToken(req, TOKEN.test(password) ? NO_TOKEN : 'the password must be an access token')
     const account = await passwords.signIn({ login, address: addressOf(req, proxies) }, password)
     if (account === undefined)
-      throw unauthenticated(
-        TOKEN.test(password) ? 'the access token does not exist' : 'the user name or password is wrong',
-      )
+      throw unauthenticated(TOKEN.test(password) ? NO_TOKEN : 'the user name or password is wrong')
     checkMaySignIn(account)
     return account
   }
 
-  #wrongToken(req: IncomingMessage, fault: string): AllotError {
+  #wrongToken(req: IncomingMessage, message = NO_TOKEN): AllotError {
     const { throttle, proxies } = this.#options
     throttle?.wrongToken(addressOf(req, proxies))
-    return unauthenticated(`the access token ${fault}`)
+    return unauthenticated(message)
   }
 
-  /** The first request of a user creates the account. */
   async #hostUser(authenticate: HostAuthenticate, req: IncomingMessage): Promise<Identity | null> {
-    const host = await authenticate(req)
-    if (host === null || host === undefined) return null
-    if (host === OPERATOR) return { ...OPERATOR, scopes: ALL_SCOPES }
-    if (!isAccountName(host.username))
-      throw unauthenticated(
-        `the host's authenticate function returned ${describeName(host.username)}, which is not a valid user name`,
-      )
-    const { admin: isAdmin, scopes } = rightsOfHost(host)
-    const account = await findOrCreate(this.#options.accounts, host.username)
+    const { store, hasTokens } = this.#options
+    const answer = await authenticate(req)
+    if (answer === undefined && hasTokens) return this.#byCredentials(req)
+    if (answer === null || answer === undefined) return null
+    if (answer === OPERATOR_IDENTITY) return { ...OPERATOR, scopes: ALL_SCOPES }
+    const identity = checkHostIdentity(answer)
+    const account = await accountOfHostUser(store, identity)
     checkMaySignIn(account)
     const { id, name, admin } = account
-    return { id, username: name, admin: isAdmin ?? admin, scopes }
+    return { id, username: name, admin: identity.admin ?? admin, scopes: identity.scopes }
   }
-}
-
-/**
- * Rights of a host's identity.
- * @throws AllotError unauthenticated when one has another type
- */
-export const rightsOfHost = ({ admin, scopes }: HostIdentity): HostRights => {
-  const wrong = (member: string, expected: string, value: unknown) =>
-    unauthenticated(
-      `the host's authenticate function returned ${describeValue(value)} as ${member}; expected ${expected}`,
-    )
-  if (admin !== undefined && typeof admin !== 'boolean') throw wrong('admin', 'true or false', admin)
-  if (scopes === undefined) return { admin, scopes: ALL_SCOPES }
-  if (!Array.isArray(scopes)) throw wrong('scopes', 'a list of strings', scopes)
-  for (const scope of scopes) if (typeof scope !== 'string') throw wrong('a scope', 'a string', scope)
-  return { admin, scopes: new Set(scopes) }
-}
-
-interface HostRights {
-  readonly admin: boolean | undefined
-  readonly scopes: ReadonlySet<string>
 }
 
 /**
@@ -281,18 +253,4 @@ const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
   const index = url.indexOf('?')
   if (index === -1 || !MAY_NAME.test(url.slice(index))) return undefined
   return new URLSearchParams(url.slice(index)).get('sudo') || undefined
-}
-
-/** Concurrent first requests of a user all try to create the account: one succeeds, the others find it. */
-const findOrCreate = async (accounts: Accounts, name: string): Promise<Account> => {
-  const existing = await accounts.byName(name)
-  if (existing !== undefined) return existing
-  try {
-    return await accounts.createUser({ name })
-  } catch (error) {
-    const account =
-      error instanceof AllotError && error.code === 'conflict' ? await accounts.byName(name) : undefined
-    if (account === undefined) throw error
-    return account
-  }
 }

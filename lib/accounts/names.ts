@@ -1,5 +1,8 @@
 import { checkString, invalidMember } from '../errors.ts'
 
+/** Longest name of an account. */
+export const NAME_LENGTH = 40
+
 /**
  * Account names have 1 to 40 characters, a letter or digit at both ends and no `..`. Names are compared
  * without case.
@@ -13,7 +16,7 @@ const RESERVED = new Set(
 )
 
 export const checkAccountName = (name: string): void => {
-  checkLength(name, 40)
+  checkLength(name, NAME_LENGTH)
   if (!ACCOUNT_NAME.test(name) || name.includes('..'))
     throw invalidMember(
       'name',

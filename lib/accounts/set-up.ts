@@ -17,8 +17,7 @@ export interface SetUpOptions {
 export interface SetUpResult {
   /**
    * The administrator's first token, with every scope. The store has only its hash, so this is the only time
-   * that it can be shown. Undefined when the store had an administrator before, and with `authenticate`,
-   * which turns tokens off.
+   * that it can be shown. Undefined when the store had an administrator before, and with `tokens: false`.
    */
   token: string | undefined
 }
@@ -29,18 +28,18 @@ export interface SetUpResult {
  */
 export class SetUp {
   readonly #store: Store
-  readonly #hostAuthenticates: boolean
+  readonly #hasTokens: boolean
 
-  /** @param hostAuthenticates whether the host signs users in, and nothing accepts a token */
-  constructor(store: Store, hostAuthenticates: boolean) {
+  /** @param hasTokens whether anything accepts a token */
+  constructor(store: Store, hasTokens: boolean) {
     this.#store = store
-    this.#hostAuthenticates = hostAuthenticates
+    this.#hasTokens = hasTokens
   }
 
   /**
    * Does nothing in a store that has an administrator, with one exception: an administrator with the given
-   * name who is the only user, and has neither a password nor a token, gets a token unless the host signs
-   * users in.
+   * name who is the only user, and has neither a password nor a token, gets a token unless tokens are turned
+   * off.
    * @param by who sets up the store, for the audit log; absent: the host
    * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is not
    * an administrator
@@ -49,7 +48,7 @@ export class SetUp {
     const admin: unknown = options?.admin
     if (typeof admin !== 'string')
       throw invalidMember('setUp', "expected the name of the first administrator, such as { admin: 'root' }")
-    const isDone = (tx: ReadTransaction) => isSetUp(tx, admin, this.#hostAuthenticates)
+    const isDone = (tx: ReadTransaction) => isSetUp(tx, admin, this.#hasTokens)
     // Almost every call ends here, and a read does not wait for writers.
     if (await this.#store.read(isDone)) return { token: undefined }
     const token = newToken()
@@ -58,7 +57,7 @@ export class SetUp {
     return this.#store.write(async (tx) => {
       if (await isDone(tx)) return { token: undefined }
       const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
-      if (this.#hostAuthenticates) return { token: undefined }
+      if (!this.#hasTokens) return { token: undefined }
       await insertToken(tx, { account: id, name: 'first token', scopes: ['all'], secret: token }, by)
       return { token }
     })
@@ -69,9 +68,9 @@ export class SetUp {
  * Whether there is nothing to do, see `SetUp.run`.
  * @throws AllotError conflict when another account has the name
  */
-const isSetUp = async (tx: ReadTransaction, admin: string, hostAuthenticates: boolean): Promise<boolean> => {
+const isSetUp = async (tx: ReadTransaction, admin: string, hasTokens: boolean): Promise<boolean> => {
   const administrator = await administratorIn(tx)
-  if (administrator !== undefined) return hostAuthenticates || !(await lacksToken(tx, administrator, admin))
+  if (administrator !== undefined) return !hasTokens || !(await lacksToken(tx, administrator, admin))
   if ((await accountByName(tx, admin)) === undefined) return false
   throw new AllotError(
     'conflict',

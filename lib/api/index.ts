@@ -135,10 +135,12 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
 ]
 
 /**
- * The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing,
- * forks, packages, and webhooks. In the dialect of Forgejo, requests may name subjects as Forgejo does.
+ * The routes that a service has: a host may turn tokens off, issues and releases, contents of repositories,
+ * sharing, forks, packages, and webhooks. In the dialect of Forgejo, requests may name subjects as Forgejo
+ * does.
  */
 export const routesWith = (options: {
+  tokens: boolean
   issues: boolean
   statuses: boolean
   sharing: boolean
@@ -152,6 +154,7 @@ export const routesWith = (options: {
   const hasGitData = options.repositories !== false
   const hasContents = hasGitData && options.contents !== false
   const excluded = new Set<ApiRoute>([
+    ...(options.tokens ? [] : tokenRoutes),
     ...(options.issues ? [] : contentRoutes),
     ...(hasContents ? [] : gitContentRoutes),
     ...(hasContents && options.statuses ? [] : statusRoutes),

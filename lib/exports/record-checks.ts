@@ -6,7 +6,7 @@ import { checkFileName } from '../content/attachment-records.ts'
 import { checkIssue } from '../content/issues.ts'
 import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages/names.ts'
 import { checkStatusTexts } from '../content/statuses.ts'
-import { AllotError, checkName, invalidMember } from '../errors.ts'
+import { AllotError, checkName, invalidMember, NAME_LIMIT } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
 import { checkBranchName, isRefName } from '../git/ref-names.ts'
 import { checkRule } from '../quota/rules.ts'
@@ -116,6 +116,10 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkAccountName(account.name)
     checkTexts('account', account)
     checkEmail(account.email)
+    const { host } = account
+    if (host !== undefined) checkName(host.id, 'host.id')
+    for (const member of ['username', 'name', 'email'] as const)
+      requireAtMost(`host.${member}`, host?.[member] ?? '', NAME_LIMIT)
     const { language = '', theme = '', diffViewStyle = '' } = account.preferences ?? {}
     for (const [member, chosen] of Object.entries({ language, theme, diffViewStyle }))
       requireAtMost(member, chosen, 50)

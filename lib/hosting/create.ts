@@ -80,7 +80,7 @@ export const createHosting = (dependencies: HostingDependencies) => {
     organizations: new Organizations(store, removal),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
-    setUp: new SetUp(store, host.authenticate !== undefined),
+    setUp: new SetUp(store, host.tokens),
     pushJournal,
     git,
     contents: contentsOf(dependencies, git?.maintenance),
@@ -253,15 +253,24 @@ const sharingOf = (store: Store, repositories: Repositories) => ({
 /** Services that find the sender of a request. */
 const credentialsOf = ({ store, host, settings }: HostingDependencies, accounts: Accounts) => {
   const { login, trustedProxies: proxies, pages } = settings
-  const { authenticate } = host
+  const { authenticate, tokens: hasTokens } = host
   const throttle = login === false ? undefined : new LoginThrottle(login)
   const passwords = new PasswordLogin(store, throttle)
   const tokenUses = new TokenUses(store)
   const sessionUses = new SessionUses(store)
   const sessions = new Sessions(store, sessionUses, Math.ceil(pages.sessionLifetime / 1000))
   return {
-    identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
-    tokens: new Tokens(store),
+    identities: new Identities({
+      store,
+      accounts,
+      passwords,
+      tokenUses,
+      throttle,
+      proxies,
+      authenticate,
+      hasTokens,
+    }),
+    tokens: new Tokens(store, tokenUses),
     passwordLinks: new PasswordLinks(store, throttle, sessions),
     tokenUses,
     sessionUses,

@@ -1,4 +1,4 @@
-import type { HostAuthenticate } from '../accounts/identity.ts'
+import type { HostAuthenticate } from '../accounts/host-users.ts'
 import type { LoginLimits } from '../accounts/login-throttle.ts'
 import type { OnDeletionError } from '../disk.ts'
 import type { FileStorage } from '../files/index.ts'
@@ -27,6 +27,7 @@ interface HostingSettings {
 /** What services take of `HostDependencies` (lib/options/index.ts). */
 export interface HostingHost {
   readonly authenticate?: HostAuthenticate | undefined
+  readonly tokens: boolean
   readonly onPush?: ((push: Push) => void | Promise<void>) | undefined
   readonly log: Log
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { HostAuthenticate } from '../accounts/identity.ts'
+import type { HostAuthenticate } from '../accounts/host-users.ts'
 import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { BrandOptions } from '../host-pages/brand.ts'
 import { AvatarUrl, type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
@@ -220,8 +220,13 @@ export type Options = v.InferOutput<typeof Options>
 export interface HostDependencies {
   /** Where the records are stored; in LevelDB, in the data folder, when absent. */
   driver?: StorageDriver
-  /** The host's own login, instead of tokens and passwords. */
+  /** The host's own login, instead of passwords. */
   authenticate?: HostAuthenticate
+  /**
+   * Whether Allot's own access tokens sign in where `authenticate` returns undefined; true when absent. With
+   * `false`, pages and routes have no tokens.
+   */
+  tokens?: boolean
   /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */
   onPush?: (push: Push) => void | Promise<void>
   /** Makes `html_url`s point to the host's own pages, where a template in `htmlUrls` cannot. */
@@ -237,6 +242,7 @@ const hostEntries = {
     ['open', 'read', 'write', 'close'],
   ),
   authenticate: optionalFunction<HostAuthenticate>(),
+  tokens: v.optional(v.boolean()),
   onPush: optionalFunction<NonNullable<HostDependencies['onPush']>>(),
   htmlUrl: optionalFunction<HtmlUrlFunction>(),
   log: optionalObject<Log>(

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { HostAuthenticate } from '../accounts/identity.ts'
+import type { HostAuthenticate } from '../accounts/host-users.ts'
 import { createUsageLists, type UsageLists } from '../content/usage/ledger-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, createListeners, openStore } from '../engine.ts'
@@ -46,8 +46,8 @@ export type QuotaOptions = DataPlace &
     /** Where the records are stored; in LevelDB, in the data folder, when absent. */
     driver?: StorageDriver
     /**
-     * Who sends a request to `handler` or `fetch`: `username` is the name of an owner, and `admin` whether
-     * the request may administrate. Without it, every request gets 401.
+     * Who sends a request to `handler` or `fetch`: `id` is the name of an owner, and `admin` whether the
+     * request may administrate. Without it, every request gets 401.
      */
     authenticate?: HostAuthenticate
     /** Receives log lines; standard error when absent. */

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { actingAs, type HostAuthenticate, rightsOfHost } from '../accounts/identity.ts'
+import { checkHostIdentity, type HostAuthenticate } from '../accounts/host-users.ts'
+import { actingAs } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
-import { AllotError, describeName, isOwnerName } from '../errors.ts'
+import { AllotError, isOwnerName } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
 import { BodyTurns, Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
@@ -93,16 +94,10 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
     return { id, username: name, admin: false, scopes: ALL_SCOPES }
   }
   const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {
-    const host = await authenticate(req)
-    if (host === null || host === undefined) return null
-    const { username } = host
-    if (!isOwnerName(username))
-      throw new AllotError(
-        'unauthenticated',
-        `the host's authenticate function returned ${describeName(username)}, which cannot be the name of an owner`,
-      )
-    const { admin = false, scopes } = rightsOfHost(host)
-    return { ...(await identityOf(username)), admin, scopes }
+    const answer = await authenticate(req)
+    if (answer === null || answer === undefined) return null
+    const { id, admin = false, scopes } = checkHostIdentity(answer)
+    return { ...(await identityOf(id)), admin, scopes }
   }
   return (req: IncomingMessage) =>
     actingAs(req, senderOf(req), async (name) => (isOwnerName(name) ? identityOf(name) : undefined))

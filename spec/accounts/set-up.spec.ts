@@ -119,23 +119,27 @@ describe('setUp', () => {
       assert.equal(await allot.accounts.count('user'), 1)
     }))
 
-  it('creates the account without a token when the host has its own login', () =>
+  it('creates the account without a token when tokens are turned off', () =>
     onNewStore(async (open) => {
-      const allot = await open({ authenticate: () => ({ username: 'root' }) })
+      const allot = await open({ authenticate: () => null, tokens: false })
       for (let call = 0; call < 2; call++)
         assert.deepEqual(await allot.setUp({ admin: 'root' }), { token: undefined })
-      assert.equal((await loginOf(allot, '')).is_admin, true)
+      assert.equal((await allot.accounts.byName('root'))!.admin, true)
     }))
 
-  it('reads only, where the store has an administrator and the host has its own login', async () => {
+  it('reads only, where the store has an administrator and tokens are turned off', async () => {
     const { driver, drop } = await createSpecStore()
     let isSetUp = false
     const write: StorageDriver['write'] = (...given) => {
       assert.ok(!isSetUp, 'setUp writes')
       return driver.write(...given)
     }
-    const authenticate = () => ({ username: 'root' })
-    const allot = await createAllot({ driver: { ...driver, write }, repositories: false, authenticate })
+    const allot = await createAllot({
+      driver: { ...driver, write },
+      repositories: false,
+      authenticate: () => null,
+      tokens: false,
+    })
     await allot.setUp({ admin: 'root' })
     isSetUp = true
     assert.deepEqual(await allot.setUp({ admin: 'root' }), { token: undefined })

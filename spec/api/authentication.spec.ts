@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { HostIdentity } from '../../lib/index.ts'
-import { assertError, assertList, assertSearchError } from '../support/expectations.ts'
+import { assertError, assertSearchError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -110,126 +109,5 @@ describe('Credentials', () => {
   it('with the scope write:x include read:x', async () => {
     const token = await allot.scoped(alice, 'write:user')
     assert.equal((await allot.request('GET', '/user', { token })).status, 200)
-  })
-})
-
-describe('A host that brings its own identity', () => {
-  it('is asked for every request, and a new user is created by the first one', async () => {
-    const host = await start({
-      repositories: false,
-      authenticate: (req) => {
-        const username = req.headers['x-user']
-        if (typeof username !== 'string') return null
-        return {
-          username,
-          admin: username === 'boss',
-          ...(username === 'reader' ? { scopes: ['read:user'] } : {}),
-        }
-      },
-    })
-    try {
-      const as = (user: string, method = 'GET', path = '/user') =>
-        host.request(method, path, { headers: { 'x-user': user } })
-      assert.equal((await as('newcomer')).body.login, 'newcomer')
-      assert.equal((await as('NEWCOMER')).body.login, 'newcomer')
-      assertList(await as('boss', 'GET', '/admin/users'), 'login', ['boss', 'newcomer'])
-      assertError(await as('newcomer', 'GET', '/admin/users'), 403)
-      assertError(await as('reader', 'PUT', '/user/following/boss'), 403, /write:user/)
-      assertError(await as('not a name'), 401)
-      assertError(await host.request('GET', '/user'), 401)
-      assert.equal((await host.request('GET', '/version')).status, 200)
-      assertError(await host.request('GET', '/user', { token: alice.token }), 401)
-    } finally {
-      await host.stop()
-    }
-  })
-
-  it('gives the rights of an administrator to a request, and not to the account', async () => {
-    const host = await start({
-      repositories: false,
-      authenticate: ({ headers }) => ({
-        username: String(headers['x-user']),
-        admin: headers['x-admin'] === undefined ? undefined : headers['x-admin'] === 'yes',
-      }),
-    })
-    try {
-      await host.allot.accounts.createUser({ name: 'chief', admin: true })
-      const statusOf = async (headers: Record<string, string>) => {
-        const { status } = await host.request('GET', '/admin/users', { headers })
-        const { body } = await host.request('GET', '/user', { headers })
-        return [status, body.is_admin]
-      }
-      for (const [headers, expected] of [
-        [{ 'x-user': 'boss', 'x-admin': 'yes' }, [200, true]],
-        [{ 'x-user': 'boss', 'x-admin': 'no' }, [403, false]],
-        [{ 'x-user': 'boss' }, [403, false]],
-        [{ 'x-user': 'chief' }, [200, true]],
-        [{ 'x-user': 'chief', 'x-admin': 'no' }, [403, false]],
-      ] as const)
-        assert.deepEqual(await statusOf(headers), expected, JSON.stringify(headers))
-    } finally {
-      await host.stop()
-    }
-  })
-
-  it('answers 401 to a user name that is not a text', async () => {
-    for (const value of [undefined, 10n, {}, ['ann'], Object.create(null), Symbol('ann')]) {
-      const wrong = { username: value as string }
-      const host = await start({ repositories: false, authenticate: () => wrong })
-      const answer = await host.request('GET', '/user')
-      assertError(answer, 401, /authenticate function returned .*, which is not a valid user name/)
-      await host.stop()
-    }
-  })
-
-  for (const [member, value] of [
-    ['admin', 'false'],
-    ['admin', 1],
-    ['admin', null],
-    ['scopes', 'all'],
-    ['scopes', {}],
-    ['scopes', null],
-    ['a scope', [5]],
-  ] as const)
-    it(`answers 401 when the host returns ${JSON.stringify(value)} as ${member}`, async (test) => {
-      const name = member === 'a scope' ? 'scopes' : member
-      const wrong = { username: 'ann', [name]: value } as unknown as HostIdentity
-      const host = await start({ repositories: false, authenticate: () => wrong })
-      test.after(host.stop)
-      const answer = await host.request('GET', '/user')
-      assertError(answer, 401, new RegExp(`authenticate function returned .* as ${member}; expected `))
-      assert.equal(await host.allot.hosting.accounts.byName('ann'), undefined)
-    })
-
-  it('creates a new user once when several first requests are concurrent', async () => {
-    const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })
-    try {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => host.request('GET', '/user')))
-      assert.deepEqual(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size, 1)
-      assert.equal(answers[0]?.status, 200)
-    } finally {
-      await host.stop()
-    }
-  })
-
-  it('is answered 500 without details when it fails', async () => {
-    const told: object[] = []
-    const host = await start({
-      repositories: false,
-      log: { error: (fields) => told.push(fields), info: () => undefined },
-      authenticate: () => {
-        throw new Error('the password of the database is hunter2')
-      },
-    })
-    try {
-      const answer = await host.request('GET', '/user')
-      assertError(answer, 500)
-      assert.ok(!answer.text.includes('hunter2'))
-      const [{ err, requestId }] = told as [{ err: Error; requestId: string }]
-      assert.match(err.message, /hunter2/)
-      assert.ok(answer.body.message.includes(requestId))
-    } finally {
-      await host.stop()
-    }
   })
 })

@@ -26,6 +26,7 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'account.name': name,
   'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),
   'account.password': fc.constantFrom(null, 'scrypt$16384$8$1$AAAA$BBBB'),
+  'account.host': fc.record({ id: fc.uuid() }),
   'account.passwordLink': fc.record({ hash: hex(64), expiresAt: fc.nat() }),
   'audit.nonce': hex(16),
   'audit.actorName': name,

@@ -157,7 +157,7 @@ describe('Pushing', () => {
 describe('Authentication', () => {
   it('may be done by the host', async () => {
     const hosted = await startGit({
-      authenticate: (req) => (req.headers['x-user'] === 'carol' ? { username: 'carol' } : null),
+      authenticate: (req) => (req.headers['x-user'] === 'carol' ? { id: 'carol' } : null),
     })
     try {
       const headers = { 'x-user': 'carol' }

@@ -86,6 +86,7 @@ export const openFixture = async (
     },
     settings: { login: false, trustedProxies: 0, pages: { sessionLifetime: 3_600_000 } },
     host: {
+      tokens: true,
       log: {
         error: (fields, message) => assert.fail(`${message}: ${inspect(fields)}`),
         info: () => undefined,

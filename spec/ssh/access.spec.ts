@@ -142,7 +142,7 @@ describe('A client', () => {
   it('has no rights of an administrator by a request that the host gave them to', async () => {
     const host = await startSsh({
       authenticate: ({ headers }) => ({
-        username: String(headers['x-user']),
+        id: String(headers['x-user']),
         admin: headers['x-user'] === 'boss',
       }),
     })

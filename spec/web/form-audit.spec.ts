@@ -57,7 +57,7 @@ const ADMIN: readonly Row[] = [
 const startHost = async (): Promise<TestServer> => {
   let pages: PageServer['allot']['pages'] | undefined
   const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
-    headers['x-host-user'] === 'boss' ? { username: 'boss', admin: true } : { username: 'ann' }
+    headers['x-host-user'] === 'boss' ? { id: 'boss', admin: true } : { id: 'ann' }
   const mount: Mount = (handler) => (req, res) => pages!(req, res, () => handler(req, res))
   const host = await start({ authenticate }, { mount })
   pages = host.allot.pages

@@ -244,7 +244,7 @@ describe("The pages with the host's own login", () => {
         repositories: false,
         authenticate: (req) => {
           const username = req.headers['x-user']
-          return typeof username === 'string' ? { username, admin: username === 'chief' } : null
+          return typeof username === 'string' ? { id: username, admin: username === 'chief' } : null
         },
       },
       { mount: () => (req, res) => page!(req, res) },

@@ -26,7 +26,7 @@ const markedIn = (html: string): string[] =>
 const startWithHost = async (driver?: StorageDriver) => {
   let pages: PageServer['allot']['pages'] | undefined
   const host = await start(
-    { repositories: false, authenticate: () => ({ username: 'ann' }), ...(driver && { driver }) },
+    { repositories: false, authenticate: () => ({ id: 'ann' }), ...(driver && { driver }) },
     { mount: () => (req, res) => pages!(req, res) },
   )
   pages = host.allot.pages
@@ -37,7 +37,7 @@ describe('The profile in the settings', () => {
   it('is in the audit log when an administrator changes it with Sudo, and not when the user does', async (t) => {
     let pages: PageServer['allot']['pages'] | undefined
     const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
-      headers['x-host-user'] === 'boss' ? { username: 'boss', admin: true } : { username: 'ann' }
+      headers['x-host-user'] === 'boss' ? { id: 'boss', admin: true } : { id: 'ann' }
     const host = await start(
       { repositories: false, authenticate },
       { mount: (handler) => (req, res) => pages!(req, res, () => handler(req, res)) },

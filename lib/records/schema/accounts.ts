@@ -57,6 +57,19 @@ const Account = v.object({
       expiresAt: seconds,
     }),
   ),
+  /** What the host's own login said last about its user; absent for all other accounts. */
+  host: v.optional(
+    v.object({
+      /** The host's id of the user, which no other account has. */
+      id: v.string(),
+      /** The user's name at the host. */
+      username: v.optional(v.string()),
+      /** Name to show. */
+      name: v.optional(v.string()),
+      /** Address. */
+      email: v.optional(v.string()),
+    }),
+  ),
   /** Settings that clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
   /** When it was created, in seconds since 1970. */
@@ -83,6 +96,7 @@ export const accounts = new Collection({
     name: (account) => [account.name.toLowerCase()],
     email: (account) =>
       account.kind === 'user' && account.email !== '' ? [account.email.toLowerCase()] : undefined,
+    host: (account) => account.host && [account.host.id],
   },
   ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
   counted: { kind: (account) => [account.kind] },
