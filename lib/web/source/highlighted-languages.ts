@@ -1,4 +1,4 @@
-/** The languages of source files that are highlighted: those that highlight.js has in common use, and these. */
+/** The languages of highlighted files: those that highlight.js counts as common, and further ones. */
 import hljs from 'highlight.js/lib/common'
 import clojure from 'highlight.js/lib/languages/clojure'
 import cmake from 'highlight.js/lib/languages/cmake'
@@ -19,6 +19,8 @@ const further = {
   ...{ protobuf, scala },
 }
 for (const [name, language] of Object.entries(further)) hljs.registerLanguage(name, language)
+// Text in no programming language is shown without colors, in its own direction.
+hljs.unregisterLanguage('plaintext')
 
 /** Endings and whole names of files, besides the aliases that highlight.js knows. */
 const FILES: Readonly<Record<string, string>> = {
@@ -47,7 +49,7 @@ const languageOf = (fileName: string): string | undefined => {
   return hljs.getLanguage(ending) === undefined ? undefined : ending
 }
 
-/** @returns HTML in which highlight.js names the kinds of text; undefined for a language that it does not know */
+/** @returns HTML in which highlight.js names the kinds of text; undefined for an unknown language */
 export const highlight = (text: string, fileName: string): string | undefined => {
   const language = languageOf(fileName)
   return language && hljs.highlight(text, { language, ignoreIllegals: true }).value
