@@ -41,7 +41,7 @@ import type { Repositories } from './repositories/repositories.ts'
 import type { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
 import type { Verification } from './verify.ts'
-import type { HostEvents } from './webhooks/host-events.ts'
+import type { HostEvents } from './webhooks/events.ts'
 
 /** A running Allot, to mount in any Node server. */
 export interface Allot {

@@ -20,8 +20,6 @@ import { hash } from 'node:crypto'
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;
- * - whether there is no webhook at all (`lib/webhooks/outbox.ts`), only on a store of one process, until one
- *   is created;
  * - the table of all owners and the history of the instance (`lib/content/usage/owner-table.ts`,
  *   `instance-history.ts`), which the pages of administrators show. Only these may be out of date: they have
  *   the figures of the last scan.

@@ -5,6 +5,8 @@ export interface ClientBudgetOptions {
   slots: number
   /** Maximum for one client; half of the slots, and at least 1, when absent. */
   slotsPerClient?: number
+  /** Maximum for one place, such as the host that tasks connect to, of all clients; absent: no limit. */
+  slotsPerPlace?: number
   /** Maximum number of waiting tasks, of all clients together. */
   queue: number
   /** Maximum for one client; half of the queue, and at least 1, when absent. */
@@ -16,13 +18,17 @@ export interface ClientBudgetOptions {
 }
 
 /** How one task waits for its slot. */
-export type AcquireOptions = { signal?: AbortSignal | undefined; maxWaitMs?: number }
+export type AcquireOptions = { signal?: AbortSignal | undefined; maxWaitMs?: number; place?: string }
 
 /** A refused client must get its 503 within 2 seconds. */
 const MAX_WAIT_MS = 1500
 
+/** Waiting tasks of a client that are looked at, to find one whose place has a free slot. */
+const MAX_LOOKS = 50
+
 interface Waiter {
   readonly client: string
+  readonly place: string
   start(): void
   refuse(): void
 }
@@ -43,13 +49,14 @@ export class ClientBudget {
   readonly #options: Required<ClientBudgetOptions>
   /** The share of each client, in the order in which clients are served next. */
   readonly #shares = new Map<string, Share>()
+  readonly #runningAt = new Map<string, number>()
   #running = 0
   #waiting = 0
 
   constructor(options: ClientBudgetOptions) {
     const { slots, queue } = options
     const shares = { slotsPerClient: half(slots), queuePerClient: half(queue) }
-    this.#options = { ...shares, maxWaitMs: MAX_WAIT_MS, ...options }
+    this.#options = { ...shares, slotsPerPlace: slots, maxWaitMs: MAX_WAIT_MS, ...options }
   }
 
   /**
@@ -57,15 +64,18 @@ export class ClientBudget {
    * @param client a signed-in user or an address, as `RouteRequest.client` names it
    * @param options.signal ends the wait when the client disconnects
    * @param options.maxWaitMs in the place of the budget's
+   * @param options.place whose slots are limited, too
    * @returns a function that releases the slot; further calls do nothing
    * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs`
    * otherwise
    */
   async acquire(client: string, options: AcquireOptions = {}): Promise<() => void> {
-    const { signal } = options
+    const { signal, place = '' } = options
     if (signal?.aborted) throw this.#unavailable()
     const share = this.#shareOf(client)
-    if (this.#running < this.#options.slots && share.running < this.#options.slotsPerClient) this.#take(share)
+    const { slots, slotsPerClient } = this.#options
+    if (this.#running < slots && share.running < slotsPerClient && this.#hasSlotAt(place))
+      this.#take(share, place)
     else if (this.#hasPlace(share)) await this.#wait(client, options)
     else {
       this.#deleteIfEmpty(client, share)
@@ -73,7 +83,7 @@ export class ClientBudget {
     }
     let isHeld = true
     return () => {
-      if (isHeld) this.#release(client)
+      if (isHeld) this.#release(client, place)
       isHeld = false
     }
   }
@@ -101,15 +111,23 @@ export class ClientBudget {
     return client === undefined ? this.#waiting : (this.#shares.get(client)?.waiters.length ?? 0)
   }
 
-  #take(share: Share): void {
-    this.#running++
-    share.running++
+  #hasSlotAt(place: string): boolean {
+    return (this.#runningAt.get(place) ?? 0) < this.#options.slotsPerPlace
   }
 
-  #release(client: string): void {
+  #take(share: Share, place: string): void {
+    this.#running++
+    share.running++
+    this.#runningAt.set(place, (this.#runningAt.get(place) ?? 0) + 1)
+  }
+
+  #release(client: string, place: string): void {
     const share = this.#shareOf(client)
     this.#running--
     share.running--
+    const left = this.#runningAt.get(place)! - 1
+    if (left === 0) this.#runningAt.delete(place)
+    else this.#runningAt.set(place, left)
     this.#deleteIfEmpty(client, share)
     this.#startNext()
   }
@@ -118,15 +136,25 @@ export class ClientBudget {
   #startNext(): void {
     for (const [client, share] of this.#shares) {
       if (this.#running >= this.#options.slots) return
-      const [next] = share.waiters
-      if (next === undefined || share.running >= this.#options.slotsPerClient) continue
+      const next = share.running < this.#options.slotsPerClient ? this.#firstFree(share) : undefined
+      if (next === undefined) continue
       this.#dequeue(next)
       // Moves the client behind those that are still waiting for their turn.
       this.#shares.delete(client)
       this.#shares.set(client, share)
-      this.#take(share)
+      this.#take(share, next.place)
       next.start()
     }
+  }
+
+  #firstFree({ waiters }: Share): Waiter | undefined {
+    for (let looks = Math.min(waiters.length, MAX_LOOKS); looks > 0; looks--) {
+      const first = waiters[0]!
+      if (this.#hasSlotAt(first.place)) return first
+      // Next time, others are looked at first.
+      waiters.push(waiters.shift()!)
+    }
+    return undefined
   }
 
   /**
@@ -144,7 +172,8 @@ export class ClientBudget {
   }
 
   /** Resolves when the client has a slot. */
-  #wait(client: string, { signal, maxWaitMs = this.#options.maxWaitMs }: AcquireOptions): Promise<void> {
+  #wait(client: string, options: AcquireOptions): Promise<void> {
+    const { signal, maxWaitMs = this.#options.maxWaitMs, place = '' } = options
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {
         clearTimeout(timer)
@@ -153,7 +182,7 @@ export class ClientBudget {
         settle()
       }
       const refuse = end(() => reject(this.#unavailable()))
-      const waiter: Waiter = { client, start: end(resolve), refuse }
+      const waiter: Waiter = { client, place, start: end(resolve), refuse }
       const timer = setTimeout(refuse, maxWaitMs)
       signal?.addEventListener('abort', refuse, { once: true })
       this.#shareOf(client).waiters.push(waiter)

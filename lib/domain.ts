@@ -13,10 +13,10 @@ import { type Hook, searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { Compactor } from './search/index.ts'
 import { AllowedAddresses } from './webhooks/addresses.ts'
-import { EVENTS } from './webhooks/events.ts'
-import type { HostEvents } from './webhooks/host-events.ts'
+import type { HostEvents } from './webhooks/events.ts'
 import type { HostListeners } from './webhooks/host-listeners.ts'
 import { Outbox } from './webhooks/outbox.ts'
+import { EVENTS } from './webhooks/recipients.ts'
 import { Sender } from './webhooks/sender.ts'
 
 /** The quota engine, the services and the background work of an Allot. */
@@ -51,7 +51,7 @@ export const createDomain = ({
   const { webhooks, baseUrl, basePath } = options
   const present = eventPresenter({ baseUrl, basePath, htmlUrls })
   const listeners = createListeners<HostEvents>(EVENTS, log)
-  const outbox = new Outbox({ isOn: webhooks !== false, present, listeners, ...outboxOptions(store, log) })
+  const outbox = new Outbox({ isOn: webhooks !== false, present, listeners, ...outboxOptions(log) })
   const engine = createEngine({
     store,
     log,
@@ -97,8 +97,7 @@ export const createDomain = ({
   return { ...engine, hosting, listeners, compactor, sender }
 }
 
-const outboxOptions = ({ driver }: Store, log: Host['log']) => ({
-  shared: driver.shared,
+const outboxOptions = (log: Host['log']) => ({
   onFull: ({ id, url }: Hook) =>
     log.error(
       { hook: id, host: new URL(url).host },

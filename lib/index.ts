@@ -71,4 +71,4 @@ export type {
   RefEvent,
   ReleaseEvent,
   RepositoryEvent,
-} from './webhooks/host-events.ts'
+} from './webhooks/events.ts'

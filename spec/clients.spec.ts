@@ -66,6 +66,24 @@ describe('A client budget', () => {
     assert.deepEqual(given, ['a', 'a', 'b', 'c', 'a', 'b', 'a'])
   })
 
+  it('gives a place no more than its share, and passes over those that wait for it', async () => {
+    const { ask, release, given, held } = observed({
+      slots: 4,
+      slotsPerClient: 4,
+      slotsPerPlace: 1,
+      queue: 200,
+    })
+    for (let task = 0; task < 40; task++) await ask('many', { place: 'slow' })
+    await ask('other', { place: 'slow' })
+    await ask('many', { place: 'fast' })
+    await ask('many', { place: 'fast' })
+    assert.deepEqual([given, held.length], [['many', 'many'], 2])
+    await release(1)
+    assert.deepEqual([given.length, held.length], [3, 2])
+    await release()
+    assert.deepEqual(given, ['many', 'many', 'many', 'other'])
+  })
+
   it('refuses only the client whose places in the queue are taken', async () => {
     const { ask, refused, budget } = observed({ slots: 1, queue: 4, queuePerClient: 2 })
     for (let time = 0; time < 5; time++) await ask('greedy')

@@ -229,7 +229,10 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     requireAtMost('text', text, MAX_PAYLOAD)
     for (const commit of [commits?.before, commits?.after]) if (commit) requireMatch('commits', commit, SHA1)
   }),
-  checkOf(hookLeases, ({ holder = '' }) => requireAtMost('holder', holder, 255)),
+  checkOf(hookLeases, ({ task = '', holder = '' }) => {
+    requireAtMost('task', task, 255)
+    requireAtMost('holder', holder, 255)
+  }),
   checkOf(attachments, ({ name, uuid }) => {
     checkFileName(name)
     requireStoredName('uuid', uuid)

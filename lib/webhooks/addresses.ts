@@ -3,7 +3,7 @@ import { lookup as lookupHost } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { AllotError } from '../errors.ts'
-import { matchesPattern } from './events.ts'
+import { matchesPattern } from './patterns.ts'
 import { resolveName } from './resolve.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { invalidMember } from '../errors.ts'
 import type { Hook } from '../records/schema/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
-import { checkEvents } from './events.ts'
+import { checkEvents } from './recipients.ts'
 
 /** The settings of a webhook. Absent members keep their value, or have their default in a new webhook. */
 export interface HookEdit {

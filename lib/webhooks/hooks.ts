@@ -80,7 +80,7 @@ export class Hooks {
    * without the scopes of what the webhook sends
    */
   async create(by: HookActor, place: Authorizer<HookPlace>, given: NewHook): Promise<ShownHook | undefined> {
-    const { store, addresses, outbox } = this.#options
+    const { store, addresses } = this.#options
     return store.write(async (tx) => {
       const found = await place(tx)
       if (found === undefined) return undefined
@@ -92,7 +92,6 @@ export class Hooks {
       const hook = newHook({ id, scope, target, creator: by.id, scopes: keptScopes(by) }, given)
       requireScopes(by, { scope: scopesOfHook(hook) })
       await hooks.add(tx, hook)
-      outbox.hookCreated(tx)
       await audit(tx, by, 'webhook created', found, { after: hook })
       return shown(tx, hook)
     })

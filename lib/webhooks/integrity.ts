@@ -3,7 +3,6 @@ import {
   accounts,
   deliveries,
   type Hook,
-  hookLeases,
   hookPayloads,
   hookQueues,
   hookStorage,
@@ -13,11 +12,12 @@ import {
 } from '../records/schema/index.ts'
 import { sizeOf } from './payload-store.ts'
 
-const hook = lookup(hooks)
+const hook = lookup(hooks, ({ active }) => Number(active))
 const account = lookup(accounts)
 const repository = lookup(repositories)
 const payload = lookup(hookPayloads)
 const lastNumber = lookup(hookQueues, ({ last }) => last)
+const isDue = lookup(hookQueues, ({ nextAt }) => Number(nextAt !== null))
 const pendingRemoval = pendingJob('removeDeliveries')
 
 const hasTarget = (find: Find, { scope, target }: Hook): boolean =>
@@ -31,10 +31,7 @@ const checks = [
   check(hookQueues, ({ hook: id }, find, report) => {
     if (find(hook, id) === undefined) report(`there are numbers of webhook ${id}, which does not exist`)
   }),
-  check(hookLeases, ({ hook: id }, find, report) => {
-    if (find(hook, id) === undefined) report(`a process sends to webhook ${id}, which does not exist`)
-  }),
-  check(deliveries, ({ hook: id, number, payload: sent }, find, report) => {
+  check(deliveries, ({ hook: id, number, payload: sent, state }, find, report) => {
     if (sent !== null && find(payload, sent) === undefined)
       report(`delivery ${number} of webhook ${id} has a payload that does not exist`)
     if (find(hook, id) === undefined) {
@@ -42,6 +39,8 @@ const checks = [
         report(`delivery ${number} is of webhook ${id}, which does not exist`)
     } else if ((find(lastNumber, id) ?? 0) < number)
       report(`webhook ${id} has delivery ${number}, but its last number is ${find(lastNumber, id) ?? 0}`)
+    else if (state === 'waiting' && find(hook, id) === 1 && find(isDue, id) === 0)
+      report(`delivery ${number} of webhook ${id} waits, but the webhook has no time at which it is due`)
   }),
   check(jobs, ({ kind, id }, find, report) => {
     if (kind === 'removeDeliveries' && find(hook, id) !== undefined)
@@ -51,7 +50,7 @@ const checks = [
 
 /** Checks of webhooks and their deliveries. */
 export const webhooksIntegrity: IntegrityChecks = {
-  lookups: [hook, account, repository, payload, lastNumber, pendingRemoval],
+  lookups: [hook, account, repository, payload, lastNumber, isDue, pendingRemoval],
   checks,
   recounts: [
     {

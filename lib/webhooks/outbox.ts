@@ -1,34 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import type { SignedIn } from '../accounts/access.ts'
-import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
 import { pick } from '../records/edits.ts'
 import {
   type Delivery,
-  deliveries,
   type Hook,
   type HookPayload,
-  hookQueues,
   hooks,
   type Repository,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { type Content, enqueue, MAX_WAITING, makeDue } from './delivery-queue.ts'
 import {
   type ChangedRef,
   commitsOf,
-  type EventParts,
+  type HostEvents,
+  hostEvent,
   partsOf,
   reportedRefs,
   type WebhookEvent,
-  wantsEvents,
 } from './events.ts'
-import { type HostEvents, hostEvent, type RecordedEvent } from './host-events.ts'
 import type { HostListeners } from './host-listeners.ts'
 import { addPayload, makeRoom } from './payload-store.ts'
 import { scopesOf, whyOff } from './readers.ts'
-import { accountPlaces, hooksAt, hooksFor } from './recipients.ts'
+import { accountPlaces, hooksAt, hooksFor, wantsEvents } from './recipients.ts'
 
 /** Whom a payload is made for. */
 export interface PayloadRecipient {
@@ -45,14 +42,9 @@ export type PresentEvent = (
   to: PayloadRecipient,
 ) => Promise<object | undefined>
 
-/** A payload, and whether it is in the store already. */
-type NewPayload = HookPayload & { isAdded: boolean }
-
 interface OutboxOptions {
   /** Whether webhooks are on. */
   readonly isOn: boolean
-  /** Whether other processes may create webhooks in the store. */
-  readonly shared: boolean
   readonly present: PresentEvent
   /** Listeners of the host, called after the commit. */
   readonly listeners: HostListeners<HostEvents>
@@ -65,11 +57,6 @@ interface OutboxOptions {
 /** Characters of a payload that is recorded. The limits of texts keep all events below it. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
 
-/** Deliveries of one webhook that can wait; beyond it, events are not recorded. */
-const MAX_WAITING = 100_000
-/** How many deliveries are added between two checks of that limit. */
-const CHECK_INTERVAL = 64
-
 /**
  * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose
  * the event, with the payload as of this moment, so none is saved for a change that did not happen. `Sender`
@@ -80,10 +67,6 @@ const CHECK_INTERVAL = 64
 export class Outbox {
   readonly #options: OutboxOptions
   #wake: (hook: Hook) => void = () => undefined
-  /** Whether it is known that there is no webhook, so that events cost nothing. */
-  #isUnused = false
-  /** Counts the beginning and the commit of each creation of a webhook, so that a reader notices one. */
-  #creations = 0
   /** Ids of the webhooks that `onFull` was told of. */
   readonly #full = new Set<number>()
 
@@ -96,24 +79,24 @@ export class Outbox {
     this.#wake = listener
   }
 
-  /**
-   * Reports an event to the host, and records it for webhooks. Without webhooks it costs one counter read, or
-   * nothing when no other process uses the store.
-   */
+  /** Reports an event to the host, and records it for webhooks; without any, it costs one counter read. */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
-    if (event.event !== 'ping' && event.event !== 'quota') await this.#reportToHost(tx, event)
+    const { listeners } = this.#options
+    if (event.event !== 'ping' && event.event !== 'quota' && listeners.has(event.event)) {
+      const detail = await hostEvent(tx, event)
+      if (detail !== undefined)
+        tx.afterCommit((isCommitted) => isCommitted && listeners.notify(event.event, detail))
+    }
     if (!(await this.#hasHooks(tx))) return
-    const payloads = new Map<string, Promise<NewPayload | undefined>>()
+    const byRecipient = new Map<string, Hook[]>()
     for (const hook of await hooksFor(tx, event)) {
       if ((await whyOff(tx, hook, partsOf(event))) !== undefined) continue
-      const recipient = recipientOf(hook)
-      const key = JSON.stringify([recipient, hook.scopes])
-      const payload = payloads.get(key) ?? this.#payload(tx, event, recipient)
-      payloads.set(key, payload)
-      const made = await payload
-      if (made !== undefined && (await this.#deliver(tx, hook, event, made)) === undefined)
-        tx.afterCommit((isCommitted) => isCommitted && this.#reportFull(hook))
+      const key = JSON.stringify([recipientOf(hook), hook.scopes])
+      byRecipient.set(key, [...(byRecipient.get(key) ?? []), hook])
     }
+    for (const to of byRecipient.values())
+      for (const hook of await this.#deliver(tx, event, to))
+        tx.afterCommit((isCommitted) => isCommitted && this.#reportFull(hook))
   }
 
   /** Whether a webhook or a listener may get a push, so that its references must be collected. */
@@ -126,8 +109,7 @@ export class Outbox {
   /** Whether a webhook gets quota events of an account. */
   async isQuotaWatched(tx: ReadTransaction, owner: number): Promise<boolean> {
     if (!(await this.#hasHooks(tx))) return false
-    const found = await hooksAt(tx, accountPlaces(owner))
-    return found.some((hook) => wantsEvents(hook, 'quota'))
+    return (await hooksAt(tx, accountPlaces(owner))).some((hook) => wantsEvents(hook, 'quota'))
   }
 
   /**
@@ -141,9 +123,9 @@ export class Outbox {
   ): Promise<void> {
     if (!(await this.isPushWatched(tx))) return
     for (const update of reportedRefs(updates)) {
-      if (update.before === null) await this.record(tx, { event: 'create', repository, by, ...update })
-      if (update.after === null) await this.record(tx, { event: 'delete', repository, by, ...update })
-      else await this.record(tx, { event: 'push', repository, by, ...update })
+      const { before, after } = update
+      if (before === null) await this.record(tx, { event: 'create', repository, by, ...update })
+      await this.record(tx, { event: after === null ? 'delete' : 'push', repository, by, ...update })
     }
   }
 
@@ -152,9 +134,10 @@ export class Outbox {
    * @throws AllotError conflict when too many wait
    */
   async repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery> {
-    const { uuid, number } = delivery
     const content = pick(delivery, ['event', 'action', 'payload', 'repositories'])
-    return added(await this.#add(tx, hook, content, { uuid, number }))
+    const added = await this.#add(tx, hook, content, pick(delivery, ['uuid', 'number']))
+    if (added === undefined) throw tooMany()
+    return added
   }
 
   /**
@@ -162,83 +145,41 @@ export class Outbox {
    * @throws AllotError conflict when too many wait
    */
   async test(tx: WriteContext, hook: Hook, event: WebhookEvent): Promise<void> {
-    const payload = await this.#payload(tx, event, recipientOf(hook))
-    if (payload !== undefined) added(await this.#deliver(tx, hook, event, payload))
+    if ((await this.#deliver(tx, event, [hook])).length > 0) throw tooMany()
   }
 
-  /** Tries the waiting delivery at once, or after the attempt in progress, which sees the new `nextAt`. */
+  /** Tries the waiting delivery at once, or after the attempt in progress. */
   async retryNow(tx: WriteContext, hook: Hook): Promise<void> {
-    const [first] = await deliveries.list(tx, 'waiting', { prefix: [hook.id], limit: 1 })
-    if (first === undefined) return
-    await deliveries.save(tx, { ...first, nextAt: Date.now() })
+    await makeDue(tx, hook)
     tx.afterCommit(() => this.#wake(hook))
   }
 
-  /** Call it in each transaction that creates a webhook. */
-  hookCreated(tx: WriteContext): void {
-    const forget = () => {
-      this.#isUnused = false
-      this.#creations++
-    }
-    forget()
-    tx.afterCommit(forget)
-  }
-
   async #hasHooks(tx: ReadTransaction): Promise<boolean> {
-    const { isOn, shared } = this.#options
-    if (!isOn || this.#isUnused) return false
-    const creations = this.#creations
-    const hasAny = (await hooks.count(tx, 'all', [])) > 0
-    // A webhook that is created meanwhile may not be in the snapshot.
-    this.#isUnused = !hasAny && !shared && creations === this.#creations
-    return hasAny
-  }
-
-  async #reportToHost(tx: WriteContext, event: RecordedEvent): Promise<void> {
-    const { listeners } = this.#options
-    if (!listeners.has(event.event)) return
-    const detail = await hostEvent(tx, event)
-    if (detail !== undefined)
-      tx.afterCommit((isCommitted) => isCommitted && listeners.notify(event.event, detail))
-  }
-
-  async #payload(
-    tx: WriteContext,
-    event: WebhookEvent,
-    to: PayloadRecipient,
-  ): Promise<NewPayload | undefined> {
-    const payload = await this.#options.present(tx, event, to)
-    const text = payload && jsonOf(payload)
-    if (text === undefined) return undefined
-    if (text.length <= MAX_PAYLOAD)
-      return { id: randomUUID(), creator: to.viewer.id, text, ...commitsOf(event), isAdded: false }
-    tx.afterCommit((isCommitted) => isCommitted && this.#options.onTooLarge(event.event, text.length))
-    return undefined
-  }
-
-  #reportFull(hook: Hook): void {
-    if (this.#full.has(hook.id)) return
-    this.#full.add(hook.id)
-    this.#options.onFull(hook)
+    return this.#options.isOn && (await hooks.count(tx, 'all', [])) > 0
   }
 
   /**
-   * Adds a delivery, and its payload with the first one.
-   * @returns undefined when too many wait, or there is no room for the payload
+   * Adds deliveries that share a payload, and the payload.
+   * @param to webhooks that send the same
+   * @returns those that get none, since too many wait, or there is no room for the payload
    */
-  async #deliver(
-    tx: WriteContext,
-    hook: Hook,
-    event: WebhookEvent,
-    made: NewPayload,
-  ): Promise<Delivery | undefined> {
-    const { isAdded, ...payload } = made
-    if (!isAdded && !(await makeRoom(tx, payload))) return undefined
-    const delivery = await this.#add(tx, hook, { ...partsOf(event), payload: payload.id })
-    if (isAdded || delivery === undefined) return delivery
-    await addPayload(tx, payload)
-    made.isAdded = true
-    return delivery
+  async #deliver(tx: WriteContext, event: WebhookEvent, to: readonly Hook[]): Promise<readonly Hook[]> {
+    const recipient = recipientOf(to[0]!)
+    const presented = await this.#options.present(tx, event, recipient)
+    const text = presented && jsonOf(presented)
+    if (text === undefined) return []
+    if (text.length > MAX_PAYLOAD) {
+      tx.afterCommit((isCommitted) => isCommitted && this.#options.onTooLarge(event.event, text.length))
+      return []
+    }
+    const id = randomUUID()
+    const payload: HookPayload = { id, creator: recipient.viewer.id, text, ...commitsOf(event) }
+    if (!(await makeRoom(tx, payload))) return to
+    const full: Hook[] = []
+    for (const hook of to)
+      if ((await this.#add(tx, hook, { ...partsOf(event), payload: id })) === undefined) full.push(hook)
+    if (full.length < to.length) await addPayload(tx, payload)
+    return full
   }
 
   /** @returns undefined when too many wait */
@@ -248,36 +189,20 @@ export class Outbox {
     content: Content,
     repeated?: Pick<Delivery, 'uuid' | 'number'>,
   ): Promise<Delivery | undefined> {
-    const number = ((await hookQueues.get(tx, [hook.id]))?.last ?? 0) + 1
-    if (number % CHECK_INTERVAL === 0) {
-      if (await isFull(tx, hook, number)) return undefined
-      tx.afterCommit(() => this.#full.delete(hook.id))
-    }
-    await hookQueues.save(tx, { hook: hook.id, last: number })
-    const delivery: Delivery = {
-      hook: hook.id,
-      creator: hook.creator,
-      number,
-      uuid: repeated?.uuid ?? randomUUID(),
-      ...content,
-      repeats: repeated?.number ?? null,
-      state: 'waiting',
-      attempts: 0,
-      nextAt: 0,
-      createdAt: now(),
-      finishedAt: null,
-      duration: null,
-      status: null,
-      answer: '',
-      error: '',
-    }
-    await deliveries.save(tx, delivery)
-    tx.afterCommit(() => this.#wake(hook))
+    const delivery = await enqueue(tx, hook, content, repeated)
+    if (delivery !== undefined)
+      tx.afterCommit(() => {
+        this.#full.delete(hook.id)
+        this.#wake(hook)
+      })
     return delivery
   }
-}
 
-type Content = EventParts & Pick<Delivery, 'payload'>
+  #reportFull(hook: Hook): void {
+    if (!this.#full.has(hook.id)) this.#options.onFull(hook)
+    this.#full.add(hook.id)
+  }
+}
 
 /** Webhooks of the instance see everything, as administrators do; others see what their creator sees. */
 const recipientOf = (hook: Hook): PayloadRecipient => ({
@@ -285,15 +210,8 @@ const recipientOf = (hook: Hook): PayloadRecipient => ({
   baseUrl: hook.baseUrl,
 })
 
-const added = (delivery: Delivery | undefined): Delivery => {
-  if (delivery !== undefined) return delivery
-  throw new AllotError(
+const tooMany = () =>
+  new AllotError(
     'conflict',
     `more than ${MAX_WAITING} deliveries of the webhook wait, or too many bytes: change the webhook, which has the next one sent at once, or delete the webhook`,
   )
-}
-
-const isFull = async (tx: ReadTransaction, { id }: Hook, number: number): Promise<boolean> => {
-  const [first] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
-  return first !== undefined && number - first.number > MAX_WAITING
-}

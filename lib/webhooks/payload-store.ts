@@ -49,11 +49,13 @@ export const addPayload = async (tx: WriteContext, payload: HookPayload): Promis
   await count(tx, payload.creator, sizeOf(payload))
 }
 
-/** Saves the text of a payload that is completed. */
-export const completePayload = async (tx: WriteContext, before: HookPayload, text: string): Promise<void> => {
-  const { commits: _, ...payload } = before
-  await hookPayloads.save(tx, { ...payload, text })
-  await count(tx, before.creator, sizeOf({ text }) - sizeOf(before))
+/** Saves the text of a payload with the commits of its push, unless another webhook or process has. */
+export const completePayload = async (tx: WriteContext, id: string, text: string): Promise<void> => {
+  const current = await hookPayloads.get(tx, [id])
+  if (current?.commits === undefined) return
+  const { commits: _, ...payload } = current
+  await hookPayloads.replace(tx, current, { ...payload, text })
+  await count(tx, payload.creator, sizeOf({ text }) - sizeOf(current))
 }
 
 /** Removes a delivery, and its payload unless others have it. */

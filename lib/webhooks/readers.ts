@@ -7,7 +7,8 @@ import { isOwnerOf } from '../accounts/authorize.ts'
 import { accounts, type Delivery, type Hook, repositories } from '../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { EVENTS, type WebhookEvent, wantsEvents } from './events.ts'
+import type { WebhookEvent } from './events.ts'
+import { EVENTS, wantsEvents } from './recipients.ts'
 
 /** What the payload of an event has: the scopes that reading it needs, and the part of the repository. */
 interface Read {

@@ -2,14 +2,7 @@
 import { now } from '../clock.ts'
 import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { paced, pause } from '../records/pacing.ts'
-import {
-  deliveries,
-  type Hook,
-  type HookScope,
-  hookLeases,
-  hookQueues,
-  hooks,
-} from '../records/schema/index.ts'
+import { deliveries, type Hook, type HookScope, hookQueues, hooks } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeDelivery } from './payload-store.ts'
@@ -26,7 +19,6 @@ export const removeHook = async (
 ): Promise<number> => {
   await hooks.remove(tx, [id])
   await hookQueues.remove(tx, [id])
-  await hookLeases.remove(tx, [id])
   return 1 + (await jobs.runNow(tx, 'removeDeliveries', id, limit))
 }
 

@@ -1,23 +1,22 @@
-import { untilDone } from '../records/pacing.ts'
+import { ClientBudget } from '../client-budget.ts'
 import {
   type Delivery,
-  deliveries,
   type Hook,
   type HookPayload,
+  type HookQueue,
   hookPayloads,
   hooks,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
-import { afterAttempt, givenUp, pauseAfter } from './attempts.ts'
-import { HookQueue, type WaitingHook } from './hook-queue.ts'
-import { Leases } from './leases.ts'
+import { afterAttempt, dueDelivery, dueHooks, givenUp, settle } from './delivery-queue.ts'
 import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload-store.ts'
 import { post } from './post.ts'
 import { whyOff } from './readers.ts'
 import { removeExpired } from './removal.ts'
+import { SenderLease } from './sender-lease.ts'
 
 /** Times are milliseconds. */
 interface SenderSettings {
@@ -36,86 +35,85 @@ interface SenderOptions {
   readonly outbox: Outbox
   readonly addresses: AllowedAddresses
   readonly settings: SenderSettings
-  /** Adds the commits to the payload of a push; may take longer than a lease. */
+  /** Adds the commits to the payload of a push. */
   readonly addCommits: (payload: HookPayload) => Promise<string>
   readonly onError: (error: unknown, fields: object) => void
   /** Told of a push that is sent without its commits. */
   readonly onUnreadCommits: (error: unknown, fields: object) => void
 }
 
-/** Milliseconds between two looks for deliveries that another process has left. */
-const SHARED_INTERVAL_MS = 60_000
+/** Milliseconds between two looks at a shared store, for what other processes have recorded. */
+const SHARED_INTERVAL_MS = 1000
 const EXPIRY_INTERVAL_MS = 10 * 60_000
 const FAILURE_RETRY_MS = 5000
 /** Milliseconds after its first failure in which reading the commits of a push is tried again. */
 const READING_MS = 60_000
 const STOP_MS = 2000
+/** The longest time that a timer can have: a webhook waits for its turn as long as it takes. */
+const FOREVER_MS = 2 ** 31 - 1
+/** How many times as long as a look took it pauses, so that many retries do not slow requests. */
+const PAUSE_FACTOR = 20
 
-const NOT_KEPT = 'the payload of the delivery is not kept any more'
-
-/** Ids of the webhooks with waiting deliveries. Reads one of each, since a webhook can have many. */
-const waitingHooks = async (tx: ReadTransaction): Promise<Set<number>> => {
-  const ids = new Set<number>()
-  for (let from = 0; ; ) {
-    const [first] = await deliveries.list(tx, 'waiting', { prefix: [], from: [from], limit: 1 })
-    if (first === undefined) return ids
-    ids.add(first.hook)
-    from = first.hook + 1
-  }
+/** What a webhook sends next. */
+interface Next {
+  readonly hook: Hook
+  readonly queue: HookQueue
+  readonly delivery: Delivery | undefined
+  readonly payload: HookPayload | undefined
+  /** Why it may not be sent. */
+  readonly refusal: string | undefined
 }
 
 /**
  * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it
- * was delivered or given up. Its progress is in the records, so that another process continues after one was
- * killed.
+ * was delivered or given up. What is due is found in the store, so that another process continues after one
+ * was killed; what this process records is sent at once. Webhooks of one creator or of one host hold no more
+ * than their share of the connections.
  */
 export class Sender {
   readonly #options: SenderOptions
-  readonly #queue: HookQueue
-  readonly #leases: Leases
-  /** Webhooks that send or wait for a turn, and what was woken meanwhile: an edit may change its host. */
-  readonly #busy = new Map<number, WaitingHook | undefined>()
-  /** Webhooks that wait until their next attempt. */
-  readonly #paused = new Map<number, NodeJS.Timeout>()
-  /** By webhook: the push whose commits could not be read, and the time of the first failure. */
-  readonly #unread = new Map<number, { readonly number: number; readonly since: number }>()
+  readonly #budget: ClientBudget
+  readonly #lease: SenderLease
+  /** Webhooks that send or wait for a turn, and what was woken meanwhile. */
+  readonly #busy = new Map<number, Hook | undefined>()
   readonly #stopping = new AbortController()
   /** Ends the requests in flight. */
   readonly #ending = new AbortController()
-  #timers: NodeJS.Timeout[] = []
-  #turns = new Set<Promise<void>>()
+  readonly #turns = new Set<Promise<void>>()
+  #expiry: NodeJS.Timeout | undefined
+  /** The next look for what is due, and its time on the clock of `performance.now`. */
+  #look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
+  #pauseMs = 0
 
   constructor(options: SenderOptions) {
     this.#options = options
-    const { maxConcurrent: total, maxConcurrentPerReceiver: perHost, timeout } = options.settings
-    this.#queue = new HookQueue({ total, perHost, perCreator: Math.max(1, Math.floor(total / 4)) })
-    this.#leases = new Leases(options.store, timeout)
+    const { maxConcurrent: slots, maxConcurrentPerReceiver: slotsPerPlace, timeout } = options.settings
+    const slotsPerClient = Math.max(1, Math.floor(slots / 4))
+    const [queue, queuePerClient] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    const limits = { slots, slotsPerClient, slotsPerPlace, queue, queuePerClient, maxWaitMs: FOREVER_MS }
+    this.#budget = new ClientBudget({ ...limits, message: 'the server closes' })
+    this.#lease = new SenderLease(options.store, timeout)
     options.outbox.onRecorded((hook) => this.#wake(hook))
   }
 
-  /** Sends what earlier processes left; on a shared store, now and then, what killed processes left. */
+  /** Sends what earlier processes left, and on a shared store what others record. */
   start(): void {
     const { store, settings } = this.#options
-    this.#inBackground(() => this.#untilDone(() => this.#findWaiting(), {}))
     const expire = () => removeExpired(store, settings.keepFor, this.#stopping.signal)
     this.#inBackground(expire)
-    this.#every(EXPIRY_INTERVAL_MS, expire)
-    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#findWaiting())
+    this.#expiry = setInterval(() => this.#inBackground(expire), EXPIRY_INTERVAL_MS).unref()
+    this.#inBackground(() => this.#takeDue())
   }
 
   /** Waits a moment for the requests in flight, then ends them; their deliveries are sent again later. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    for (const timer of [...this.#timers, ...this.#paused.values()]) clearTimeout(timer)
-    this.#paused.clear()
+    clearInterval(this.#expiry)
+    clearTimeout(this.#look?.timer)
     const end = setTimeout(() => this.#ending.abort(), STOP_MS)
-    await Promise.all(this.#turns)
+    while (this.#turns.size > 0) await Promise.all(this.#turns)
     clearTimeout(end)
-    await this.#leases.endAll(this.#options.onError)
-  }
-
-  #every(intervalMs: number, body: () => Promise<void>): void {
-    this.#timers.push(setInterval(() => this.#inBackground(body), intervalMs).unref())
+    await this.#lease.end().catch((error) => this.#options.onError(error, {}))
   }
 
   #inBackground(body: () => Promise<void>): void {
@@ -125,163 +123,145 @@ export class Sender {
     this.#turns.add(turn)
   }
 
-  #untilDone<T>(body: () => Promise<T>, fields: object): Promise<T | undefined> {
-    const onError = (error: unknown) => this.#options.onError(error, fields)
-    return untilDone(body, { onError, retryMs: FAILURE_RETRY_MS, signal: this.#stopping.signal })
+  /** Looks for what is due after so many milliseconds at most. */
+  #lookWithin(milliseconds: number): void {
+    const waitMs = Math.min(Math.max(milliseconds, this.#pauseMs), FOREVER_MS)
+    const at = performance.now() + waitMs
+    if (this.#stopping.signal.aborted || at >= (this.#look?.at ?? Number.POSITIVE_INFINITY)) return
+    clearTimeout(this.#look?.timer)
+    const look = () => {
+      this.#look = undefined
+      this.#inBackground(() => this.#takeDue())
+    }
+    this.#look = { at, timer: setTimeout(look, waitMs).unref() }
   }
 
-  async #findWaiting(): Promise<void> {
+  /** Wakes the webhooks that have something to send, if this is the process that sends. */
+  async #takeDue(): Promise<void> {
     const { store } = this.#options
-    const found = await store.read(async (tx) => hooks.byIds(tx, await waitingHooks(tx)))
-    for (const hook of found.values()) if (!this.#paused.has(hook.id)) this.#wake(hook)
+    const begun = performance.now()
+    try {
+      if (!(await this.#lease.hold())) return
+      const { ids, nextAt } = await store.read(dueHooks)
+      const idle = ids.filter((id) => !this.#busy.has(id))
+      const found = await store.read((tx) => hooks.byIds(tx, idle))
+      for (const hook of found.values()) this.#wake(hook)
+      this.#pauseMs = PAUSE_FACTOR * (performance.now() - begun)
+      if (nextAt !== undefined) this.#lookWithin(nextAt - Date.now())
+    } catch (error) {
+      this.#lookWithin(FAILURE_RETRY_MS)
+      throw error
+    } finally {
+      if (store.driver.shared) this.#lookWithin(SHARED_INTERVAL_MS)
+    }
   }
 
   #wake(hook: Hook): void {
-    if (this.#stopping.signal.aborted) return
-    const waiting = { id: hook.id, creator: hook.creator, host: new URL(hook.url).host }
-    if (this.#busy.has(hook.id)) {
-      this.#busy.set(hook.id, waiting)
-      return
-    }
-    clearTimeout(this.#paused.get(hook.id))
-    this.#paused.delete(hook.id)
-    this.#busy.set(hook.id, undefined)
-    this.#queue.add(waiting)
-    this.#startTurns()
+    if (this.#stopping.signal.aborted || !this.#lease.isHeld()) return
+    if (this.#busy.has(hook.id)) this.#busy.set(hook.id, hook)
+    else this.#inBackground(() => this.#serve(hook))
   }
 
-  #startTurns(): void {
-    while (!this.#stopping.signal.aborted) {
-      const waiting = this.#queue.take()
-      if (waiting === undefined) return
-      this.#inBackground(() => this.#turn(waiting))
-    }
-  }
-
-  /** Sends one delivery, and lets the webhook take its next turn behind others. */
-  async #turn(waiting: WaitingHook): Promise<void> {
-    const { id } = waiting
-    const waitMs = await this.#sendNext(id).catch((error) => {
-      this.#options.onError(error, { hook: id })
-      return FAILURE_RETRY_MS
-    })
-    this.#queue.release(waiting)
-    const woken = this.#busy.get(id)
-    if (waitMs === 0 || woken !== undefined) {
+  /** Sends what a webhook has. It takes each turn behind others. */
+  async #serve(hook: Hook): Promise<void> {
+    const { id } = hook
+    for (let next: Hook | undefined = hook; next !== undefined; next ??= this.#busy.get(id)) {
       this.#busy.set(id, undefined)
-      this.#queue.add(woken ?? waiting)
-    } else {
-      this.#busy.delete(id)
-      if (waitMs !== undefined) this.#wakeLater(id, waitMs)
+      next = await this.#turn(next)
     }
-    this.#startTurns()
+    this.#busy.delete(id)
   }
 
-  #wakeLater(id: number, waitMs: number): void {
-    if (this.#stopping.signal.aborted) return
-    const wake = async () => {
-      this.#paused.delete(id)
-      const read = () => this.#options.store.read((tx) => hooks.get(tx, [id]))
-      const hook = await this.#untilDone(read, { hook: id })
-      if (hook !== undefined) this.#wake(hook)
-    }
-    this.#paused.set(id, setTimeout(() => this.#inBackground(wake), waitMs).unref())
-  }
-
-  /** @returns milliseconds until the next attempt; undefined when nothing waits */
-  async #sendNext(id: number): Promise<number | undefined> {
-    const { store } = this.#options
-    const isHeld = this.#leases.isHeld(id)
-    const next = await store.read(async (tx) => {
-      const [delivery] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
-      const hook = delivery && (await hooks.get(tx, [id]))
-      if (hook?.active !== true) return undefined
-      const payload = await hookPayloads.get(tx, [delivery!.payload ?? ''])
-      const refusal = payload === undefined ? NOT_KEPT : await whyOff(tx, hook, delivery)
-      return { hook, delivery: delivery!, payload, refusal }
-    })
-    if (next === undefined) {
-      this.#unread.delete(id)
-      await this.#leases.end(id)
+  /** @returns the webhook when it has more to send now */
+  async #turn(hook: Hook): Promise<Hook | undefined> {
+    const { signal } = this.#stopping
+    const place = new URL(hook.url).host
+    try {
+      return await this.#budget.run(`${hook.creator}`, () => this.#sendNext(hook.id, place), {
+        signal,
+        place,
+      })
+    } catch (error) {
+      if (signal.aborted) return undefined
+      this.#options.onError(error, { hook: hook.id })
+      this.#lookWithin(FAILURE_RETRY_MS)
       return undefined
     }
-    const { nextAt, attempts } = next.delivery
-    const waitMs = nextAt - Date.now()
-    // Longer than any pause after so many attempts: the clock was set back.
-    if (waitMs > 0 && waitMs <= pauseAfter(attempts)) return waitMs
-    const leasedMs = await this.#leases.hold(id)
-    if (leasedMs > 0) return leasedMs
-    // Another process may have sent it between the read and the lease.
-    if (!isHeld) return this.#sendNext(id)
-    const { hook, delivery, payload } = next
-    if (payload === undefined || next.refusal !== undefined) {
-      await this.#save(delivery, givenUp(delivery, next.refusal ?? NOT_KEPT))
-      return 0
-    }
-    if (payload.commits === undefined) return this.#attempt(hook, delivery, payload.text)
-    await this.#complete(delivery, payload)
-    // The next turn sends it: the lease may have ended meanwhile.
-    return 0
   }
 
-  async #attempt(hook: Hook, delivery: Delivery, payload: string): Promise<number | undefined> {
+  async #sendNext(id: number, host: string): Promise<Hook | undefined> {
+    const { store } = this.#options
+    // The next look takes the lease again.
+    const next = this.#lease.isHeld() ? await store.read((tx) => nextOf(tx, id)) : undefined
+    if (next === undefined || new URL(next.hook.url).host !== host) return next?.hook
+    const { hook, queue, delivery, payload, refusal } = next
+    if (payload?.commits !== undefined && refusal === undefined) {
+      const text = await this.#textOf(payload, delivery!)
+      // Saved, so that each attempt and each webhook sends the same. The next turn does, since reading may
+      // take longer than a lease.
+      if (text !== undefined) await store.write((tx) => completePayload(tx, payload.id, text))
+      return hook
+    }
+    const after =
+      refusal === undefined ? await this.#attempt(hook, delivery, payload) : givenUp(delivery!, refusal)
+    if (after === 'ended') return undefined
+    const nextAt = await store.write((tx) => settle(tx, queue, after))
+    if (nextAt === null) return undefined
+    if (nextAt <= Date.now()) return hook
+    this.#lookWithin(nextAt - Date.now())
+    return undefined
+  }
+
+  /** @returns 'ended' when this process has ended the request, and not the receiver */
+  async #attempt(
+    hook: Hook,
+    delivery: Delivery | undefined,
+    payload: HookPayload | undefined,
+  ): Promise<Delivery | 'ended' | undefined> {
     const { addresses, settings } = this.#options
     const { signal } = this.#ending
-    const outcome = await post(
-      hook,
-      { ...delivery, payload },
-      { addresses, timeoutMs: settings.timeout, signal },
-    )
-    // Ended by the stop of this process, and not by the receiver.
-    if (signal.aborted && !outcome.isDelivered) return undefined
-    const saved = await this.#save(delivery, afterAttempt(delivery, outcome, settings.retryFor))
-    return saved?.state === 'waiting' ? Math.max(0, saved.nextAt - Date.now()) : 0
-  }
-
-  /** Saves a completed payload before it is sent, so that each attempt sends the same. */
-  async #complete(delivery: Delivery, payload: HookPayload): Promise<void> {
-    const text = await this.#payloadOf(delivery, payload)
-    await this.#options.store.write(async (tx) => {
-      const current = await hookPayloads.get(tx, [payload.id])
-      // It may have been completed for another webhook, or by another process.
-      if (current?.commits !== undefined) await completePayload(tx, current, text)
-    })
+    if (delivery === undefined) return undefined
+    if (payload === undefined) return givenUp(delivery, 'the payload of the delivery is not kept any more')
+    const sent = { ...delivery, payload: payload.text }
+    const outcome = await post(hook, sent, { addresses, timeoutMs: settings.timeout, signal })
+    return signal.aborted && !outcome.isDelivered
+      ? 'ended'
+      : afterAttempt(delivery, outcome, settings.retryFor)
   }
 
   /**
    * The payload with its commits. A push whose commits cannot be read for a while is sent without them, as
    * later deliveries wait.
+   * @returns undefined when this process stops
    */
-  async #payloadOf({ hook, number }: Delivery, payload: HookPayload): Promise<string> {
-    const { addCommits, onUnreadCommits, settings } = this.#options
-    try {
-      const text = await addCommits(payload)
-      this.#unread.delete(hook)
-      return text
-    } catch (error) {
-      const earlier = this.#unread.get(hook)
-      if (earlier?.number !== number) {
-        this.#unread.set(hook, { number, since: performance.now() })
-        throw error
+  async #textOf(payload: HookPayload, { hook, number }: Delivery): Promise<string | undefined> {
+    const { addCommits, onError, onUnreadCommits, settings } = this.#options
+    const { signal } = this.#stopping
+    for (let until: number | undefined; !signal.aborted; await sleep(FAILURE_RETRY_MS, signal))
+      try {
+        return await addCommits(payload)
+      } catch (error) {
+        if (until !== undefined && performance.now() >= until) {
+          onUnreadCommits(error, { hook, delivery: number })
+          return payload.text
+        }
+        until ??= performance.now() + Math.min(READING_MS, settings.retryFor)
+        onError(error, { hook })
       }
-      if (performance.now() - earlier.since < Math.min(READING_MS, settings.retryFor)) throw error
-      this.#unread.delete(hook)
-      onUnreadCommits(error, { hook, delivery: number })
-      return payload.text
-    }
-  }
-
-  /** Saves an attempt, unless the webhook is gone. After `Outbox.retryNow` meanwhile, the next stays due. */
-  #save(before: Delivery, after: Delivery): Promise<Delivery | undefined> {
-    return this.#options.store.write(async (tx) => {
-      const current = await deliveries.get(tx, [before.hook, before.number])
-      if (current?.state !== 'waiting') return undefined
-      const isDue = current.nextAt !== before.nextAt && after.state !== 'delivered'
-      const saved = isDue
-        ? { ...after, state: current.state, finishedAt: null, nextAt: current.nextAt }
-        : after
-      await deliveries.save(tx, saved)
-      return saved
-    })
+    return undefined
   }
 }
+
+const nextOf = async (tx: ReadTransaction, id: number): Promise<Next | undefined> => {
+  const [hook, due] = [await hooks.get(tx, [id]), await dueDelivery(tx, id)]
+  if (hook === undefined || due === undefined) return undefined
+  const { delivery } = due
+  const payload = delivery && (await hookPayloads.get(tx, [delivery.payload ?? '']))
+  return { ...due, hook, payload, refusal: delivery && (await whyOff(tx, hook, delivery)) }
+}
+
+const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds).unref()
+    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+  })

@@ -11,9 +11,9 @@ import { upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { AllowedAddresses } from '../../lib/webhooks/addresses.ts'
-import { EVENTS } from '../../lib/webhooks/events.ts'
 import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { Outbox } from '../../lib/webhooks/outbox.ts'
+import { EVENTS } from '../../lib/webhooks/recipients.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
 /**
@@ -71,7 +71,6 @@ export const openFixture = async (
     jobs,
     outbox: new Outbox({
       isOn: false,
-      shared: false,
       present: async () => undefined,
       onFull: () => undefined,
       onTooLarge: () => undefined,

@@ -6,7 +6,6 @@ import { decodeKey } from '../../lib/records/key-codec.ts'
 import { hookLeases, hookQueues } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
-import { Leases } from '../../lib/webhooks/leases.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createPersistentStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
@@ -14,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 const webhooks = { allowedHosts: ['127.0.0.1'], timeout: 60_000 }
 
-/** A driver whose next read fails, or the next one that looks for waiting deliveries. */
+/** A driver whose next read fails, or the next one that looks for what is due. */
 const failingReads = (driver: StorageDriver) => {
   const next = { isRefused: false, isLookRefused: false }
   const failed = (member: keyof typeof next) => {
@@ -25,7 +24,7 @@ const failingReads = (driver: StorageDriver) => {
   const refusing = (tx: ReadTransaction): ReadTransaction => ({
     ...tx,
     async *range(range) {
-      if (range.start && decodeKey(range.start).slice(0, 3).join(' ') === 'delivery o waiting')
+      if (range.start && decodeKey(range.start).slice(0, 3).join(' ') === 'hookQueue o due')
         failed('isLookRefused')
       yield* tx.range(range)
     },
@@ -103,68 +102,46 @@ describe('When the store fails', { concurrency: true }, () => {
   })
 })
 
-describe('The leases of a process that stops', () => {
-  it('end although one of them cannot be ended', async (test) => {
-    const { driver, drop } = await createPersistentStore()
-    await driver.open()
-    test.after(async () => {
-      await driver.close()
-      await drop()
+describe('Of two processes over one store', () => {
+  /** A store that several processes use, and a receiver that holds its first answer back. */
+  const shared = async () => {
+    const answers: (() => void)[] = []
+    const receiver = await startReceiver((_, res) => {
+      if (receiver.received.length === 1) answers.push(() => res.end())
+      else res.end()
     })
-    let refusals = 0
-    const write: StorageDriver['write'] = async (body) => {
-      if (refusals-- > 0) throw new Error('the store is away')
-      return driver.write(body)
-    }
-    const store = new Store({ ...driver, shared: true, write })
-    const leases = new Leases(store, 1000)
-    for (const hook of [1, 2, 3]) assert.equal(await leases.hold(hook), 0)
-    refusals = 1
-    const failed: number[] = []
-    await leases.endAll((_, { hook }) => failed.push(hook))
-    const next = new Leases(store, 1000)
-    assert.equal(failed.length, 1)
-    for (const hook of [1, 2, 3]) assert.equal((await next.hold(hook)) > 0, failed.includes(hook))
-  })
-})
-
-describe('A delivery', () => {
-  it('is sent once when its process ends the lease after another one has seen it waiting', async () => {
-    let answer = () => {}
-    const isAnswered = new Promise<void>((resolve) => {
-      answer = resolve
-    })
-    const receiver = await startReceiver(async (_, res) => {
-      await isAnswered
-      res.end()
-    })
-    const driver = { ...memory(), shared: true }
-    const options = { repositories: false, webhooks } as const
+    const driver = { ...memory(), shared: true, close: async () => {} }
+    const options = { repositories: false, webhooks: { ...webhooks, timeout: 1000 } } as const
     const first = await start({ driver, ...options })
-    const hook = await hookTo(first, receiver)
-    await change(first, 'app')
+    const second = await start({ driver: { ...driver, open: async () => {} }, ...options }, { root: 'other' })
+    const holder = () => driver.read(async (tx) => (await hookLeases.get(tx, ['send']))?.holder)
+    return { receiver, answer: () => answers.pop()?.(), first, second, holder }
+  }
+
+  it('one sends what either of them records, each delivery once and in order, and the other one once it stops', async () => {
+    const { receiver, answer, first, second, holder } = await shared()
+    await waitFor(async () => (await holder()) !== undefined)
+    await hookTo(first, receiver)
+    const byRoot = { ...second, root: first.root }
+    await change(byRoot, 'a')
     await receiver.at('/hook', 1)
-    const isLeased = () => driver.read(async (tx) => (await hookLeases.get(tx, [hook])) !== undefined)
-    assert.ok(await isLeased())
-    let seen = 0
-    const read: StorageDriver['read'] = async (body, limits) => {
-      const result = await driver.read(body, limits)
-      const { value } = (result ?? {}) as { value?: unknown }
-      if (typeof value !== 'object' || value === null || !('delivery' in value)) return result
-      seen++
-      answer()
-      await waitFor(async () => !(await isLeased()))
-      return result
-    }
-    const second = await start(
-      { driver: { ...driver, read, close: async () => {} }, ...options },
-      { root: 'other' },
-    )
-    await waitFor(() => seen > 0)
-    await waitFor(async () => !(await isLeased()))
-    // Ends its turn before.
+    for (const [server, name] of [
+      [first, 'b'],
+      [byRoot, 'c'],
+    ] as const)
+      await change(server, name)
+    const before = await holder()
+    answer()
+    await receiver.at('/hook', 3)
+    await first.stop()
+    await change(byRoot, 'd')
+    await receiver.at('/hook', 4)
+    assert.notEqual(await holder(), before)
     await second.stop()
-    assert.deepEqual([seen, receiver.received.length], [1, 1])
+    assert.deepEqual(
+      [await holder(), receiver.received.map(({ body }) => body.repository.name)],
+      [undefined, ['a', 'b', 'c', 'd']],
+    )
   })
 })
 
@@ -176,12 +153,12 @@ describe('A webhook with more waiting deliveries than are kept', () => {
     await change(allot, 'first')
     await receiver.at('/hook', 1)
     // The number of the last delivery, as after 100,031 events. Each 64th number is compared with the limit.
-    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031 }))
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031, nextAt: 0 }))
     for (const name of ['second', 'third']) assert.equal((await change(allot, name)).status, 201)
     const tested = await allot.as(allot.root, 'POST', `/user/hooks/${hook}/tests`)
     assert.deepEqual([tested.status, logged.length], [409, 1])
     assert.match(logged[0]!, /^too many deliveries of a webhook wait: its events are not recorded/)
-    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_000 }))
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_000, nextAt: 0 }))
     await change(allot, 'fourth')
     await waitFor(
       async () => (await allot.as(allot.root, 'GET', `/user/hooks/${hook}/deliveries/100001`)).status === 200,
@@ -201,7 +178,7 @@ describe('A webhook with more waiting deliveries than are kept', () => {
     const hook = await hookTo(allot, receiver)
     await change(allot, 'app')
     await receiver.at('/hook', 1)
-    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031 }))
+    await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031, nextAt: 0 }))
     const edit = () => allot.as(allot.root, 'PATCH', '/repos/root/app', { description: `${isRefused}` })
     const ofDeliveries = () => logged.filter((text) => text.startsWith('too many deliveries'))
     isRefused = true

@@ -20,7 +20,6 @@ it('An event whose payload is too large is not recorded, and is reported', async
   const reported: unknown[] = []
   const outbox = new Outbox({
     isOn: true,
-    shared: false,
     present: async () => ({ text }),
     listeners: new HostListeners([], () => undefined),
     onFull: () => undefined,

@@ -75,7 +75,7 @@ const Delivery = v.object({
   repeats: v.nullable(id),
   state: v.picklist(['waiting', 'delivered', 'failed']),
   attempts: count,
-  /** Time of the next attempt, in milliseconds since 1970. */
+  /** Time of the next attempt, in milliseconds since 1970; 0 before the first one. */
   nextAt: integer,
   createdAt: seconds,
   /** When it was delivered or given up; null while it waits. */
@@ -146,26 +146,31 @@ const HookQueue = v.object({
   hook: id,
   /** Number of the last delivery. */
   last: count,
+  /** When the first waiting delivery is due, in milliseconds since 1970; null while none may be sent. */
+  nextAt: v.nullable(integer),
 })
+export type HookQueue = v.InferOutput<typeof HookQueue>
 
-/** The numbers of deliveries, apart from the webhooks, since every event changes them. */
+/** The numbers of deliveries, apart from the webhooks, since every event changes them, and what is due. */
 export const hookQueues = new Collection({
   name: 'hookQueue',
   schema: HookQueue,
   id: (queue) => [queue.hook],
+  ordered: { due: ({ nextAt }) => (nextAt === null ? undefined : [nextAt]) },
 })
 
 const HookLease = v.object({
-  hook: id,
+  /** What the process does; `send` is the only one. */
+  task: v.string(),
   /** Name of the process. */
   holder: v.string(),
   /** Milliseconds since 1970. */
   until: integer,
 })
 
-/** Which process of a shared store sends to a webhook. */
+/** Which process of a shared store sends. */
 export const hookLeases = new Collection({
   name: 'hookLease',
   schema: HookLease,
-  id: (lease) => [lease.hook],
+  id: (lease) => [lease.task],
 })
