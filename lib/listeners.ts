@@ -105,6 +105,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   return new Dispatcher({
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
+    clientOf: clientOfRequest,
     baseUrl: options.baseUrl,
     trustedProxies: options.trustedProxies,
     corsOrigins: options.cors.origins,

@@ -6,7 +6,7 @@ import { ClientDisconnected, type Failure, failedRequest, toFailure } from './fa
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import type { Log } from './log.ts'
 import { EXPOSED_HEADERS } from './paging.ts'
-import { inRequestOrder, trackInFlight } from './pipelining.ts'
+import { inRequestOrder, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
@@ -90,6 +90,8 @@ interface DispatcherOptions<I extends Caller> {
   endpoints: readonly Endpoints<I>[]
   /** @throws AllotError unauthenticated for wrong credentials */
   authenticate: (req: IncomingMessage) => Promise<I | null>
+  /** Client whose budgets a request counts against. */
+  clientOf: (req: IncomingMessage, user: I | null) => string
   /** URL of the service, when it does not follow from the headers of a request. */
   baseUrl: string | undefined
   /** Number of reverse proxies in front of the server. */
@@ -118,6 +120,7 @@ type Context<I> = RequestContext<I, Routed & AccessRule>
 export class Dispatcher<I extends Caller> {
   readonly #options: DispatcherOptions<I>
   readonly #inFlight = trackInFlight()
+  readonly #unread = new UnreadResponses()
 
   constructor(options: DispatcherOptions<I>) {
     this.#options = options
@@ -156,7 +159,10 @@ export class Dispatcher<I extends Caller> {
           ? await this.#admitAndHandle(endpoints, context)
           : await this.#handleTogether(endpoints, context, readTogether)
       if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
+      const client = () => this.#options.clientOf(req, context.user ?? null)
+      if (req.method === 'GET') this.#unread.refuseMore(client)
       await endpoints.send(context, reply)
+      this.#unread.count(client, res)
     } catch (error) {
       await this.#fail(endpoints, context, error)
     }
@@ -169,8 +175,10 @@ export class Dispatcher<I extends Caller> {
   ): Promise<object> {
     const { req, route } = context
     if (route.auth !== 'none') {
-      context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
-      checkAccess(context.user, route, endpoints.accessMessages)
+      const user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
+      context.user = user
+      checkAccess(user, route, endpoints.accessMessages)
+      this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
     return handle === undefined ? endpoints.handle(context) : handle()
   }

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { AllotError } from '../errors.ts'
 
 /**
- * The requests of a connection: one at a time is handled (pipelining), and responses in flight are tracked.
+ * The requests of a connection: one at a time is handled (pipelining). Responses in flight are tracked, and
+ * so is what clients have not read of them.
  */
 
 /** Requests of one connection, handled one at a time. */
@@ -94,5 +96,42 @@ export const trackInFlight = () => {
     async idle(): Promise<void> {
       await Promise.all([...inFlight].map((res) => once(res, 'close')))
     },
+  }
+}
+
+/** Bytes that may wait for one client before it is refused more. */
+const MAX_UNREAD = 64 * 1024 * 1024
+/** Bytes of a response that are not counted: less than a stream keeps. */
+const UNCOUNTED = 64 * 1024
+
+/**
+ * What is left of responses that are whole in memory, by client. Invariant: of one client, `MAX_UNREAD` bytes
+ * wait at most, besides the responses that are made at the same time, however slowly the client reads, and on
+ * however many connections.
+ */
+export class UnreadResponses {
+  readonly #bytes = new Map<string, number>()
+
+  /** @throws AllotError unavailable for a client that does not read what it has asked for */
+  refuseMore(client: () => string): void {
+    if (this.#bytes.size > 0 && (this.#bytes.get(client()) ?? 0) > MAX_UNREAD)
+      throw new AllotError('unavailable', 'read the responses to your other requests first: too much waits', {
+        retryAfter: 1,
+      })
+  }
+
+  /** Counts what is left of a response until it is sent or its connection ends. */
+  count(client: () => string, res: ServerResponse): void {
+    const bytes = res.writableLength
+    if (bytes < UNCOUNTED || res.closed) return
+    const name = client()
+    this.#add(name, bytes)
+    res.once('close', () => this.#add(name, -bytes))
+  }
+
+  #add(client: string, bytes: number): void {
+    const sum = (this.#bytes.get(client) ?? 0) + bytes
+    if (sum === 0) this.#bytes.delete(client)
+    else this.#bytes.set(client, sum)
   }
 }

@@ -59,13 +59,13 @@ export const createQuotaApi = ({
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
     turns: new BodyTurns(),
-    clientOf: (req, user) =>
-      user === null ? clientOfAddress(addressOf(req, 0)) : clientOfName(user.username),
+    clientOf,
     pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },
   })
   return new Dispatcher({
     endpoints: [json],
     authenticate: authenticator(store, authenticate),
+    clientOf,
     baseUrl,
     trustedProxies: 0,
     corsOrigins: cors.origins,
@@ -79,6 +79,9 @@ export const createQuotaApi = ({
     log,
   })
 }
+
+const clientOf = (req: IncomingMessage, user: Pick<Identity, 'username'> | null): string =>
+  user === null ? clientOfAddress(addressOf(req, 0)) : clientOfName(user.username)
 
 const refuse: HostAuthenticate = () => {
   throw new AllotError(

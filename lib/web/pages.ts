@@ -53,6 +53,7 @@ export const createPages = (given: PagesOptions) => {
     new Dispatcher<Identity>({
       endpoints: [endpoints],
       authenticate: (req) => hosting.identities.authenticate(req),
+      clientOf: (req, user) => clientOf(req, user, options.trustedProxies),
       baseUrl,
       trustedProxies,
       readTogether: store.readTogether,

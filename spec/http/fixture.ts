@@ -60,11 +60,12 @@ export const serve = async (
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
 ): Promise<HttpFixture> => {
   const told: Told[] = []
+  const clientOf = (_req: IncomingMessage, user: Caller | null) => user?.username ?? 'address'
   const json = new JsonEndpoints<Caller, Nothing>({
     routes,
     services: {},
     htmlUrls: undefined,
-    clientOf: (_req, user) => user?.username ?? 'address',
+    clientOf,
     basePath: '/api/v1',
     turns: new BodyTurns(),
     notFoundMessage: undefined,
@@ -75,6 +76,7 @@ export const serve = async (
   const dispatcher = new Dispatcher<Caller>({
     endpoints: [json],
     authenticate,
+    clientOf,
     baseUrl: undefined,
     trustedProxies: 0,
     readTogether: (read) => read(),

@@ -42,6 +42,7 @@ const endpoints = new StreamEndpoints({
 const dispatcher = new Dispatcher({
   endpoints: [endpoints],
   authenticate: async () => null,
+  clientOf: () => 'address',
   baseUrl: undefined,
   trustedProxies: 0,
   readTogether: (read) => read(),
