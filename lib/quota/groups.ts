@@ -39,7 +39,7 @@ interface NewGroup {
 interface NewRule {
   /** Name, unique among the rules. */
   name: string
-  /** Bytes, or a size such as `2 GiB`; -1 is unlimited. Needed unless a rule of that name exists, which stays. */
+  /** Bytes, or a size such as `2 GiB`; -1 is unlimited. Needed unless a rule of that name exists. */
   limit?: number | string | undefined
   /** Subjects whose sum the rule limits; none when absent. */
   subjects?: readonly Subject[] | undefined
