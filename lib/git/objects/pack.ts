@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
+import { compare } from '../../integers.ts'
 import { FLUSH, pktLine } from '../pkt-lines.ts'
 import type { RefUpdate } from '../push.ts'
-import { MODES, type NameEncoding, type PersonAtTime, type TreeEntry } from './parse.ts'
+import { MODES, type PersonAtTime, type TreeEntry } from './parse.ts'
 
 /** An object that a push brings. */
 export interface NewObject {
@@ -20,19 +22,42 @@ export const newObject = (type: NewObject['type'], content: Buffer): NewObject =
   return { type, id, content }
 }
 
-/** @param entries in any order: git sorts folders as if their names ended with a slash */
-export const newTree = (entries: Iterable<TreeEntry>, encoding: NameEncoding = 'utf8'): NewObject => {
-  const sorted = [...entries]
-    .map((entry) => ({
-      entry,
-      key: Buffer.from(entry.mode === MODES.tree ? `${entry.name}/` : entry.name, encoding),
-    }))
-    .sort((left, right) => left.key.compare(right.key))
-  const parts = sorted.flatMap(({ entry: { mode, name, id } }) => [
-    Buffer.from(`${mode.replace(/^0/, '')} ${name}\0`, encoding),
-    Buffer.from(id, 'hex'),
-  ])
-  return newObject('tree', Buffer.concat(parts))
+/** @param entries in any order */
+export const newTree = (entries: readonly TreeEntry[]): NewObject => {
+  const named = entries.map((entry) => ({ ...entry, name: Buffer.from(entry.name).toString('latin1') }))
+  return newObject('tree', Buffer.concat([...treeSlices(named)]))
+}
+
+/**
+ * Makes a tree that may have half a million entries: other requests are served meanwhile.
+ * @param entries in any order, with a character for each byte of a name
+ */
+export const newLargeTree = async (entries: Iterable<TreeEntry>): Promise<NewObject> => {
+  const slices: Buffer[] = []
+  for (const slice of treeSlices(entries)) {
+    if (slices.length > 0) await setImmediate()
+    slices.push(slice)
+  }
+  return newObject('tree', Buffer.concat(slices))
+}
+
+/** Entries that are written within a few milliseconds. */
+const SLICE = 5000
+
+/** Entries in git's order: folders are sorted as if their names ended with a slash. */
+function* treeSlices(entries: Iterable<TreeEntry>): Generator<Buffer> {
+  const keyOf = ({ mode, name }: TreeEntry) => (mode === MODES.tree ? `${name}/` : name)
+  // Fast where nearly all are in order already, as they were read.
+  const sorted = [...entries].sort((left, right) => compare(keyOf(left), keyOf(right)))
+  for (let start = 0; start < sorted.length; start += SLICE) {
+    const texts = sorted
+      .slice(start, start + SLICE)
+      .map(
+        ({ mode, name, id }) =>
+          `${mode.replace(/^0/, '')} ${name}\0${Buffer.from(id, 'hex').toString('latin1')}`,
+      )
+    yield Buffer.from(texts.join(''), 'latin1')
+  }
 }
 
 interface NewCommit {

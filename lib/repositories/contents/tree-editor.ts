@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
-import { type NewObject, newTree } from '../../git/objects/pack.ts'
+import { type NewObject, newLargeTree } from '../../git/objects/pack.ts'
 import { entryAt, MODES, slicesOf, type TreeEntry } from '../../git/objects/parse.ts'
 import { pathBytes, pathText } from '../../git/text.ts'
 import { normalizePath } from './files.ts'
@@ -67,7 +67,7 @@ export class TreeEditor {
     // A folder becomes known after its parent.
     for (const path of [...this.#folders.keys()].reverse()) {
       const entries = this.#folders.get(path)!
-      const tree = newTree(entries.values(), 'latin1')
+      const tree = await newLargeTree(entries.values())
       if (path !== '') {
         const { folder, name } = splitPath(path)
         this.#folders.get(folder)!.set(name, { mode: MODES.tree, name, id: tree.id })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { CUT, slicesOf } from '../../../lib/git/objects/parse.ts'
+import { newLargeTree } from '../../../lib/git/objects/pack.ts'
+import { CUT, entryAt, slicesOf, type TreeEntry } from '../../../lib/git/objects/parse.ts'
 import { aCheckout, git, urlFor } from '../../git/client.ts'
 import { largeCommits, longHeader, longNames, type Planted, plant, plantBranches } from '../../git/planted.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
@@ -138,7 +139,7 @@ describe('A folder of 16 MiB', () => {
     ['short names', 500_000, 6],
     ['long names', 1000, 16_000],
   ] as const)
-    it(`of ${what} is read in slices, between which other requests are served`, async () => {
+    it(`of ${what} is read and written in slices, between which other requests are served`, async () => {
       const tree = Buffer.concat(
         Array.from({ length: count }, (_, at) =>
           Buffer.from(`100644 ${String(at).padStart(bytes, '0')}\0${'i'.repeat(20)}`),
@@ -151,15 +152,18 @@ describe('A folder of 16 MiB', () => {
         if (isWatching) setImmediate(watch)
       }
       setImmediate(watch)
-      let found = 0
+      const entries: TreeEntry[] = []
       for await (const slice of slicesOf(tree)) {
-        found += slice.length
+        for (const position of slice) entries.push(entryAt(tree, position, 'latin1'))
         const read = (slice.at(-1)?.nul ?? 0) - (slice[0]?.start ?? 0)
         assert.ok(read < 300_000, `${read} bytes at once`)
       }
-      isWatching = false
-      assert.equal(found, count)
+      assert.equal(entries.length, count)
       assert.ok(turns > tree.length / 300_000, `${turns} turns`)
+      turns = 0
+      assert.ok((await newLargeTree([...entries.slice(1), entries[0]!])).content.equals(tree))
+      isWatching = false
+      assert.ok(turns > count / 5000 - 2, `${turns} turns`)
     })
 })
 
