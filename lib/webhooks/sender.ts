@@ -80,9 +80,11 @@ export class Sender {
   /** Ends the requests in flight. */
   readonly #ending = new AbortController()
   readonly #turns = new Set<Promise<void>>()
-  #expiry: NodeJS.Timeout | undefined
+  readonly #timers: NodeJS.Timeout[] = []
   /** The next look for what is due, and its time on the clock of `performance.now`. */
   #look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
+  /** When the last look ended, on the same clock; infinite during one. */
+  #lookedAt = 0
   #pauseMs = 0
 
   constructor(options: SenderOptions) {
@@ -100,16 +102,23 @@ export class Sender {
   start(): void {
     const { store, settings } = this.#options
     const expire = () => removeExpired(store, settings.keepFor, this.#stopping.signal)
+    this.#every(EXPIRY_INTERVAL_MS, expire)
+    const poll = async () => {
+      if (performance.now() - this.#lookedAt >= this.#pauseMs) await this.#takeDue()
+    }
+    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, poll)
     this.#inBackground(expire)
-    this.#expiry = setInterval(() => this.#inBackground(expire), EXPIRY_INTERVAL_MS).unref()
     this.#inBackground(() => this.#takeDue())
+  }
+
+  #every(intervalMs: number, body: () => Promise<void>): void {
+    this.#timers.push(setInterval(() => this.#inBackground(body), intervalMs).unref())
   }
 
   /** Waits a moment for the requests in flight, then ends them; their deliveries are sent again later. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    clearInterval(this.#expiry)
-    clearTimeout(this.#look?.timer)
+    for (const timer of [...this.#timers, this.#look?.timer]) clearTimeout(timer)
     const end = setTimeout(() => this.#ending.abort(), STOP_MS)
     while (this.#turns.size > 0) await Promise.all(this.#turns)
     clearTimeout(end)
@@ -140,19 +149,20 @@ export class Sender {
   async #takeDue(): Promise<void> {
     const { store } = this.#options
     const begun = performance.now()
+    this.#lookedAt = Number.POSITIVE_INFINITY
     try {
       if (!(await this.#lease.hold())) return
       const { ids, nextAt } = await store.read(dueHooks)
       const idle = ids.filter((id) => !this.#busy.has(id))
       const found = await store.read((tx) => hooks.byIds(tx, idle))
       for (const hook of found.values()) this.#wake(hook)
-      this.#pauseMs = PAUSE_FACTOR * (performance.now() - begun)
       if (nextAt !== undefined) this.#lookWithin(nextAt - Date.now())
     } catch (error) {
       this.#lookWithin(FAILURE_RETRY_MS)
       throw error
     } finally {
-      if (store.driver.shared) this.#lookWithin(SHARED_INTERVAL_MS)
+      this.#pauseMs = PAUSE_FACTOR * (performance.now() - begun)
+      this.#lookedAt = performance.now()
     }
   }
 

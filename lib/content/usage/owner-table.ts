@@ -4,7 +4,6 @@
  * a small part of the time.
  */
 import { setTimeout } from 'node:timers/promises'
-import { deferred } from '../../deferred.ts'
 import { AllotError } from '../../errors.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import { paced } from '../../records/pacing.ts'
@@ -22,20 +21,18 @@ const AGE_PER_SCAN = 20
 /** Milliseconds for which a page after a change, or a file, waits for a scan. */
 const MAX_WAIT_MS = 10_000
 
-interface Known {
+interface Scan {
+  /** Number of changes before it. */
+  readonly changes: number
+  readonly result: Promise<OwnersSnapshot>
+}
+
+interface Known extends Omit<Scan, 'result'> {
   readonly snapshot: OwnersSnapshot
   /** `Store.writes` before the scan. */
   readonly writes: number
-  readonly generation: number
   /** Milliseconds since 1970 after which the figures are too old. */
   readonly expiresAt: number
-}
-
-interface Scan {
-  readonly generation: number
-  readonly result: Promise<OwnersSnapshot>
-  /** Resolves when the scan has found more owners than a small instance has. */
-  readonly large: Promise<undefined>
 }
 
 export class OwnerTable {
@@ -43,8 +40,7 @@ export class OwnerTable {
   readonly #quota: QuotaEngine
   #known: Known | undefined
   #scan: Scan | undefined
-  /** Number of changes after which older figures must not be shown. */
-  #generation = 0
+  #changes = 0
 
   constructor(store: Store, quota: QuotaEngine) {
     this.#store = store
@@ -53,7 +49,7 @@ export class OwnerTable {
 
   /** Makes the next page wait for new figures, after a change that an administrator made on a page. */
   changed(): void {
-    this.#generation++
+    this.#changes++
   }
 
   /**
@@ -62,14 +58,19 @@ export class OwnerTable {
    * @returns undefined during the first scan over a large instance
    */
   async snapshot(warnAt: number): Promise<OwnersSnapshot | undefined> {
+    const { shared } = this.#store.driver
+    const size = await this.#store.read(async (tx) => {
+      const ofKind = ['user', 'organization'].map((kind) => accounts.count(tx, 'kind', [kind]))
+      return (await Promise.all(ofKind)).reduce((sum, count) => sum + count)
+    })
+    const isLarge = size > (shared ? SMALL_SHARED_INSTANCE : SMALL_INSTANCE)
     const known = this.#known
-    const isCurrent = known?.generation === this.#generation
-    if (isCurrent && this.#isFresh(known)) return known.snapshot
-    const { result, large } = this.#startScan(warnAt)
-    // The next request gets the new figures; a failure is reported to the request that has none.
-    result.catch(() => undefined)
-    if (known === undefined) return Promise.race([result, large])
-    return isCurrent && !this.#isSmall(known) ? known.snapshot : withinTime(result, known.snapshot)
+    const isCurrent = known?.changes === this.#changes
+    const isSame = !shared && known?.writes === this.#store.writes
+    if (isCurrent && (isSame || (isLarge && Date.now() < known.expiresAt))) return known.snapshot
+    const scan = this.#startScan(warnAt)
+    if (isLarge && (isCurrent || known === undefined)) return known?.snapshot
+    return withinTime(scan, known?.snapshot)
   }
 
   /**
@@ -77,36 +78,23 @@ export class OwnerTable {
    * @throws AllotError unavailable when that takes too long
    */
   async wholeSnapshot(warnAt: number): Promise<OwnersSnapshot> {
-    return (await this.snapshot(warnAt)) ?? withinTime(this.#startScan(warnAt).result, this.#known?.snapshot)
+    return (await this.snapshot(warnAt)) ?? withinTime(this.#startScan(warnAt), this.#known?.snapshot)
   }
 
-  #isFresh({ writes, expiresAt, snapshot }: Known): boolean {
-    const { shared } = this.#store.driver
-    if (!shared && writes === this.#store.writes) return true
-    return snapshot.owners.length > this.#smallSize && Date.now() < expiresAt
+  #startScan(warnAt: number): Promise<OwnersSnapshot> {
+    const changes = this.#changes
+    if (this.#scan?.changes !== changes) {
+      const result = this.#read(warnAt, changes).finally(() => {
+        if (this.#scan?.changes === changes) this.#scan = undefined
+      })
+      // The next request gets the new figures; a failure is reported to the request that has none.
+      result.catch(() => undefined)
+      this.#scan = { changes, result }
+    }
+    return this.#scan.result
   }
 
-  get #smallSize(): number {
-    return this.#store.driver.shared ? SMALL_SHARED_INSTANCE : SMALL_INSTANCE
-  }
-
-  #isSmall({ snapshot }: Known): boolean {
-    return snapshot.owners.length <= this.#smallSize
-  }
-
-  #startScan(warnAt: number): Scan {
-    const generation = this.#generation
-    if (this.#scan?.generation === generation) return this.#scan
-    const large = deferred<undefined>()
-    const onLarge = () => large.resolve(undefined)
-    const result = this.#read(warnAt, generation, onLarge).finally(() => {
-      if (this.#scan?.generation === generation) this.#scan = undefined
-    })
-    this.#scan = { generation, result, large: large.promise }
-    return this.#scan
-  }
-
-  async #read(warnAt: number, generation: number, onLarge: () => void): Promise<OwnersSnapshot> {
+  async #read(warnAt: number, changes: number): Promise<OwnersSnapshot> {
     const { writes } = this.#store
     const begun = Date.now()
     const owners = await this.#store.readAlone(async (tx) => {
@@ -114,7 +102,6 @@ export class OwnerTable {
       const quotas = await this.#quota.reports.ownerQuotas(tx)
       try {
         for await (const account of paced(accounts.all(tx))) {
-          if (found.length === this.#smallSize) onLarge()
           const { usage, groups } = await quotas.of(account.id)
           found.push(summaryOf(account, usage, groups, warnAt))
         }
@@ -125,8 +112,7 @@ export class OwnerTable {
     })
     const snapshot = new OwnersSnapshot(owners, warnAt)
     const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_SCAN * (Date.now() - begun))
-    if (generation >= (this.#known?.generation ?? 0))
-      this.#known = { snapshot, writes, generation, expiresAt }
+    if (changes >= (this.#known?.changes ?? 0)) this.#known = { snapshot, writes, changes, expiresAt }
     return snapshot
   }
 }
@@ -142,7 +128,6 @@ const withinTime = async (
   )
   const found = (await Promise.race([scan, late]).finally(() => waiting.abort())) ?? known
   if (found !== undefined) return found
-  scan.catch(() => undefined)
   throw new AllotError('unavailable', 'the owners are being read: open the page again in a few seconds', {
     retryAfter: 5,
   })
