@@ -16,8 +16,11 @@ fc.configureGlobal({ seed })
 const { ok } = assert
 Object.assign(assert, { ok: (value: unknown, message = 'the value is not true') => ok(value, message) })
 
-/** How long the tests of a file may take, together. The long suite repeats, and runs beside the coverage. */
-const FILE_MS = isLong ? 600_000 : 60_000
+/**
+ * How long the tests of a file may take, together: four times what the slowest takes on two quiet cores. The
+ * long suite repeats, and runs beside the coverage.
+ */
+const FILE_MS = isLong ? 600_000 : 120_000
 
 /** Says what a file waits for, shortly before it is ended. */
 const watch = (file: string): NodeJS.Timeout =>

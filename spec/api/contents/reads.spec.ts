@@ -7,6 +7,7 @@ import { type ServedGit, startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
+import { isLong } from '../../support/long.ts'
 import type { Person } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
@@ -424,6 +425,10 @@ describe('What does not exist', () => {
       `refs%2Ftags%2Fx-g${id.toUpperCase()}`,
       ...others.map((other) => other.slice(0, 7)),
     ]) {
+      if (text !== id && !isLong) {
+        for (const path of [`/git/commits/${text}`, `/contents?ref=${text}`]) assertNotFound(await get(path))
+        continue
+      }
       for (const path of pathsAt(text)) assertNotFound(await get(path))
       for (const path of [
         `/commits?sha=main&not=${text}`,
