@@ -122,6 +122,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
 }
 
 const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependencies) => ({
+  auth: options.requireSignIn ? ('required' as const) : ('optional' as const),
   routes: streamRoutesFor({
     git: hosting.git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,
@@ -158,6 +159,7 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
         clones: hosting.git !== undefined && options.git.http,
         servedPages: servedPagesOf(dependencies),
         hasSessions: host.authenticate === undefined,
+        repositoryCreators: options.repositoryCreators,
       },
     },
     brand: options.pages,
@@ -165,6 +167,7 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
     bodyLimit: options.maxBodySize,
     basePath: options.basePath,
     trustedProxies: options.trustedProxies,
+    requireSignIn: options.requireSignIn,
     movedPath: movedPath(hosting),
     log: host.log,
   })

@@ -31,5 +31,5 @@ const madeOfName = async ({ params, headers }: StreamRequest<Identity, 'name'>):
 
 /** The images themselves, at the `avatar_url` of each account. */
 export const avatarRoutes = (['GET', 'HEAD'] as const).map((method) =>
-  stream({ method, path: '/avatars/{name}', handle: madeOfName }),
+  stream({ method, path: '/avatars/{name}', auth: 'none', handle: madeOfName }),
 )

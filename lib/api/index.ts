@@ -134,23 +134,43 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
+/** The routes that create repositories, and those that create organizations, by their `operationId`. */
+const CREATION = {
+  repositoryCreators: ['createCurrentUserRepo', 'createOrgRepo', 'createOrgRepoDeprecated', 'createFork'],
+  organizationCreators: ['orgCreate'],
+} as const
+
+type AccessOptions = { requireSignIn: boolean } & Record<keyof typeof CREATION, 'users' | 'administrators'>
+
+/** A route with the login and the rights that the options ask for. */
+const withAccess = (route: ApiRoute, options: AccessOptions): ApiRoute => {
+  const isRestricted = (['repositoryCreators', 'organizationCreators'] as const).some(
+    (by) => options[by] === 'administrators' && CREATION[by].some((id) => id === route.operationId),
+  )
+  if (isRestricted) return { ...route, auth: 'admin' }
+  const isClosed = options.requireSignIn && route.auth === 'optional' && route !== documentRoute
+  return isClosed ? { ...route, auth: 'required' } : route
+}
+
 /**
  * The routes that a service has: a host may turn tokens off, issues and releases, contents of repositories,
  * sharing, forks, packages, and webhooks. In the dialect of Forgejo, requests may name subjects as Forgejo
  * does.
  */
-export const routesWith = (options: {
-  tokens: boolean
-  issues: boolean
-  statuses: boolean
-  sharing: boolean
-  forks: boolean
-  packages: unknown
-  webhooks: unknown
-  contents: unknown
-  repositories: unknown
-  dialect: Services['dialect']
-}): typeof routes => {
+export const routesWith = (
+  options: AccessOptions & {
+    tokens: boolean
+    issues: boolean
+    statuses: boolean
+    sharing: boolean
+    forks: boolean
+    packages: unknown
+    webhooks: unknown
+    contents: unknown
+    repositories: unknown
+    dialect: Services['dialect']
+  },
+): typeof routes => {
   const hasGitData = options.repositories !== false
   const hasContents = hasGitData && options.contents !== false
   const excluded = new Set<ApiRoute>([
@@ -163,7 +183,7 @@ export const routesWith = (options: {
     ...(options.packages !== false ? [] : packageRoutes),
     ...(options.webhooks !== false ? [] : hookRoutes),
   ])
-  const served = routes.filter((route) => !excluded.has(route))
+  const served = routes.filter((route) => !excluded.has(route)).map((route) => withAccess(route, options))
   return options.dialect === 'forgejo' ? served.map(withForgejoSubjects) : served
 }
 

@@ -67,7 +67,8 @@ export const createHosting = (dependencies: HostingDependencies) => {
   const files = new StoredFiles({ store, fileStorage, onDeletionError })
   const pushJournal = pushJournalOf(dependencies)
   const keyReader = createKeyReader()
-  const services = { store, quota, jobs, gitData, files, outbox }
+  const { newRepositories } = settings
+  const services = { store, quota, jobs, gitData, files, outbox, newRepositories }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
   const git = gitServicesOf(dependencies, accounts, pushJournal)

@@ -21,6 +21,7 @@ interface HostingSettings {
   readonly baseUrl?: string | undefined
   readonly login: LoginLimits | false
   readonly trustedProxies: number
+  readonly newRepositories: 'public' | 'private'
   readonly pages: { readonly sessionLifetime: number }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CacheKey } from '../caches.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, type ErrorCode } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
@@ -69,8 +69,8 @@ export interface Endpoints<
    */
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
   /**
-   * Whether a request whose resource does not exist is passed on by `next`, since something else may have its
-   * path.
+   * Whether a request whose resource does not exist, or that lacks a login, is passed on by `next`, since
+   * something else may have its path.
    */
   passesOn?(context: RequestContext<I, R>): boolean
   /**
@@ -226,10 +226,9 @@ export class Dispatcher<I extends Caller> {
     const { req, res, url } = context
     let cause = error
     try {
-      if (isNotFound(error)) {
-        if (await this.#redirect(endpoints, context)) return
-        if (context.next !== undefined && endpoints.passesOn?.(context)) return context.next()
-      }
+      if (hasCode(error, 'not_found') && (await this.#redirect(endpoints, context))) return
+      const isNothing = hasCode(error, 'not_found') || hasCode(error, 'unauthenticated')
+      if (isNothing && context.next !== undefined && endpoints.passesOn?.(context)) return context.next()
     } catch (redirectError) {
       cause = redirectError
     }
@@ -247,7 +246,8 @@ export class Dispatcher<I extends Caller> {
 
 const isMissing = (reply: { status?: number }): boolean => reply.status === 404
 
-const isNotFound = (error: unknown): boolean => error instanceof AllotError && error.code === 'not_found'
+const hasCode = (error: unknown, code: ErrorCode): boolean =>
+  error instanceof AllotError && error.code === code
 
 /** Seconds for which browsers cache the response to a preflight. */
 const MAX_AGE = '600'

@@ -237,6 +237,8 @@ export interface StreamRoute<I extends Caller = Caller, S = unknown> {
   readonly path: string
   /** Whether the last parameter takes the rest of the path, with its slashes. */
   readonly takesRest?: boolean
+  /** `optional` when absent. */
+  readonly auth?: 'none'
   /** Content type that the request must have. */
   readonly accepts?: string
   /** Bytes of the decompressed body; unlimited when absent. */

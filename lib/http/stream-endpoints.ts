@@ -20,6 +20,8 @@ import {
 
 interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
+  /** `required` when clients must sign in for each of them. */
+  auth: 'optional' | 'required'
   services: S
   clientOf: (req: IncomingMessage, user: I | null) => string
   /** Shared by all endpoints, so that a client has one turn. */
@@ -41,7 +43,7 @@ export interface StreamCredentials {
   readonly params: Readonly<Record<string, string>>
 }
 
-type DeclaredRoute<I extends Caller, S> = StreamRoute<I, S> & AccessRule
+type DeclaredRoute<I extends Caller, S> = Omit<StreamRoute<I, S>, 'auth'> & AccessRule
 
 type Context<I extends Caller, S> = RequestContext<I, DeclaredRoute<I, S>>
 
@@ -54,7 +56,8 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
 
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
-    const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ ...route, auth: 'optional' }))
+    const { auth } = options
+    const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ auth, ...route }))
     this.router = streamRouter(routes, WRONG_METHOD)
   }
 

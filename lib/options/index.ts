@@ -128,6 +128,8 @@ const PageOptions = v.strictObject({
   ...BrandOptions.entries,
 })
 
+const Creators = v.picklist(['users', 'administrators'])
+
 /**
  * Every option that is data, with its default. In a configuration file, those without a section are under
  * `[api]`, except `data`, which is in `[server]`.
@@ -170,6 +172,22 @@ export const Options = v.strictObject({
   trustedProxies: described(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
     'Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted.',
+  ),
+  requireSignIn: described(
+    v.optional(v.boolean(), false),
+    'Whether clients must sign in to read anything: the API, git, downloads and the pages. The OpenAPI document and the avatars stay open.',
+  ),
+  newRepositories: described(
+    v.optional(v.picklist(['public', 'private']), 'public'),
+    'Whether a new repository is public or private when its creator does not say. Forks are as private as what they are made of.',
+  ),
+  repositoryCreators: described(
+    v.optional(Creators, 'users'),
+    'Who may create and fork repositories by the API: `users`, where they have the right to, or `administrators`.',
+  ),
+  organizationCreators: described(
+    v.optional(Creators, 'users'),
+    'Who may create organizations by the API: all `users`, or `administrators`.',
   ),
   issues: enabled(
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',

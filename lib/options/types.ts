@@ -39,6 +39,23 @@ export interface DataOptions {
    */
   trustedProxies?: number | undefined
   /**
+   * Whether clients must sign in to read anything: the API, git, downloads and the pages. The OpenAPI document and
+   * the avatars stay open. Default: `false`.
+   */
+  requireSignIn?: boolean | undefined
+  /**
+   * Whether a new repository is public or private when its creator does not say. Forks are as private as what they
+   * are made of. Default: `"public"`.
+   */
+  newRepositories?: 'public' | 'private' | undefined
+  /**
+   * Who may create and fork repositories by the API: `users`, where they have the right to, or `administrators`.
+   * Default: `"users"`.
+   */
+  repositoryCreators?: 'users' | 'administrators' | undefined
+  /** Who may create organizations by the API: all `users`, or `administrators`. Default: `"users"`. */
+  organizationCreators?: 'users' | 'administrators' | undefined
+  /**
    * Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them
    * themselves. Default: `true`.
    */

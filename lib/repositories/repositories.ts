@@ -49,6 +49,8 @@ export interface RepositoryServices {
   readonly gitData: GitData
   readonly files: StoredFiles
   readonly outbox: Outbox
+  /** Visibility of a new repository whose creator does not say it. */
+  readonly newRepositories: 'public' | 'private'
 }
 
 /** Repositories of users and organizations. */
@@ -76,7 +78,7 @@ export class Repositories {
     repository: NewRepository,
   ): Promise<Repository> {
     checkNew(into, creator, repository)
-    const { gitData, outbox } = this.#services
+    const { gitData, outbox, newRepositories } = this.#services
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, holder } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
@@ -92,7 +94,8 @@ export class Repositories {
     return gitData.create(id, content, creator, (size) =>
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
-        const record = recordOf(id, current, repository, size)
+        const isPrivate = repository.private ?? newRepositories === 'private'
+        const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
         const inserted = await insertRepository(tx, this.#services, creator, record)
         await outbox.record(tx, {
           event: 'repository',

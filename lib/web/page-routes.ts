@@ -4,6 +4,7 @@ import { groupPageRoutes } from './admin/groups.tsx'
 import { adminPageRoutes } from './admin/overview.tsx'
 import { ownerPageRoutes } from './admin/owners.tsx'
 import { rulePageRoutes } from './admin/rules.tsx'
+import type { PageRoute, PageServices } from './parts/route.ts'
 import { accountPageRoutes } from './people/account.tsx'
 import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
@@ -63,4 +64,20 @@ export const loginRoutes = [
   ...setPasswordPageRoutes,
   ...passwordPageRoutes,
   ...sessionPageRoutes,
+]
+
+/**
+ * The routes that a service has: hosts have pages of people and repositories themselves, or a login.
+ * @param requireSignIn whether visitors must sign in for all of them but those of the login
+ */
+export const pageRoutesFor = (
+  { servedPages, hasSessions }: Pick<PageServices['settings'], 'servedPages' | 'hasSessions'>,
+  requireSignIn: boolean,
+): PageRoute[] => [
+  ...pageRoutes
+    .filter(({ kind }) => kind === undefined || servedPages.has(kind))
+    .map((route) =>
+      requireSignIn && route.auth === 'optional' ? { ...route, auth: 'required' as const } : route,
+    ),
+  ...(hasSessions ? loginRoutes : []),
 ]

@@ -9,7 +9,7 @@ import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
-import { loginRoutes, pageRoutes } from './page-routes.ts'
+import { pageRoutesFor } from './page-routes.ts'
 import { type Form, formOf, readForm } from './parts/form.ts'
 import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
 import {
@@ -35,6 +35,8 @@ export interface PagesOptions {
   basePath: string
   /** Number of trusted reverse proxies in front of the server. */
   trustedProxies: number
+  /** Whether visitors must sign in for every page. */
+  requireSignIn: boolean
   movedPath: FindMovedPath<Identity>
   log: Log
 }
@@ -255,13 +257,11 @@ const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMe
 const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
-/** The routes that this service has: hosts have pages of people and repositories themselves, or a login. */
-const routerOf = ({ brand, services }: Options): Router<AnyRoute> => {
-  const { servedPages, hasSessions } = services.settings
-  const served = pageRoutes.filter(({ kind }) => kind === undefined || servedPages.has(kind))
-  const signIn = hasSessions ? loginRoutes : []
-  return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
-}
+const routerOf = ({ brand, services, requireSignIn }: Options): Router<AnyRoute> =>
+  new Router<AnyRoute>(
+    [...pageRoutesFor(services.settings, requireSignIn), ...assetRoutesOf(brand)],
+    ROUTER_OPTIONS,
+  )
 
 /** Answers every path with the 404 page. */
 const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {

@@ -16,6 +16,7 @@ const reply = (stream: Readable) => ({
 
 const logged: string[] = []
 const endpoints = new StreamEndpoints({
+  auth: 'optional',
   turns: new BodyTurns(),
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),

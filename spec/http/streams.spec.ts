@@ -191,6 +191,7 @@ describe('A download', () => {
     const routes = [{ method: 'GET', path: '/api/v1/file', handle: download }] as const
     const streams = new StreamEndpoints<Caller, Nothing>({
       routes,
+      auth: 'optional',
       services: {},
       clientOf: () => 'address',
       userNow: async (user) => user,

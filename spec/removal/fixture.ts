@@ -83,7 +83,12 @@ export const openFixture = async (
       transport: undefined,
       fileStorage: new FileStorage({ directory: files }),
     },
-    settings: { login: false, trustedProxies: 0, pages: { sessionLifetime: 3_600_000 } },
+    settings: {
+      login: false,
+      trustedProxies: 0,
+      newRepositories: 'public',
+      pages: { sessionLifetime: 3_600_000 },
+    },
     host: {
       tokens: true,
       log: {

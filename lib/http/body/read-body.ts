@@ -78,7 +78,10 @@ interface Body {
  * @throws AllotError unsupported_media_type, too_large, misconfigured. Reading the body fails with too_large
  * after `bodyLimit` bytes, and with bad_request when it is not valid gzip data
  */
-export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
+export const decompressedBody = (
+  req: IncomingMessage,
+  { accepts, bodyLimit }: Pick<StreamRoute, 'accepts' | 'bodyLimit'>,
+): Body => {
   if (accepts !== undefined && mediaTypeOf(req) !== accepts)
     throw new AllotError('unsupported_media_type', `the content type must be ${accepts}`)
   checkUnread(req)

@@ -38,6 +38,7 @@ interface PageSettings {
   readonly servedPages: ReadonlySet<ServedPage>
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
+  readonly repositoryCreators: 'users' | 'administrators'
 }
 
 /** Where a page is mounted, and who views it. */

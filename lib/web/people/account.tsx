@@ -85,10 +85,11 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
  * create them.
  */
 const createPath = async (
-  { store }: PageServices,
+  { store, settings }: PageServices,
   { id, kind, name }: Account,
   user: Viewer,
 ): Promise<string | undefined> => {
+  if (settings.repositoryCreators === 'administrators' && !user?.admin) return undefined
   if (user?.id === id) return '/user/repos'
   if (user === null || kind === 'user') return undefined
   const mayCreate = user.admin || (await store.read((tx) => canCreateIn(tx, user.id, id)))
