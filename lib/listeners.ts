@@ -62,7 +62,7 @@ const settingsOf = ({ repositories, git, lfs, forks, issues, contents, attachmen
 
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
 export const createApiListener = (dependencies: ListenerDependencies): Dispatcher<Identity> => {
-  const { options, host, store, hosting, htmlUrls } = dependencies
+  const { options, host, store, hosting, htmlUrls, quota, markdown } = dependencies
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
   const routes = routesWith({ ...options, tokens: host.tokens })
@@ -71,11 +71,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   const json = new JsonEndpoints({
     routes,
     services: {
-      store,
-      hosting,
-      quota: dependencies.quota,
-      markdown: dependencies.markdown,
-      htmlUrls,
+      ...{ store, hosting, quota, markdown, htmlUrls },
       git: hosting.git,
       owners: accountQuotaOwners(hosting),
       exportTo: dependencies.write,

@@ -144,7 +144,8 @@ export const documentRoute = quotaRoute({
 })
 
 /**
- * The document with the URL of a request, and the name of the service for its title. The first request loads what makes it: most servers never get one.
+ * The document with the URL of a request, and the name of the service for its title. The first request loads
+ * what makes it: most servers never get one.
  */
 export const documentOf = (
   served: readonly Route<Identity, never>[],
