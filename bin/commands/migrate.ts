@@ -22,6 +22,7 @@ export const addMigrateCommand = (program: Command): void => {
       '--tokens <file>',
       'write a token and a link to set a password for each user who cannot sign in yet, as lines of JSON that only its owner may read',
     )
+    .option('--finish', 'refuse every later run from this source, if nothing fails in this one')
     .addHelpText(
       'after',
       examples(
@@ -88,6 +89,7 @@ const printLines = (lines: readonly string[]): void => {
 }
 
 interface MigrateFlags extends SourceFlags {
+  finish?: boolean
   rename: string[]
   tokens?: string
 }
@@ -97,9 +99,11 @@ interface MigrateFlags extends SourceFlags {
  * log in one transaction.
  */
 const migrateAll = async (flags: MigrateFlags): Promise<void> => {
-  const { tokens, report: file } = flags
+  const { tokens, report: file, finish = false } = flags
   if (file !== undefined && tokens !== undefined && resolve(file) === resolve(tokens))
     throw new UsageError('--report and --tokens name the same file: name two')
+  if (finish && flags.owner.length > 0)
+    throw new UsageError('--finish ends the migration of everything: leave out --owner')
   const [{ withStore }, { migrate }, { Report, withReportFile }, { parseRenames }, { withCredentialsFile }] =
     await Promise.all([
       import('../config/store.ts'),
@@ -117,7 +121,7 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
       const git = repositories || undefined
       const { baseUrl } = config.api
       const { defaultGroups } = config.quota
-      const options = { source, allot, report, git, renames, credentials, baseUrl, defaultGroups }
+      const options = { source, allot, report, git, finish, renames, credentials, baseUrl, defaultGroups }
       await migrate(options, selected).catch((error: Error) => {
         printLines(report.lines())
         if (report.lines().length === 0) throw error
@@ -126,6 +130,7 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
         )
       })
       print(`from ${source.base} into ${description}`)
+      if (finish && report.isComplete()) print('finished: later runs from this source are refused')
     })
   }
   // Files that cannot be written are noticed before anything is copied.

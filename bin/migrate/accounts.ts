@@ -1,13 +1,14 @@
-import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
+import type { NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
+import { pick } from '../../lib/records/edits.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { followDetails } from './details.ts'
-import { GRANTS, type Grant } from './grants.ts'
+import { followNarrowed } from './copies.ts'
+import type { Right } from './labels.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { synchronizeGrants } from './synchronize.ts'
+import { digestOf, type Item, type Things } from './things.ts'
 
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
@@ -17,44 +18,37 @@ export const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
-type AudienceGrant = typeof GRANTS.everyone | typeof GRANTS.signedIn
-type AccountGrant = Exclude<Grant, typeof GRANTS.owner | typeof GRANTS.writable>
-
-/**
- * The right of an audience to see something, as grants that can be revoked one by one: the wider one first.
- */
-export const audienceGrants = (audience: Audience): AudienceGrant[] => {
-  if (audience === audienceOf.public) return [GRANTS.everyone, GRANTS.signedIn]
-  return audience === audienceOf.limited ? [GRANTS.signedIn] : []
-}
-
 /** At a source where everyone must sign in, nothing is public. */
 export const visibilityAt = (source: Source, visibility: Visibility): Visibility =>
   visibility === 'public' && !source.isOpen ? 'limited' : visibility
 
-/** An organization has only the grants of its visibility. */
-const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): AccountGrant[] => [
-  ...(admin === true ? [GRANTS.admin] : []),
-  ...(kind !== 'organization' && active === true ? [GRANTS.active] : []),
-  ...audienceGrants(audienceOf[visibility ?? 'public']),
-]
+/** The rights of everyone to see something, the wider one first. */
+export const rightsToSee = (audience: Audience): Right[] => {
+  if (audience === audienceOf.public) return ['everyone', 'signedIn']
+  return audience === audienceOf.limited ? ['signedIn'] : []
+}
 
-/**
- * Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the
- * profile.
- */
+type Members = Required<Pick<Account, (typeof MEMBERS)[number]>>
+/** The members that are followed. */
+const MEMBERS = ['fullName', 'website', 'description', 'location', 'admin', 'active', 'visibility'] as const
+
+const membersOf = (account: Account): Members => pick(account, MEMBERS)
+
+/** Creates a user. One who exists follows the source, and gets no right before the end of the run. */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { report, migrationLog, source, names } = migration
     const existing = await names.accountOf(user.login)
-    if (isOfKind(existing, 'user')) {
-      report.count('users', 'found')
-      if ((await migrationLog.get('account', '', names.key(user.login))) === undefined)
-        report.note('differs', CREATED_HERE, user.login)
-      await synchronizeAccount(migration, existing, grantsOf(newAccount(source, user)))
-    }
+    if (
+      isOfKind(existing, 'user') &&
+      (await migrationLog.get('account', '', names.key(user.login))) === undefined
+    )
+      report.note('differs', CREATED_HERE, user.login)
     const account = existing ?? (await createUser(migration, user))
-    await followAccount(migration, account, user, user.login)
+    const { name: _, email: __, ...values } = newAccount(source, user)
+    const outcome = await followAccount(migration, account, values, user.login)
+    if (existing !== undefined) report.count('users', outcome)
+    await keepDate(migration, account, user)
     reportUser(migration, account, user)
   })
 
@@ -65,7 +59,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   const { allot, report, migrationLog, source, names } = migration
   const { accounts } = allot.hosting
   const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
-  const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
+  const record = newRecord(migration, { id: user.id, name: user.login })
   await migrationLog.save([record])
   const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
     // The address may be the reason: another account can have it. Any other reason refuses the account again.
@@ -73,7 +67,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
     if (!isRefused) throw error
     return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })
-  await migrationLog.save([{ ...record, copy: { id: account.id } }])
+  await migrationLog.save([copiedAs(record, account)])
   names.created(account, record.name)
   report.count('users', 'copied')
   return account
@@ -81,8 +75,14 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
 
 /** The migration log's record of an account, before it is created. */
 export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
-  ...({ kind: 'account', scope: '', name: names.key(name), grants: [] as string[] } as const),
+  ...({ kind: 'account', scope: '', name: names.key(name) } as const),
   ...(id === undefined ? {} : { original: { id, name: name.toLowerCase() } }),
+})
+
+export const copiedAs = <T>(record: T, account: Account) => ({
+  ...record,
+  copy: { id: account.id },
+  digest: digestOf(membersOf(account)),
 })
 
 /**
@@ -107,57 +107,57 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
 }
 
 /**
- * Follows changes of the profile at the source, and keeps the date of creation there.
+ * Makes a copy of an account what the source has, or what is left of one that was deleted there.
  * @param login the name at the source
  */
 export const followAccount = async (
   migration: Migration,
   account: Account,
-  given: SourceProfile,
+  values: Partial<Members>,
   login: string,
-): Promise<void> => {
-  const { allot, migrationLog, names, report } = migration
-  const { id, name: label, fullName, website, description, location } = account
-  if (label.toLowerCase() !== login.toLowerCase()) report.note('renamed', 'accounts', `${login} is ${label}`)
-  const name = names.keyHere(account)
-  const known = await migrationLog.get('account', '', name)
-  if (known?.copy?.id !== id) return
-  if (given.created !== undefined) await allot.hosting.accounts.setCreatedAt(id, given.created)
-  const source = textsOf(given)
-  const here = { fullName, website, description, location }
-  await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, (details) =>
-    allot.hosting.accounts.edit(id, details, { by: OPERATOR }),
-  )
+): Promise<'found' | 'updated'> => {
+  const { accounts } = migration.allot.hosting
+  const { id, name: label, kind } = account
+  if (label.toLowerCase() !== login.toLowerCase())
+    migration.report.note('renamed', 'accounts', `${login} is ${label}`)
+  const things: Things = {
+    ...{ kind: 'account', scope: '' },
+    find: async () => ({ id }),
+    members: async () => membersOf((await accounts.byId(id))!),
+    remove: async () => undefined,
+  }
+  const item: Item = {
+    ...{ name: migration.names.keyHere(account), label, values },
+    narrowed: (here) => ({ ...values, ...narrowed(here as Members, values) }),
+    rights: ({ admin, active, visibility }) => [
+      ...(admin === true ? (['admin'] as const) : []),
+      ...(kind === 'user' && active === true ? (['active'] as const) : []),
+      ...rightsToSee(audienceOf[visibility as Visibility]),
+    ],
+    create: async () => false,
+    edit: (_, edit) => accounts.edit(id, edit, { by: OPERATOR }),
+  }
+  return followNarrowed(migration, things, async () => item, { id })
 }
 
-/** @param source the rights at the source; none when the account was deleted there */
-export const synchronizeAccount = (
-  migration: Migration,
+/** The lesser one of the rights on both sides, as far as the source has them. */
+const narrowed = (here: Members, { admin, active, visibility }: Partial<Members>): Partial<Members> => ({
+  ...(admin !== undefined && { admin: admin && here.admin }),
+  ...(active !== undefined && { active: active && here.active }),
+  ...(visibility !== undefined && {
+    visibility: audienceOf[visibility] > audienceOf[here.visibility] ? visibility : here.visibility,
+  }),
+})
+
+/** A copy has the date of its original. */
+export const keepDate = async (
+  { allot, migrationLog, names }: Migration,
   account: Account,
-  source: readonly AccountGrant[],
+  { created }: SourceProfile,
 ): Promise<void> => {
-  const { id, name: label } = account
-  const subject = {
-    kind: 'account',
-    scope: '',
-    name: migration.names.keyHere(account),
-    copy: { id },
-    label,
-  } as const
-  return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
-    // Of two visibilities the last one counts: that without both grants of the audience.
-    migration.allot.hosting.accounts.edit(id, Object.assign({}, ...grants.map((grant) => WITHOUT[grant])), {
-      by: OPERATOR,
-    }),
-  )
-}
-
-/** How an account loses each right. */
-const WITHOUT: Record<AccountGrant, AccountEdit> = {
-  [GRANTS.admin]: { admin: false },
-  [GRANTS.active]: { active: false },
-  [GRANTS.everyone]: { visibility: 'limited' },
-  [GRANTS.signedIn]: { visibility: 'private' },
+  const record = await migrationLog.get('account', '', names.keyHere(account))
+  if (created !== undefined && record?.copy?.id === account.id)
+    await allot.hosting.accounts.setCreatedAt(account.id, created)
 }
 
 /** @throws AllotError invalid when the name belongs to an account of the other kind */

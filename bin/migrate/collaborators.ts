@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
+import { synchronize } from './copies.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
 import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
-import { type ExistenceSubject, synchronize } from './synchronize.ts'
 import { isProtected } from './teams/rights.ts'
+import type { Things } from './things.ts'
 
 const NOT_SHOWN =
   'collaborators whose own right the source does not show, because they have another one as well: as administrators or by teams'
@@ -27,7 +28,16 @@ export const copyCollaborators = (migration: Migration, copied: CopiedRepository
       const level = await collaboratorLevel(migration, copied.given, login)
       if (level !== undefined) levels.set(login.toLowerCase(), level)
     }
-    await synchronizeCollaborators(migration, copied, levels)
+    const set = (key: string, level: Level) => setLevel(migration, copied, key, level)
+    const items = [...levels].map(([login, level]) => {
+      const name = migration.names.key(login)
+      return {
+        ...{ name, label: login, values: { level } },
+        create: () => set(name, level),
+        edit: () => set(name, level),
+      }
+    })
+    await synchronize(migration, collaboratorsOf(migration, copied), items)
   })
 
 /**
@@ -54,42 +64,33 @@ export const collaboratorLevel = async (
   return 'read'
 }
 
-/** @param levels by name at the source, in lower case; none when the repository was deleted there */
-export const synchronizeCollaborators = async (
-  migration: Migration,
-  { key, repository }: Pick<CopiedRepository, 'key' | 'repository'>,
-  levels: ReadonlyMap<string, Level>,
-): Promise<void> => {
-  const { allot, migrationLog, names } = migration
-  const { collaborators } = allot.hosting
+type Copy = Pick<CopiedRepository, 'key' | 'repository'>
+
+const setLevel = async (
+  { allot, names }: Migration,
+  { repository }: Copy,
+  key: string,
+  level: Level,
+): Promise<boolean> => {
   const path = await names.addressOf(repository)
-  if (path === undefined) return
-  const scope = textOf(key)
-  const ends = (name: string) => names.ends(repository.id, name, 'user')
-  const has = async (name: string) => collaborators.has(OPERATOR, path, await names.loginHere(name))
-  const set = async (name: string, level: Level) =>
-    collaborators.set(OPERATOR, path, await names.loginHere(name), level)
-  const subject: ExistenceSubject = {
+  if (path === undefined) return false
+  return allot.hosting.collaborators.set(OPERATOR, path, await names.loginHere(key), level)
+}
+
+export const collaboratorsOf = (migration: Migration, { key, repository }: Copy): Things => {
+  const { allot, names } = migration
+  const records = allot.hosting.collaborators
+  return {
     kind: 'collaborator',
-    scope,
-    ends,
-    find: async (name) => ((await has(name)) ? ends(name) : undefined),
-    remove: async (name) => void (await collaborators.remove(OPERATOR, path, await names.loginHere(name))),
-  }
-  const wanted = [...levels].map(([login, level]) => ({
-    name: names.key(login),
-    label: login,
-    grants: [level],
-    create: () => set(names.key(login), level),
-  }))
-  await synchronize(migration, subject, wanted)
-  for (const [login, level] of levels) {
-    const name = names.key(login)
-    const known = await migrationLog.get('collaborator', scope, name)
-    if (known === undefined || known.copy === undefined || known.grants[0] === level) continue
-    if (await has(name)) {
-      await set(name, level)
-      await migrationLog.save([{ ...known, grants: [level] }])
-    }
+    scope: textOf(key),
+    async find(name) {
+      const ends = await names.ends(repository.id, name, 'user')
+      return ends && (await records.level(ends.of, ends.to)) && ends
+    },
+    members: async ({ of, to }) => ({ level: await records.level(of!, to!) }),
+    async remove(name) {
+      const path = await names.addressOf(repository)
+      if (path !== undefined) await records.remove(OPERATOR, path, await names.loginHere(name))
+    },
   }
 }

@@ -1,14 +1,18 @@
 import * as v from 'valibot'
 import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts'
-import { synchronizeAccount } from './accounts.ts'
-import { type DeletedRepository, revocations } from './kinds.ts'
+import { followAccount } from './accounts.ts'
+import { collaboratorsOf } from './collaborators.ts'
+import { withdraw } from './copies.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
 import { followRepositoryNames } from './names/changes.ts'
 import { textOf } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
-import { type OwnedRepository, synchronizeRepository } from './repositories.ts'
+import { membershipsOf } from './organizations.ts'
+import { followRepository, type OwnedRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
 import { parseResponse } from './source.ts'
+import { removeFromTeams, withdrawTeams } from './teams/index.ts'
+import { followsOf, gpgKeysOf, sshKeysOf, starsOf, watchesOf } from './user-data.ts'
 
 /**
  * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only
@@ -51,8 +55,16 @@ const isAccountDeleted = async (
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
-  await synchronizeAccount(migration, account, [])
-  for (const revocation of revocations) await revocation[account.kind]?.(migration, account)
+  const isUser = account.kind === 'user'
+  const hidden = { visibility: 'private' as const, ...(isUser && { admin: false, active: false }) }
+  await followAccount(migration, account, hidden, account.name)
+  if (isUser)
+    for (const of of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
+      await withdraw(migration, of(migration, account), [])
+  else {
+    await withdrawTeams(migration, account, [])
+    await withdraw(migration, membershipsOf(migration, account), [])
+  }
 }
 
 /** The accounts and repositories that a migration has found at the source. */
@@ -95,7 +107,9 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   if (moved === 'unknown') return
   if (moved !== undefined && (await names.accountOf(moved.given.owner.login)) !== undefined)
     return followRepositoryNames(migration, [moved])
-  await revokeRepository(migration, { owner, repository, key: record })
+  await followRepository(migration, repository.id, record, () => ({ private: true, archived: true }))
+  await withdraw(migration, collaboratorsOf(migration, { key: record, repository }), [])
+  await removeFromTeams(migration, repository.id)
 }
 
 /** Where the original is now; undefined when it was deleted. */
@@ -112,10 +126,4 @@ const movedTo = async (
   if (status !== 200) return 'unknown'
   // The owner was not listed, so its visibility is not known.
   return { given: parseResponse(SourceRepository, source.base, path, text), visibility: 'private' }
-}
-
-const revokeRepository = async (migration: Migration, deleted: DeletedRepository): Promise<void> => {
-  const { owner, repository, key } = deleted
-  await synchronizeRepository(migration, owner, repository, [], key)
-  for (const revocation of revocations) await revocation.repository?.(migration, deleted)
 }

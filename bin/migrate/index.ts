@@ -37,8 +37,6 @@ import {
 } from './repositories.ts'
 import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { copyTeamRepositories } from './teams/repositories.ts'
-import type { TeamRights } from './teams/rights.ts'
 import { copyKeys, copyRelations } from './user-data.ts'
 
 /**
@@ -52,9 +50,11 @@ import { copyKeys, copyRelations } from './user-data.ts'
  * copy. An organization that was created here is refused, and so is an account of the other kind. Names are
  * never changed automatically: `--rename` chooses another one.
  *
- * Invariant: a migration gives no more rights than the source gives at that time. It revokes rights that an
- * earlier migration gave and the source has revoked since. Rights that were given here by other means stay,
- * and are reported.
+ * A later run makes copies what the source has by then, and leaves what was created here. After a run with
+ * `finish` there is none.
+ *
+ * Invariant: a copy gives no more rights than the source, at no moment: rights are withdrawn in the whole
+ * migration before any is given.
  */
 export const migrate = async (options: MigrationOptions, { all, selected }: Selected): Promise<void> => {
   const migration = await begin(options, all)
@@ -65,25 +65,47 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   const deleted = isWhole ? await revokeDeletedAccounts(migration, named(all)) : []
   await followAccountNames(migration, named({ users, organizations }))
   await each('users', users, (user) => copyUser(migration, user))
+  await each('keys', logins, (login) => copyKeys(migration, login))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
   await copyQuota(migration)
   const copied = await copyRepositories(migration, owners, deleted)
   // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
-  await each('teams', [...migration.teams], ([name, teams]) => copyTeamsOf(migration, name, teams))
+  await each('members and teams', migration.giving, (give) => give())
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
   await copyWebhooks(migration, owners, copied, isWhole)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
-  await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
+  await widen(migration, isWhole)
+  if (options.finish && options.report.isComplete()) await migration.migrationLog.save([FINISHED])
   if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
 }
+
+const NARROWER =
+  'accounts and repositories that the source shows to more people, or gives more rights, than this server: a run of everything in which nothing fails follows it'
+
+/**
+ * Shows to more people what the source shows to more people, after all that it has withdrawn. A run of some
+ * owners does not know all rights of an account.
+ */
+const widen = async (migration: Migration, isWhole: boolean): Promise<void> => {
+  const { widening, report } = migration
+  const isComplete = report.isComplete()
+  for (const { kind, label, run } of widening)
+    if (isComplete && (isWhole || kind === 'repository')) await reportErrors(report, label, run)
+    else report.note('differs', NARROWER, label)
+}
+
+const FINISHED = { kind: 'finished', scope: '', name: '' } as const
+const IS_FINISHED =
+  'the migration from this source was finished with --finish: another run would overwrite what was changed here since'
 
 /** @param accounts all users and organizations of the source */
 const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promise<Migration> => {
   const { hosting } = options.allot
   const migrationLog = hosting.migrationLog(options.source.base)
+  if ((await migrationLog.list('finished')).length > 0) throw new Error(IS_FINISHED)
   const content = hosting.migratedContent(migrationLog)
   const renames = options.renames ?? new Map()
   const names = await Names.load({ migrationLog, hosting, renames }, named(accounts))
@@ -97,6 +119,8 @@ const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promi
     startedAt: now(),
     repositories: new Map(),
     teams: new Map(),
+    giving: [],
+    widening: [],
   }
 }
 
@@ -218,16 +242,6 @@ const listRepositories = async (
   })
   return found
 }
-
-const copyTeamsOf = (
-  migration: Migration,
-  organization: string,
-  teams: readonly TeamRights[],
-): Promise<void> =>
-  reportErrors(migration.report, `the teams of ${organization}`, async () => {
-    const account = await migration.names.accountOf(organization)
-    if (account !== undefined) await copyTeamRepositories(migration, account, teams)
-  })
 
 /**
  * Forks are linked to their parents after all repositories exist, and get their dates after everything that

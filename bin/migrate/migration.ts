@@ -6,6 +6,7 @@ import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../lib/repositories/migration-log.ts'
 import { withProgressBar } from '../terminal.ts'
 import type { Authors } from './content/authors.ts'
+import type { Kind } from './labels.ts'
 import type { Names, Renames } from './names/index.ts'
 import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
@@ -28,6 +29,8 @@ export interface MigrationOptions {
   readonly report: Report
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: { directory: string; git: string } | undefined
+  /** Whether this is the last run from the source, as long as nothing fails. */
+  readonly finish?: boolean
   /** Names to have here, by the name at the source. */
   readonly renames?: Renames
   /** Gets a token and a link for each user who cannot sign in yet. */
@@ -58,6 +61,16 @@ export interface Migration extends MigrationOptions {
   readonly repositories: Map<string, readonly SourceRepository[]>
   /** Teams of these organizations, that of the owners included. */
   readonly teams: Map<string, readonly TeamRights[]>
+  /** Gives members and teams their rights, once the rights of all others are withdrawn. */
+  readonly giving: (() => Promise<void>)[]
+  /** What the source shows or permits since an earlier run, which is given at the end. */
+  readonly widening: Widening[]
+}
+
+export interface Widening {
+  readonly kind: Kind
+  readonly label: string
+  run(): Promise<void>
 }
 
 /** Errors that concern only one thing: the migration reports them and continues. */

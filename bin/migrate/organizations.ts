@@ -1,23 +1,14 @@
 import { invalid } from '../../lib/errors.ts'
-import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import {
-  audienceGrants,
-  followAccount,
-  freeName,
-  isOfKind,
-  newRecord,
-  profileAt,
-  synchronizeAccount,
-  visibilityAt,
-} from './accounts.ts'
-import { GRANTS } from './grants.ts'
+import type { Account } from '../../lib/records/schema/index.ts'
+import { copiedAs, followAccount, freeName, isOfKind, newRecord, profileAt } from './accounts.ts'
+import { give, synchronize, withdraw } from './copies.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { type ExistenceSubject, isCopy, synchronize, synchronizeGrants } from './synchronize.ts'
-import { copyTeams } from './teams/index.ts'
+import { giveTeams, withdrawTeams } from './teams/index.ts'
 import { type TeamRights, teamRights } from './teams/rights.ts'
+import type { Item, Things } from './things.ts'
 
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
@@ -31,27 +22,31 @@ export const usersOf = (source: Source, organization: string): Promise<SourceUse
   ifAvailable(source.list(SourceUser, apiPath('orgs', organization, 'members')))
 
 /**
- * Copies an organization and its members. `migration.repositories` gets its repositories only when this has
- * succeeded, as they were when the rights of the members were compared.
+ * Copies an organization, and takes from members and teams what the source has withdrawn; `migration.giving`
+ * gives them the rest. `migration.repositories` gets its repositories only when this has succeeded, as they
+ * were when the rights of the members were compared.
  */
 export const copyOrganization = (migration: Migration, organization: SourceOrganization): Promise<void> =>
   reportErrors(migration.report, `the organization ${organization.name}`, async () => {
-    const { source } = migration
+    const { source, names, report } = migration
     const { name } = organization
     const repositories = await repositoriesOf(source, 'organization', name)
+    for (const { owner, name, id } of repositories) names.repositoryKey(owner.login, name, id)
     const teams = await teamRights(source, name, repositories)
     const rights = await memberRights(source, name, teams)
     const account = await accountFor(migration, organization, rights.owners)
-    await followAccount(migration, account, organization, name)
-    if (organization.email !== '')
-      migration.report.note('notCopied', EMAIL, `${organization.email} of ${name}`)
-    await copyMembers(migration, account, rights)
-    await copyTeams(
-      migration,
-      account,
-      teams.filter(({ isOwners }) => !isOwners),
+    if (organization.email !== '') report.note('notCopied', EMAIL, `${organization.email} of ${name}`)
+    const members = membersIn(migration, account, rights)
+    const others = teams.filter(({ isOwners }) => !isOwners)
+    await withdraw(migration, membershipsOf(migration, account), members)
+    await withdrawTeams(migration, account, others)
+    migration.giving.push(() =>
+      reportErrors(report, `the organization ${name}`, async () => {
+        await give(migration, membershipsOf(migration, account), members)
+        await giveTeams(migration, account, others)
+        await copyPublicMembers(migration, account, name)
+      }),
     )
-    await copyPublicMembers(migration, account, name)
     migration.repositories.set(name.toLowerCase(), repositories)
     migration.teams.set(name.toLowerCase(), teams)
   })
@@ -88,20 +83,17 @@ const accountFor = async (
   organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
-  const { source, allot, report, migrationLog, names } = migration
-  const { accounts } = allot.hosting
+  const { source, report, migrationLog, names } = migration
   const existing = await names.accountOf(organization.name)
-  if (!isOfKind(existing, 'organization')) return createOrganization(migration, organization, owners)
+  const isFound = isOfKind(existing, 'organization')
   const known = await migrationLog.get('account', '', names.key(organization.name))
-  const isCopied = known !== undefined && (known.copy === undefined || known.copy.id === existing.id)
-  if (!isCopied) throw invalid(CREATED_HERE)
-  report.count('organizations', 'found')
-  await synchronizeAccount(migration, existing, grantsAt(source, organization))
-  return (await accounts.byId(existing.id)) ?? existing
+  const isCopied = known !== undefined && (known.copy === undefined || known.copy.id === existing?.id)
+  if (isFound && !isCopied) throw invalid(CREATED_HERE)
+  const account = isFound ? existing : await createOrganization(migration, organization, owners)
+  const outcome = await followAccount(migration, account, profileAt(source, organization), organization.name)
+  if (isFound) report.count('organizations', outcome)
+  return account
 }
-
-const grantsAt = (source: Source, { visibility }: SourceOrganization) =>
-  audienceGrants(audienceOf[visibilityAt(source, visibility)])
 
 /**
  * The first of the source's owners who exists here becomes the owner; otherwise the organization has none.
@@ -117,16 +109,14 @@ const createOrganization = async (
   await migrationLog.save([record])
   const owner = await firstOwner(migration, owners)
   if (owner !== undefined)
-    await migrationLog.save([
-      { kind: 'membership', scope: record.name, name: names.keyHere(owner), grants: [] },
-    ])
+    await migrationLog.save([{ kind: 'membership', scope: record.name, name: names.keyHere(owner) }])
   const { id } = await allot.hosting.organizations.create(
     owner?.id,
     { name, ...profileAt(source, organization) },
     OPERATOR,
   )
   const created = (await allot.hosting.accounts.byId(id))!
-  await migrationLog.save([{ ...record, copy: { id }, grants: grantsAt(source, organization) }])
+  await migrationLog.save([copiedAs(record, created)])
   names.created(created, record.name)
   report.count('organizations', 'copied')
   if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
@@ -144,61 +134,28 @@ const firstOwner = async (
   return undefined
 }
 
-/**
- * Copied memberships follow the source, to more rights and to fewer. Memberships that were created here stay.
- */
-export const copyMembers = async (
-  migration: Migration,
+const membersIn = (
+  { allot, report, names }: Migration,
   organization: Account,
   { owners, members }: MemberRights,
-): Promise<void> => {
-  const { allot, report, names } = migration
-  const { organizations } = allot.hosting
-  const memberships = membershipsOf(migration, organization)
-  const wanted = [...members].map((login) => ({
-    name: names.key(login),
-    label: login,
-    grants: owners.has(login) ? [GRANTS.owner] : [],
-    async create() {
-      const member = await names.accountOf(login)
-      const isUser = member?.kind === 'user'
-      if (isUser) await organizations.setMember(organization.id, member.id, { owner: owners.has(login) })
-      else report.note('notCopied', NOT_HERE, `${login} of ${organization.name}`)
-      return isUser
-    },
-  }))
-  await synchronize(migration, memberships, wanted)
-  for (const login of members)
-    await synchronizeOwnership(migration, organization, memberships, login, owners.has(login))
-}
-
-const synchronizeOwnership = async (
-  migration: Migration,
-  organization: Account,
-  { kind, scope, find }: ExistenceSubject,
-  login: string,
-  isOwnerAtSource: boolean,
-): Promise<void> => {
-  const { migrationLog, allot, names } = migration
-  const { organizations } = allot.hosting
-  const name = names.key(login)
-  const copy = await find(name)
-  if (copy?.to === undefined) return
-  const [{ id }, member] = [organization, copy.to]
-  const isOwner = await organizations.isOwner(id, member)
-  const known = await migrationLog.get(kind, scope, name)
-  const isCopied = isCopy(known, copy)
-  // The member became an owner at the source after the membership was copied.
-  if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(GRANTS.owner)) {
-    await organizations.setMember(id, member, { owner: true })
-    return migrationLog.save([{ ...known, grants: [GRANTS.owner] }])
-  }
-  const subject = { kind, scope, name, copy, label: `${login} (${organization.name})` }
-  const [here, source] = [isOwner ? [GRANTS.owner] : [], isOwnerAtSource ? [GRANTS.owner] : []]
-  await synchronizeGrants(migration, { ...subject, here, source }, () =>
-    organizations.setMember(id, member, { owner: false, viewer: OPERATOR }),
-  )
-}
+): Item[] =>
+  [...members].map((login) => {
+    const owner = owners.has(login)
+    return {
+      ...{ name: names.key(login), label: login, values: { owner } },
+      narrowed: (here) => ({ owner: owner && here.owner === true }),
+      rights: (values) => (values.owner === true ? ['owner'] : []),
+      async create() {
+        const member = await names.accountOf(login)
+        const isUser = member?.kind === 'user'
+        if (isUser) await allot.hosting.organizations.setMember(organization.id, member.id, { owner })
+        else report.note('notCopied', NOT_HERE, `${login} of ${organization.name}`)
+        return isUser
+      },
+      edit: ({ to }, edit) =>
+        allot.hosting.organizations.setMember(organization.id, to!, { ...edit, viewer: OPERATOR }),
+    }
+  })
 
 /**
  * Publishes the memberships that their users have published at the source, and hides those that they have
@@ -218,16 +175,15 @@ const copyPublicMembers = async (
     if (member === undefined) return false
     return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
   }
-  const ends = (key: string) => names.ends(organization.id, key)
-  const things: ExistenceSubject = {
+  const things: Things = {
     kind: 'publicMember',
     scope: names.keyHere(organization),
-    ends,
     async find(key) {
       const login = await names.loginHere(key)
-      return (await memberships.isPublic(OPERATOR, organization.name, login)) ? ends(key) : undefined
+      const isPublic = await memberships.isPublic(OPERATOR, organization.name, login)
+      return isPublic ? names.ends(organization.id, key) : undefined
     },
-    remove: async (key) => void (await setPublic(key, false)),
+    remove: (key) => setPublic(key, false),
   }
   const wanted = listed.map(({ login }) => ({
     name: names.key(login),
@@ -242,18 +198,17 @@ const copyPublicMembers = async (
 }
 
 /** Memberships of owners, and of others who have not only the rights of teams. */
-const membershipsOf = ({ allot, names }: Migration, organization: Account): ExistenceSubject => {
+export const membershipsOf = ({ allot, names }: Migration, organization: Account): Things => {
   const { organizations, teams } = allot.hosting
-  const ends = (key: string) => names.ends(organization.id, key, 'user')
   return {
     kind: 'membership',
     scope: names.keyHere(organization),
-    ends,
     async find(key) {
-      const found = await ends(key)
+      const found = await names.ends(organization.id, key, 'user')
       const isFull = found !== undefined && (await organizations.isFullMember(found.of, found.to))
       return isFull ? found : undefined
     },
+    members: async ({ to }) => ({ owner: await organizations.isOwner(organization.id, to!) }),
     async remove(key, { of: id, to: member }) {
       // A former owner keeps the rights of teams.
       const wasOwner = await teams.removeMember(OPERATOR, id!, await names.loginHere(key))

@@ -10,6 +10,8 @@ const SECTIONS = {
   notCopied: 'not copied',
   /** Rights that Allot cannot express. */
   leftOut: 'rights left out',
+  /** Changed or removed in the copy. */
+  overwritten: 'overwritten with what the source has',
   /** The source revoked them after an earlier migration had copied them. */
   revoked: 'revoked, because the source revoked it',
   /** Content that the source has removed after an earlier migration had copied it. */

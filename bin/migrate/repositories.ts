@@ -7,16 +7,17 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema/index.ts'
-import { audienceGrants, visibilityAt } from './accounts.ts'
-import { followDetails } from './details.ts'
-import { GRANTS, type Grant } from './grants.ts'
+import { rightsToSee, visibilityAt } from './accounts.ts'
+import { followNarrowed } from './copies.ts'
+import type { Right } from './labels.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
-import { synchronizeGrants } from './synchronize.ts'
+import { digestOf, type Item, type Things } from './things.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
+const DELETED = 'it was deleted during the migration'
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
 export const FORK =
   'forks that are ordinary repositories here, because the repository that they were forked from is not here'
@@ -71,14 +72,17 @@ export const copyRepository = async (
     const existing = await names.repositoryOf(given.owner.login, given.name, given.id)
     if (existing !== undefined && existing.owner !== owner.id)
       return report.note('differs', MOVED, given.full_name)
-    if (existing !== undefined) report.count('repositories', 'found')
-    const repository =
-      existing === undefined
-        ? await createRepository(migration, owner, given, audience)
-        : await synchronizeRepository(migration, owner, existing, grantsOf(audience, given.archived), key)
+    const { id } = existing ?? (await createRepository(migration, owner, given, audience))
+    const outcome = await followRepository(migration, id, key, (account) => ({
+      ...detailsOf(given),
+      private: given.private || audience > audienceOf[account.visibility],
+      archived: given.archived,
+    }))
+    if (existing !== undefined) report.count('repositories', outcome)
+    const repository = await migration.allot.hosting.repositories.byId(id)
+    if (repository === undefined) throw invalid(DELETED)
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
     reportName(migration, owner, repository, given)
-    await followRepository(migration, repository, given, key)
     const known = await migrationLog.get('repository', key.scope, key.name)
     copied = { given, repository, key, isCopy: known?.copy?.id === repository.id }
   })
@@ -103,43 +107,6 @@ export const audienceAt = (source: Source, ownerVisibility: Visibility, given: S
 export const audienceHere = (owner: Account, repository: Repository): Audience =>
   repository.private ? audienceOf.private : audienceOf[owner.visibility]
 
-const grantsOf = (audience: Audience, archived: boolean): Grant[] => [
-  ...audienceGrants(audience),
-  ...(archived ? [] : [GRANTS.writable]),
-]
-
-const grantsHere = (owner: Account, repository: Repository): Grant[] =>
-  grantsOf(audienceHere(owner, repository), repository.archived)
-
-/**
- * @param source the rights at the source; none when the repository was deleted there
- * @returns the repository as it is afterwards
- */
-export const synchronizeRepository = async (
-  migration: Migration,
-  owner: Account,
-  repository: Repository,
-  source: readonly Grant[],
-  { scope, name }: RepositoryKey,
-): Promise<Repository> => {
-  const { repositories } = migration.allot.hosting
-  const { id } = repository
-  const subject = {
-    kind: 'repository',
-    scope,
-    name,
-    copy: { id },
-    label: `${owner.name}/${repository.name}`,
-  } as const
-  await synchronizeGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
-    repositories.edit(id, {
-      ...(grants.some((grant) => grant !== GRANTS.writable) && { private: true }),
-      ...(grants.includes(GRANTS.writable) && { archived: true }),
-    }),
-  )
-  return (await repositories.byId(id)) ?? repository
-}
-
 /** The members that can change at the source, besides rights. */
 const detailsOf = ({ description, website, topics, default_branch: defaultBranch }: SourceRepository) => ({
   description,
@@ -148,26 +115,67 @@ const detailsOf = ({ description, website, topics, default_branch: defaultBranch
   ...(topics ? { topics: topics.map((topic) => topic.toLowerCase()).sort() } : {}),
 })
 
-const followRepository = (
+type Members = ReturnType<typeof membersOf>
+
+const membersOf = ({
+  description,
+  website,
+  defaultBranch,
+  topics = [],
+  private: hidden,
+  archived,
+}: Repository) => ({
+  ...{ description, website, defaultBranch, topics: [...topics].sort(), private: hidden, archived },
+})
+
+/**
+ * Makes a copy of a repository what the source has, or what is left of one that was deleted there.
+ * @param valuesIn the values at the source for the owner here
+ */
+export const followRepository = async (
   migration: Migration,
-  repository: Repository,
-  given: SourceRepository,
+  id: number,
   { scope, name }: RepositoryKey,
-): Promise<void> => {
-  const { repositories, topics } = migration.allot.hosting
-  const { id, description, website, defaultBranch } = repository
-  const here = { description, website, defaultBranch, topics: repository.topics ?? [] }
-  const subject = { kind: 'repository', scope, name, label: given.full_name } as const
-  const source = detailsOf(given)
-  return followDetails(migration, { ...subject, here, source }, async (details) => {
-    const { topics: wanted, ...edit } = details
-    await repositories.edit(id, edit)
-    if (wanted !== undefined)
-      await topics.edit(
-        (tx) => repositoryById(tx, id),
-        () => wanted,
-      )
-  })
+  valuesIn: (owner: Account) => Partial<Members>,
+): Promise<'found' | 'updated'> => {
+  const { repositories, accounts, topics } = migration.allot.hosting
+  const read = async () => {
+    const repository = (await repositories.byId(id))!
+    return { repository, owner: (await accounts.byId(repository.owner))! }
+  }
+  const things: Things = {
+    ...{ kind: 'repository', scope },
+    hasFullLabels: true,
+    find: async () => ({ id }),
+    members: async () => membersOf((await read()).repository),
+    remove: async () => undefined,
+  }
+  const itemNow = async (): Promise<Item> => {
+    const { repository, owner } = await read()
+    const values = valuesIn(owner)
+    return {
+      ...{ name, label: `${owner.name}/${repository.name}`, values },
+      narrowed: (here) => ({
+        ...values,
+        private: values.private || here.private,
+        archived: values.archived || here.archived,
+      }),
+      rights: ({ private: hidden, archived }): Right[] => [
+        ...rightsToSee(hidden ? audienceOf.private : audienceOf[owner.visibility]),
+        ...(archived ? [] : (['writable'] as const)),
+      ],
+      create: async () => false,
+      async edit(_, { topics: wanted, ...edit }: Partial<Members>) {
+        if (Object.keys(edit).length > 0) await repositories.edit(id, edit)
+        if (wanted !== undefined)
+          await topics.edit(
+            (tx) => repositoryById(tx, id),
+            () => wanted,
+          )
+      },
+    }
+  }
+  return followNarrowed(migration, things, itemNow, { id })
 }
 
 /** Private when its owner here is visible to more people than the repository is at the source. */
@@ -183,7 +191,7 @@ const createRepository = async (
   const key = names.repositoryKey(login, given.name, given.id)
   const name = await freeName(migration, owner, given, key)
   const record = {
-    ...({ kind: 'repository', ...key, grants: [] } as const),
+    ...({ kind: 'repository', ...key } as const),
     ...originalOf(names, given),
   }
   // A user who creates a repository watches it, and may no longer watch it at the source.
@@ -191,20 +199,17 @@ const createRepository = async (
     kind: 'watch',
     scope: names.keyHere(owner),
     name: textOf(key),
-    grants: [],
   } as const
   await migrationLog.save(owner.kind === 'user' ? [record, watch] : [record])
-  const { id } = await repositories.create(owner, owner, {
+  const created = await repositories.create(owner, owner, {
     name,
     description: given.description,
     // In a hidden account a public repository is as hidden, and stays public when the account is shown.
     private: given.private || audience > audienceOf[owner.visibility],
+    archived: given.archived,
     defaultBranch: given.default_branch || undefined,
   })
-  const { website, archived } = given
-  const created = await repositories.edit(id, { website, archived })
-  if (created === undefined) throw invalid('it was deleted during the migration')
-  await migrationLog.save([{ ...record, copy: { id }, grants: grantsHere(owner, created) }])
+  await migrationLog.save([{ ...record, copy: { id: created.id }, digest: digestOf(membersOf(created)) }])
   report.count('repositories', 'copied')
   return created
 }

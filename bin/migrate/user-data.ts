@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
+import { give, synchronize } from './copies.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
-import { createMissing, type ExistenceSubject, type SourceItem, synchronize } from './synchronize.ts'
+import type { Item, Things } from './things.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 export const NO_SIGNATURES =
@@ -24,11 +25,11 @@ export const SourceKey = v.object({
 export const SourceGpgKey = v.object({ key_id: v.string() })
 
 /** The things of one kind that belong to a user, and the list of the source that has them. */
-interface UserSubject<T> extends ExistenceSubject {
+interface UserThings<T> extends Things {
   /** Name of the list in the API of the source. */
   list: string
   shape: Shape<T>
-  itemFor(item: T): SourceItem
+  itemFor(item: T): Item
 }
 
 export const copyKeys = (migration: Migration, login: string): Promise<void> =>
@@ -46,12 +47,6 @@ export const copyRelations = (migration: Migration, login: string): Promise<void
     await copyList(migration, login, watchesOf(migration, user), RELATIONS_NOT_SHOWN, login)
   })
 
-/** Removes the copies of one list of a user who was deleted at the source. */
-export const removeList =
-  (subjectOf: (migration: Migration, user: Account) => ExistenceSubject) =>
-  (migration: Migration, user: Account): Promise<void> =>
-    synchronize(migration, subjectOf(migration, user), [])
-
 /**
  * @param name of the user at the source
  * @param sudo user to read the list as; when the source refuses that, the list may be incomplete
@@ -59,26 +54,26 @@ export const removeList =
 const copyList = async <T>(
   migration: Migration,
   name: string,
-  subject: UserSubject<T>,
+  things: UserThings<T>,
   notShown: string,
   sudo?: string,
 ): Promise<void> => {
   const { source, report } = migration
-  const path = apiPath('users', name, subject.list)
+  const path = apiPath('users', name, things.list)
   const list =
     sudo === undefined
-      ? source.list(subject.shape, path).then((items) => ({ items, isRefused: false }))
-      : source.listAs(subject.shape, path, sudo)
+      ? source.list(things.shape, path).then((items) => ({ items, isRefused: false }))
+      : source.listAs(things.shape, path, sudo)
   const found = await ifAvailable(list)
   if (found === undefined) return report.note('notCopied', notShown, name)
-  const update = found.isRefused ? createMissing : synchronize
-  await update(migration, subject, found.items.map(subject.itemFor))
+  const update = found.isRefused ? give : synchronize
+  await update(migration, things, found.items.map(things.itemFor))
 }
 
 export const sshKeysOf = (
   { allot, names }: Migration,
   user: Account,
-): UserSubject<v.InferOutput<typeof SourceKey>> => {
+): UserThings<v.InferOutput<typeof SourceKey>> => {
   const { sshKeys } = allot.hosting
   return {
     kind: 'sshKey',
@@ -106,15 +101,14 @@ const keysOf = <K extends { id: number }>(
   { id, scope }: { id: number; scope: string },
   keys: UserKeys<K>,
   nameOf: (key: K) => string,
-): Omit<ExistenceSubject, 'kind'> => ({
+): Omit<Things, 'kind'> => ({
   scope,
-  ends: async () => ({ of: id }),
   async find(wanted) {
     const all = await allItems((slice) => keys.list(id, slice))
     const key = all.find((item) => nameOf(item) === wanted)
     return key && { id: key.id, of: id }
   },
-  remove: async (_, copy) => void (await keys.remove(id, copy.id!)),
+  remove: (_, copy) => keys.remove(id, copy.id!),
 })
 
 /** @param key its type, the key in base64, and a comment */
@@ -131,7 +125,7 @@ export const gpgKeysOf = (
   { source, allot, report, names }: Migration,
   user: Account,
   login = user.name,
-): UserSubject<v.InferOutput<typeof SourceGpgKey>> => {
+): UserThings<v.InferOutput<typeof SourceGpgKey>> => {
   const { gpgKeys } = allot.hosting
   let published: Promise<Map<string, string>> | undefined
   return {
@@ -167,18 +161,16 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-export const followsOf = ({ allot, report, names }: Migration, account: Account): UserSubject<SourceUser> => {
+export const followsOf = ({ allot, report, names }: Migration, account: Account): UserThings<SourceUser> => {
   const { follows } = allot.hosting.relations
   const { id, name } = account
   const user = withAdminRights(id)
-  const ends = (key: string) => names.ends(id, key)
   return {
     kind: 'follow',
     scope: names.keyHere(account),
-    ends,
     find: async (key) =>
-      (await follows.check(user, id, await names.loginHere(key))) ? ends(key) : undefined,
-    remove: async (key) => void (await follows.unfollow(user, await names.loginHere(key))),
+      (await follows.check(user, id, await names.loginHere(key))) ? names.ends(id, key) : undefined,
+    remove: async (key) => follows.unfollow(user, await names.loginHere(key)),
     list: 'following',
     shape: SourceUser,
     itemFor: ({ login }) => ({
@@ -207,7 +199,7 @@ const relationsOf = (
   { allot, report, names }: Migration,
   account: Account,
   kind: keyof typeof RELATIONS,
-): UserSubject<SourceRepository> => {
+): UserThings<SourceRepository> => {
   const relation = allot.hosting.relations[RELATIONS[kind].relation]
   const { id, name } = account
   const user = withAdminRights(id)
@@ -215,7 +207,6 @@ const relationsOf = (
     const repository = await names.repositoryWithKey(key)
     return repository && names.addressOf(repository)
   }
-  const endsWith = (repository: { id: number } | undefined) => repository && { of: id, to: repository.id }
   const change = async <R>(key: string, work: (path: { owner: string; name: string }) => Promise<R>) => {
     const path = await addressOf(key)
     return path === undefined ? undefined : work(path)
@@ -223,9 +214,11 @@ const relationsOf = (
   return {
     kind,
     scope: names.keyHere(account),
-    ends: async (key) => endsWith(await names.repositoryWithKey(key)),
-    find: async (key) => endsWith((await change(key, (path) => relation.check(user, path)))?.repository),
-    remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
+    async find(key) {
+      const found = await change(key, (path) => relation.check(user, path))
+      return found && { of: id, to: found.repository.id }
+    },
+    remove: (key) => change(key, (path) => relation.clear(user, path)),
     list: RELATIONS[kind].list,
     shape: SourceRepository,
     itemFor: ({ id, owner, name: repository, full_name: label }) => ({

@@ -81,6 +81,7 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRep
   name: body.name,
   description: body.description,
   private: body.private,
+  archived: undefined,
   autoInit: body.auto_init,
   gitignores: body.gitignores,
   license: body.license,

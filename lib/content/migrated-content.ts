@@ -31,15 +31,15 @@ import { removeContent } from './removers.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
 
 /** The name and the digests of content at the source: the record of the migration without the copy. */
-export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'digests'>
+export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest'>
 
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 type MigratedComment = Omit<Comment, 'id' | 'repository'>
 type MigratedRelease = Omit<Release, 'id'>
 type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 
-/** Kinds of content that are records without a file. */
-export type ContentKind = 'issue' | 'comment' | 'release'
+/** Kinds of content. */
+export type ContentKind = keyof typeof COLLECTIONS
 
 /** What belongs to an issue, a comment or a release, and is removed with it. */
 type ContentPart =
@@ -71,7 +71,7 @@ export class MigratedContent {
    * @param id of the copy to change; absent: a new one
    * @throws AllotError invalid for a text; conflict when an issue of this number was created here
    */
-  async saveIssue(issue: MigratedIssue, origin: Origin, id?: number): Promise<number> {
+  async saveIssue(issue: MigratedIssue, origin: Origin, id?: number): Promise<true> {
     checkIssue(issue)
     return this.#save('issue', origin, id, async (tx, copyId) => {
       const { repository, number } = issue
@@ -92,7 +92,7 @@ export class MigratedContent {
    * Saves a comment, as `saveIssue`.
    * @throws AllotError invalid; not_found when the issue was deleted
    */
-  async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<number> {
+  async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<true> {
     checkTexts('comment', comment)
     return this.#save('comment', origin, id, async (tx, copyId) => {
       const issue = await issues.get(tx, [comment.issue])
@@ -108,7 +108,7 @@ export class MigratedContent {
    * Saves a release.
    * @throws AllotError invalid; conflict when a release of this tag was created here
    */
-  async saveRelease(release: MigratedRelease, origin: Origin, id?: number): Promise<number> {
+  async saveRelease(release: MigratedRelease, origin: Origin, id?: number): Promise<true> {
     const { repository, tag } = release
     if (!isRefName(tag)) throw invalidMember('tag', `${JSON.stringify(tag)} is not a valid tag name`)
     checkTexts('release', release)
@@ -125,7 +125,7 @@ export class MigratedContent {
    * @throws AllotError invalid for a bad name, another size or a full target; not_found when the target was
    * deleted
    */
-  async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<number> {
+  async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<true> {
     const { store, files } = this.#services
     checkFileName(attachment.name)
     const target = await store.read((tx) => anyTarget(tx, attachment))
@@ -143,7 +143,7 @@ export class MigratedContent {
         ...attachment,
       })
       await this.#record(tx, 'attachment', origin, id)
-      return id
+      return true as const
     })
   }
 
@@ -156,7 +156,7 @@ export class MigratedContent {
    * Changes the name of an attachment.
    * @throws AllotError invalid; not_found when it was deleted
    */
-  async renameAttachment(id: number, name: string, origin: Origin): Promise<number> {
+  async renameAttachment(id: number, name: string, origin: Origin): Promise<void> {
     checkFileName(name)
     await this.#services.store.write(async (tx) => {
       const attachment = await attachments.get(tx, [id])
@@ -166,16 +166,15 @@ export class MigratedContent {
       await saveAttachment(tx, this.#services, target, { ...attachment, name })
       await this.#record(tx, 'attachment', origin, id)
     })
-    return id
   }
 
   /** The record of a copy; undefined when it was deleted here. */
-  async find(kind: ContentKind | 'attachment', id: number): Promise<object | undefined> {
+  async find(kind: ContentKind, id: number): Promise<object | undefined> {
     return this.#services.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
   }
 
   /** The comments and attachments that `remove` takes along with a record. */
-  partsOf(kind: ContentKind | 'attachment', id: number): Promise<ContentPart[]> {
+  partsOf(kind: ContentKind, id: number): Promise<ContentPart[]> {
     return this.#services.store.read(async (tx) => {
       if (kind === 'attachment') return []
       const found = kind === 'issue' ? await comments.list(tx, 'issue', { prefix: [id] }) : []
@@ -187,41 +186,35 @@ export class MigratedContent {
     })
   }
 
-  /** Removes a copy with its files and comments, and the record of it. */
-  async remove(record: MigrationRecord): Promise<void> {
+  /** Removes a copy with its files and comments. */
+  async remove(kind: ContentKind, id: number): Promise<void> {
     const { store, jobs } = this.#services
-    const { kind, copy: { id } = {} } = record
     await removeWithFiles(this.#services, async (tx) => {
-      if (id !== undefined) await this.#removeRecord(tx, kind as ContentKind | 'attachment', id)
+      if (kind !== 'attachment') await removeContent(tx, this.#services, { on: kind, id })
+      const attachment = kind === 'attachment' ? await attachments.get(tx, [id]) : undefined
+      if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return true
     })
-    if (kind === 'issue' && id !== undefined) await jobs.finish(store, 'removeComments', id)
-    await this.#migrationLog.remove([record])
-  }
-
-  async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
-    if (kind !== 'attachment') return void (await removeContent(tx, this.#services, { on: kind, id }))
-    const attachment = await attachments.get(tx, [id])
-    if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
+    if (kind === 'issue') await jobs.finish(store, 'removeComments', id)
   }
 
   async #save(
-    kind: ContentKind,
+    kind: Exclude<ContentKind, 'attachment'>,
     origin: Origin,
     id: number | undefined,
     save: (tx: WriteContext, copyId: number) => Promise<void>,
-  ): Promise<number> {
+  ): Promise<true> {
     const { store } = this.#services
     const copyId = id ?? (await store.sequences.next(kind))
     await store.write(async (tx) => {
       await save(tx, copyId)
       await this.#record(tx, kind, origin, copyId)
     })
-    return copyId
+    return true
   }
 
   async #record(tx: WriteContext, kind: MigrationRecord['kind'], origin: Origin, id: number): Promise<void> {
-    await this.#migrationLog.saveIn(tx, { kind, ...origin, copy: { id }, grants: [] })
+    await this.#migrationLog.saveIn(tx, { kind, ...origin, copy: { id } })
   }
 }
 

@@ -78,7 +78,6 @@ const NONCE = /^[0-9a-f]{16}$/
 const checkCreated = ({ created }: Pick<Rule, 'created'>): void => {
   requireMatch('created.nonce', created.nonce, NONCE)
 }
-const MEMBER_DIGEST = /^[0-9a-f]{16}$/
 /** The form that lib/accounts/login.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
 
@@ -192,13 +191,9 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
         throw invalidMember(member, `must have 1 to 255 characters`)
   }),
   checkOf(issues, checkIssue),
-  checkOf(migrationRecords, ({ source, scope, name, grants, digest, digests, original }) => {
+  checkOf(migrationRecords, ({ source, scope, name, digest, original }) => {
     if (digest !== undefined) requireMatch('digest', digest, SHA256)
-    for (const one of digests ?? []) {
-      requireAtMost('member', one.member, MAX_NAME)
-      requireMatch('digest', one.digest, MEMBER_DIGEST)
-    }
-    const texts = { source, scope, name, grants: grants.join(), original: original?.name ?? '' }
+    const texts = { source, scope, name, original: original?.name ?? '' }
     for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
   }),
   checkOf(comments, (comment) => checkTexts('comment', comment)),

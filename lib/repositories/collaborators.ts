@@ -64,6 +64,11 @@ export class Collaborators {
     })
   }
 
+  /** The right that a user was given by name; undefined for one who was given none. */
+  level(repository: number, account: number): Promise<Level | undefined> {
+    return this.#store.read(async (tx) => (await collaborators.get(tx, [repository, account]))?.level)
+  }
+
   /**
    * Shares the repository with a user, or changes what the user may do.
    * @returns whether the repository and the user exist

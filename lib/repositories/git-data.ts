@@ -22,6 +22,8 @@ export interface NewRepository extends TemplateNames {
   description?: string | undefined
   /** Whether only accounts with a right on it and administrators can see it; false when absent. */
   private?: boolean | undefined
+  /** Whether it is read-only; false when absent. */
+  archived?: boolean | undefined
   /**
    * Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license`
    * are checked only.

@@ -2,9 +2,7 @@ import { invalidMember } from '../errors.ts'
 import { type MigrationRecord, migrationRecords } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
-export interface NewMigrationRecord extends Omit<MigrationRecord, 'source' | 'grants'> {
-  readonly grants: readonly string[]
-}
+export type NewMigrationRecord = Omit<MigrationRecord, 'source'>
 
 /** Records that one transaction writes. */
 const BATCH_SIZE = 200
@@ -48,7 +46,7 @@ export class MigrationLog {
    */
   async saveIn(tx: WriteContext, record: NewMigrationRecord): Promise<void> {
     checkNames(this.#source, record)
-    await migrationRecords.save(tx, { ...record, grants: [...record.grants], source: this.#source })
+    await migrationRecords.save(tx, { ...record, source: this.#source })
   }
 
   remove(records: readonly NewMigrationRecord[]): Promise<void> {

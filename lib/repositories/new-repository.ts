@@ -37,7 +37,7 @@ export const recordOf = (
   audience: audienceOfRepository(owner, repository.private ?? false),
   empty: repository.autoInit !== true,
   mirror: false,
-  archived: false,
+  archived: repository.archived ?? false,
   parent: null,
   defaultBranch: repository.defaultBranch ?? 'main',
   size,

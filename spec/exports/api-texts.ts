@@ -79,7 +79,6 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'commitStatus.context': filled,
   'commitStatus.targetUrl': fc.constantFrom('', 'https://ci.x.test/1'),
   'migrationLog.digest': hex(64),
-  'migrationLog.digests.digest': hex(16),
   'hook.url': fc.constantFrom('https://ci.x.test/hook', 'http://127.0.0.1:1'),
   'hook.authorization': fc.constantFrom('', 'Bearer abc'),
   'hook.events': fc.constantFrom([], ['push'], ['push', 'quota']),

@@ -27,8 +27,6 @@ const MORE: Record<string, Record_> = {
     scope: '',
     name: 'ann',
     copy: { id: 1 },
-    grants: [],
-    digests: [{ member: 'fullName', digest: '0123456789abcdef' }],
     original: { id: 1, name: 'ann' },
   },
   pushJournal: {

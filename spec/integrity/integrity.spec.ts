@@ -33,7 +33,7 @@ before(async () => {
   const { repositories } = allot.hosting
   const renamed = (await repositories.find({ id: 1, admin: true }, 'ben', 'bare'))!
   await repositories.edit(renamed.id, { name: 'bared' })
-  const copied = { kind: 'account', scope: '', name: 'ann', copy: { id: 1 }, grants: [] } as const
+  const copied = { kind: 'account', scope: '', name: 'ann', copy: { id: 1 } } as const
   await allot.hosting.migrationLog('https://x.test').save([copied])
   await attachAsGuest(allot)
   await nameOwner(driver)

@@ -22,12 +22,13 @@ interface Place {
 interface Case {
   what: string
   on: 'issue' | 'release'
-  /** Changes the copy, or what belongs to it. */
+  /** Changes the copy, or what belongs to it, or creates something that belongs to it. */
   change(place: Place): Promise<unknown>
   /** What the source removes. */
   remove(place: Place): string | Promise<string>
-  /** What the report says. */
-  kind: 'issues' | 'comments' | 'releases' | 'attachments'
+  /** What the report names, as changed here; with `own`, as staying for what was created here. */
+  kinds: readonly ('issues' | 'comments' | 'releases' | 'attachments')[]
+  own?: true
 }
 
 const here = (method: string, path: string, body?: unknown) => target.as(target.root, method, path, body)
@@ -46,59 +47,89 @@ const comment = ({ comment }: Place) => comment
 
 const CASES: readonly Case[] = [
   {
-    ...{ what: 'an issue that was edited here', on: 'issue', remove: issue, kind: 'issues' },
+    ...{ what: 'an issue that was edited here', on: 'issue', remove: issue, kinds: ['issues'] },
     change: ({ path }) => here('PATCH', path, { title: 'mine' }),
   },
   {
-    ...{ what: 'an issue that was closed here', on: 'issue', remove: issue, kind: 'issues' },
+    ...{ what: 'an issue that was closed here', on: 'issue', remove: issue, kinds: ['issues'] },
     change: ({ path }) => here('PATCH', path, { state: 'closed' }),
   },
   {
-    ...{ what: 'an issue with a comment from here', on: 'issue', remove: issue, kind: 'issues' },
+    ...{
+      what: 'an issue with a comment from here',
+      on: 'issue',
+      remove: issue,
+      kinds: ['issues'],
+      own: true,
+    },
     change: ({ path }) => here('POST', `${path}/comments`, { body: 'mine' }),
   },
   {
-    ...{ what: 'an issue with a comment that was edited here', on: 'issue', remove: issue, kind: 'issues' },
+    ...{
+      what: 'an issue with a comment that was edited here',
+      on: 'issue',
+      remove: issue,
+      kinds: ['comments'],
+    },
     change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
   },
   {
-    ...{ what: 'an issue with an attachment from here', on: 'issue', remove: issue, kind: 'issues' },
+    ...{
+      what: 'an issue with an attachment from here',
+      on: 'issue',
+      remove: issue,
+      kinds: ['issues'],
+      own: true,
+    },
     change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
   },
   {
     ...{ what: 'an issue with an attachment that was renamed here', on: 'issue', remove: issue },
-    ...{ kind: 'issues', change: ({ path }) => rename(path) },
+    ...{ kinds: ['attachments'], change: ({ path }) => rename(path) },
   },
   {
     ...{ what: 'an issue with a comment that has an attachment from here', on: 'issue', remove: issue },
-    ...{ kind: 'issues', change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt') },
+    ...{ kinds: ['issues', 'comments'], own: true },
+    ...{ change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt') },
   },
   {
-    ...{ what: 'a comment that was edited here', on: 'issue', remove: comment, kind: 'comments' },
+    ...{ what: 'a comment that was edited here', on: 'issue', remove: comment, kinds: ['comments'] },
     change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
   },
   {
-    ...{ what: 'a comment with an attachment from here', on: 'issue', remove: comment, kind: 'comments' },
+    ...{
+      what: 'a comment with an attachment from here',
+      on: 'issue',
+      remove: comment,
+      kinds: ['comments'],
+      own: true,
+    },
     change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt'),
   },
   {
-    ...{ what: 'a release that was edited here', on: 'release', remove: issue, kind: 'releases' },
+    ...{ what: 'a release that was edited here', on: 'release', remove: issue, kinds: ['releases'] },
     change: ({ path }) => here('PATCH', path, { body: 'mine' }),
   },
   {
-    ...{ what: 'a release with a file from here', on: 'release', remove: issue, kind: 'releases' },
+    ...{
+      what: 'a release with a file from here',
+      on: 'release',
+      remove: issue,
+      kinds: ['releases'],
+      own: true,
+    },
     change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
   },
   {
-    ...{ what: 'an attachment of an issue that was renamed here', on: 'issue', kind: 'attachments' },
+    ...{ what: 'an attachment of an issue that was renamed here', on: 'issue', kinds: ['attachments'] },
     ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
   },
   {
-    ...{ what: 'an attachment of a comment that was renamed here', on: 'issue', kind: 'attachments' },
+    ...{ what: 'an attachment of a comment that was renamed here', on: 'issue', kinds: ['attachments'] },
     ...{ remove: ({ comment }) => assetOf(source, comment), change: ({ comment }) => rename(comment) },
   },
   {
-    ...{ what: 'a file of a release that was renamed here', on: 'release', kind: 'attachments' },
+    ...{ what: 'a file of a release that was renamed here', on: 'release', kinds: ['attachments'] },
     ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
   },
 ]
@@ -126,16 +157,17 @@ const placeHere = async ({ path, comment }: Place): Promise<Place> => {
   return { path, comment: `${APP}/issues/comments/${own.id}` }
 }
 
-/** The issue or release with its comments, as this server shows it. */
-const shown = async ({ path, comment }: Place): Promise<unknown> => {
-  const found = await here('GET', path)
-  assert.equal(found.status, 200, path)
-  if (comment === '') return found.body
-  return [found.body, (await here('GET', `${path}/comments`)).body]
+/** What this server has of a place: its texts, and the names of its files. */
+const leftOf = async ({ path, comment }: Place): Promise<string[]> => {
+  const { status, body } = await here('GET', path)
+  if (status === 404) return []
+  const comments = comment === '' ? [] : (await here('GET', `${path}/comments`)).body
+  const files = [body, ...comments].flatMap(({ assets }) => assets.map(({ name }: { name: string }) => name))
+  return [body.title ?? body.name, ...comments.map((one: { body: string }) => one.body), ...files]
 }
 
 const places = new Map<string, Place>()
-const changed = new Map<string, unknown>()
+const placesHere = new Map<string, Place>()
 const untouched = ['issue', 'comment', 'release'] as const
 
 before(async () => {
@@ -148,8 +180,8 @@ before(async () => {
     places.set(kind, await create(kind === 'release' ? 'release' : 'issue', `untouched-${kind}`))
   const first = await target.from(source)
   assert.ok(first.isComplete(), first.text)
-  for (const { what, change } of CASES) await change(await placeHere(places.get(what)!))
-  for (const [what, place] of places) changed.set(what, await shown(place))
+  for (const [what, place] of places) placesHere.set(what, await placeHere(place))
+  for (const { what, change } of CASES) await change(placesHere.get(what)!)
   for (const { what, remove } of CASES)
     assert.equal((await source.as(ann, 'DELETE', await remove(places.get(what)!))).status, 204, what)
   for (const kind of untouched) {
@@ -164,15 +196,38 @@ after(async () => {
   await target.stop()
 })
 
+/** What stays here, by the case. */
+const LEFT: Readonly<Record<string, readonly string[]>> = {
+  'an issue with a comment from here': ['case2', 'mine'],
+  'an issue with an attachment from here': ['case4', 'mine.txt'],
+  'an issue with a comment that has an attachment from here': ['case6', 'theirs', 'mine.txt'],
+  'a comment that was edited here': ['case7', 'theirs.txt'],
+  'a comment with an attachment from here': ['case8', 'theirs', 'theirs.txt', 'mine.txt'],
+  'a release with a file from here': ['case10', 'mine.txt'],
+  'an attachment of an issue that was renamed here': ['case11', 'theirs', 'theirs.txt'],
+  'an attachment of a comment that was renamed here': ['case12', 'theirs', 'theirs.txt'],
+  'a file of a release that was renamed here': ['case13'],
+}
+
+const listed = (line: string): number => {
+  const found = report.text.split('\n').find((text) => text.startsWith(`  ${line}: `))
+  return found?.match(/ \(ann\/app/g)?.length ?? 0
+}
+
 describe('What the source has removed', () => {
-  for (const { what, kind } of CASES)
-    it(`stays whole and is listed: ${what}`, async () => {
-      assert.deepEqual(await shown(places.get(what)!), changed.get(what))
-      const line = report.text
-        .split('\n')
-        .find((text) => text.startsWith(`  ${kind} that were removed at the source`))
-      const expected = CASES.filter((one) => one.kind === kind).length
-      assert.equal(line?.match(/ \(ann\/app/g)?.length, expected, report.text)
+  for (const { what, own } of CASES)
+    it(`${own ? 'stays with what was created here' : 'is removed'}: ${what}`, async () => {
+      assert.deepEqual(await leftOf(places.get(what)!), LEFT[what] ?? [])
+    })
+
+  for (const kind of ['issues', 'comments', 'releases', 'attachments'] as const)
+    it(`is listed when it was changed here, or stays: ${kind}`, () => {
+      const count = (isOwn: boolean) =>
+        CASES.filter(({ kinds, own = false }) => kinds.includes(kind) && own === isOwn).length
+      assert.equal(listed(`${kind} that were changed here`), count(false), report.text)
+      const stays =
+        'that were removed at the source, and stay, since something that was created here needs them'
+      assert.equal(listed(`${kind} ${stays}`), count(true), report.text)
     })
 
   it('is removed when nothing of it was changed or created here', async () => {
@@ -181,11 +236,11 @@ describe('What the source has removed', () => {
     assert.deepEqual((await here('GET', `${places.get('comment')!.path}/comments`)).body, [])
   })
 
-  it('stays in each later run, and the store verifies', async () => {
+  it('is the same after each later run, and the store verifies', async () => {
     const again = await target.from(source)
     assert.ok(again.isComplete(), again.text)
-    for (const { what } of CASES) assert.deepEqual(await shown(places.get(what)!), changed.get(what), what)
-    assert.doesNotMatch(again.text, /^removed, because/m)
+    for (const { what } of CASES) assert.deepEqual(await leftOf(places.get(what)!), LEFT[what] ?? [], what)
+    assert.doesNotMatch(again.text, /^(removed, because|overwritten)/m)
     assert.equal((await target.allot.verify()).faults, 0)
   })
 })

@@ -4,11 +4,14 @@ import fc from 'fast-check'
 import { times } from '../support/long.ts'
 import { anyModel } from './model-arbitrary.ts'
 import { modelSource } from './model-source.ts'
-import { assertNoExcess } from './rights.ts'
+import { assertNoExcess, excessesOf, rightsNow } from './rights.ts'
 import { startTarget } from './two.ts'
 
-describe('Rights after a migration', () => {
-  it('are at most those at the source, for every user and repository, after the first run and after later ones', async () => {
+/** Requests to the source between two looks at the rights. */
+const PAUSE = times(40, 8)
+
+describe('Rights in a migration', () => {
+  it('are at most those at the source, for every user and repository, after each run, and in none more than before and there', async () => {
     await fc.assert(
       fc.asyncProperty(anyModel, anyModel, async (before, after) => {
         const source = modelSource(before)
@@ -23,11 +26,20 @@ describe('Rights after a migration', () => {
           const ofRights = differences.filter(({ kind }: { kind: string }) => kind === 'right')
           assert.deepEqual(ofRights, [])
           source.model = after
-          const later = await target.from(given)
+          const held = await rightsNow(target, after)
+          const excesses: string[] = []
+          let requests = 0
+          const watched = async (url: string, request: RequestInit) => {
+            if (++requests % PAUSE === 0) excesses.push(...(await excessesOf(target, after, held)))
+            return source.fetch(url, request)
+          }
+          const later = await target.from({ ...given, fetch: watched })
           assert.ok(later.isComplete(), later.text)
+          assert.ok(requests > PAUSE)
+          assert.deepEqual(excesses, [])
           await assertNoExcess(target, after)
           const again = await target.from(given)
-          assert.doesNotMatch(again.text, /[1-9]\d* copied|revoked/)
+          assert.doesNotMatch(again.text, /[1-9]\d* (copied|updated)|revoked|overwritten/)
         } finally {
           await target.stop()
         }

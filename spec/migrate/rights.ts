@@ -83,21 +83,43 @@ const secretOf = async ({ allot }: TestServer, id: number): Promise<string> => {
   return secret
 }
 
-/** @returns a line for each right that is more here than at the source */
-export const excessesOf = async (target: Target, model: Model): Promise<string[]> => {
-  const lines: string[] = []
+/** What is compared of a user and a repository. */
+type EachRight = (login: string | undefined, repository: ModelRepository, here: Rights) => void
+
+const eachRight = async (target: Target, model: Model, look: EachRight): Promise<void> => {
   for (const repository of model.repositories) {
     const { status } = await target.request('GET', `/repos/${repository.owner}/${repository.name}`)
-    for (const login of [undefined, ...model.users.map((one) => one.login)]) {
-      const here = await rightsHere(target, login, repository, status === 200)
-      const there = rightsAt(model, login, repository)
-      for (const right of Object.keys(here) as (keyof Rights)[])
-        if (here[right] > there[right])
-          lines.push(
-            `${login} on ${repository.owner}/${repository.name}: ${right} is ${here[right]}, ${there[right]} at the source`,
-          )
-    }
+    for (const login of [undefined, ...model.users.map((one) => one.login)])
+      look(login, repository, await rightsHere(target, login, repository, status === 200))
   }
+}
+
+const nameOf = (login: string | undefined, { owner, name }: ModelRepository) => `${login} on ${owner}/${name}`
+
+/** The rights here of everyone in the model, by user and repository. */
+export const rightsNow = async (target: Target, model: Model): Promise<ReadonlyMap<string, Rights>> => {
+  const found = new Map<string, Rights>()
+  await eachRight(target, model, (login, repository, here) => found.set(nameOf(login, repository), here))
+  return found
+}
+
+/**
+ * @param before rights that a user may still have
+ * @returns a line for each right that is more here than at the source
+ */
+export const excessesOf = async (
+  target: Target,
+  model: Model,
+  before: ReadonlyMap<string, Rights> = new Map(),
+): Promise<string[]> => {
+  const lines: string[] = []
+  await eachRight(target, model, (login, repository, here) => {
+    const name = nameOf(login, repository)
+    const there = rightsAt(model, login, repository)
+    for (const right of Object.keys(here) as (keyof Rights)[])
+      if (here[right] > Math.max(there[right], before.get(name)?.[right] ?? 0))
+        lines.push(`${name}: ${right} is ${here[right]}, ${there[right]} at the source`)
+  })
   return lines
 }
 

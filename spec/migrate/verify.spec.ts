@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { LOGGED_KINDS } from '../../bin/migrate/kinds.ts'
+import { type Kind, LABELS } from '../../bin/migrate/labels.ts'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { commit, git, urlFor } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
@@ -119,12 +119,12 @@ describe('A comparison of an unchanged copy', () => {
     const { compared } = report.toJSON() as { compared: Record<string, number> }
     const log = target.allot.hosting.migrationLog(seen.base)
     const copied = new Set<string>()
-    for (const kind of Object.keys(LOGGED_KINDS) as (keyof typeof LOGGED_KINDS)[]) {
+    for (const kind of Object.keys(LABELS) as Kind[]) {
       if ((await log.list(kind)).length === 0) continue
       copied.add(kind)
-      assert.ok(compared[LOGGED_KINDS[kind].compared]! > 0, kind)
+      assert.ok(compared[LABELS[kind].compared]! > 0, kind)
     }
-    for (const kind of ['sshKey', 'star', 'team', 'collaborator', 'lfs', 'issue', 'hook', 'quotaRule'])
+    for (const kind of ['sshKey', 'star', 'team', 'collaborator', 'issue', 'hook', 'quotaRule'])
       assert.ok(copied.has(kind), kind)
   })
 

@@ -279,6 +279,10 @@ const OF_MIGRATE: readonly Wrong[] = [
     why: /^error: option '--report <file>' has no value: --tokens follows/,
   },
   {
+    words: ['--from', 'BASE', '--finish', '--owner', 'ann'],
+    why: /^(error|allot): --finish ends the migration of everything: leave out --owner\n/,
+  },
+  {
     words: ['--from', 'BASE', 'yes'],
     why: /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1\.\n/,
   },

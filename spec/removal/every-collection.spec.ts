@@ -57,9 +57,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
       guestLimit: 100,
     },
   )
-  await migrationLog('https://x.test').save([
-    { kind: 'account', scope: '', name: 'ann', copy: { id: 1 }, grants: [] },
-  ])
+  await migrationLog('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', copy: { id: 1 } }])
   await nameOwner(driver)
   return allot
 }

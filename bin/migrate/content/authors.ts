@@ -17,6 +17,7 @@ export class Authors {
   readonly #names: Names
   readonly #content: MigratedContent
   readonly #known = new Map<string, Promise<Author>>()
+  readonly #existing = new Map<number, Promise<number>>()
   #ghost: Promise<Author> | undefined
 
   constructor(names: Names, content: MigratedContent) {
@@ -29,6 +30,13 @@ export class Authors {
     const name = this.#names.key(login)
     const known = this.#known.get(name) ?? this.#read(name)
     this.#known.set(name, known)
+    return known
+  }
+
+  /** An author here by its id; 0 for a ghost. */
+  known(id: number): Promise<number> {
+    const known = this.#existing.get(id) ?? this.#names.exists(id).then((exists) => (exists ? id : 0))
+    this.#existing.set(id, known)
     return known
   }
 

@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import type { Attachment } from '../../../lib/records/schema/index.ts'
+import { withdraw } from '../copies.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue } from '../shapes.ts'
 import type { Source } from '../source.ts'
-import { FollowedContent } from './copied-content.ts'
+import { type Contents, giveContent, openContents, valuesOf } from './contents.ts'
 
 const NOT_SHOWN = 'issues, which the source has turned off or does not show'
 const LINKS = 'attachments that are links to other servers'
@@ -17,9 +18,9 @@ const NEWEST = v.array(v.object({ number: v.number() }))
 
 /** Issues of one repository with what belongs to them. */
 interface IssueContents {
-  readonly issues: FollowedContent
-  readonly comments: FollowedContent
-  readonly attachments: FollowedContent
+  readonly issues: Contents
+  readonly comments: Contents
+  readonly attachments: Contents
 }
 
 /** Copies the issues of a repository with their comments and attachments. */
@@ -32,18 +33,26 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
       if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
       return
     }
-    const attachments = await FollowedContent.open(migration, 'attachment', `${scope}/issues`)
-    const comments = await FollowedContent.open(migration, 'comment', scope, [attachments])
-    const issues = await FollowedContent.open(migration, 'issue', scope, [comments, attachments])
-    const contents: IssueContents = { issues, comments, attachments }
+    const attachment = `${scope}/issues`
+    const contents: IssueContents = {
+      issues: await openContents(migration, 'issue', scope, { comment: scope, attachment }),
+      comments: await openContents(migration, 'comment', scope, { attachment }),
+      attachments: await openContents(migration, 'attachment', attachment),
+    }
+    const { issues, comments, attachments } = contents
     let isComplete = true
     for await (const issue of source.items(SourceIssue, `${path}?state=all&type=issues`))
       if (!issue.pull_request && !(await copyIssue(migration, copied, contents, issue))) isComplete = false
     await reservePullRequests(migration, copied, path)
     if (!isComplete) return
-    await issues.removeOthers((number) => isDeleted(migration, `${path}/${number}`))
-    await comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
-    await attachments.removeOthers()
+    // Parts first: what was changed here is named, and what was created here keeps what it belongs to.
+    await withdraw(migration, attachments.things, attachments.seen)
+    await withdraw(migration, comments.things, comments.seen, (id) =>
+      isDeleted(migration, `${path}/comments/${id}`),
+    )
+    await withdraw(migration, issues.things, issues.seen, (number) =>
+      isDeleted(migration, `${path}/${number}`),
+    )
   })
 
 /**
@@ -68,11 +77,13 @@ const copyIssue = (
     const createdAt = issue.created_at ?? startedAt
     const updatedAt = issue.updated_at ?? createdAt
     const closedAt = state === 'closed' ? (issue.closed_at ?? updatedAt) : null
-    const values = { number, title, body, state, author: author.name, createdAt, updatedAt, closedAt }
+    const values = { number, title, body, state, createdAt, updatedAt, closedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, kept, before) =>
-      content.saveIssue({ ...record, ...kept }, origin, before),
-    )
+    const id = await giveContent(migration, contents.issues, {
+      ...{ name: String(number), label, values: valuesOf('issue', values, author) },
+      create: (origin) => content.saveIssue(record, origin),
+      edit: (copy, _, origin) => content.saveIssue(record, origin, copy.id),
+    })
     if (id === undefined) return
     await copyAttachments(migration, contents.attachments, {
       on: 'issue',
@@ -98,16 +109,13 @@ const copyComment = async (
   const { content, authors, startedAt } = migration
   const author = await authors.find(comment.user)
   const createdAt = comment.created_at ?? startedAt
-  const values = {
-    body: comment.body,
-    author: author.name,
-    createdAt,
-    updatedAt: comment.updated_at ?? createdAt,
-  }
+  const values = { body: comment.body, createdAt, updatedAt: comment.updated_at ?? createdAt }
   const record = { ...values, issue, author: author.id }
-  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, kept, before) =>
-    content.saveComment({ ...record, ...kept }, origin, before),
-  )
+  const id = await giveContent(migration, comments, {
+    ...{ name: String(comment.id), label, values: valuesOf('comment', values, author) },
+    create: (origin) => content.saveComment(record, origin),
+    edit: (copy, _, origin) => content.saveComment(record, origin, copy.id),
+  })
   if (id === undefined) return
   const target = { on: 'comment', targetId: id, uploader: author.id, label, assets: comment.assets } as const
   await copyAttachments(migration, attachments, target)
@@ -137,19 +145,25 @@ export const uploaded = (
 
 /** The API does not name the uploader of a file, so it is the author of the issue, comment or release. */
 export const copyAttachments = async (
-  { source, content, report, startedAt }: Migration,
-  followed: FollowedContent,
+  migration: Migration,
+  attachments: Contents,
   { on, targetId, uploader, label, assets }: AttachmentsOf,
 ): Promise<void> => {
+  const { source, content, report, startedAt } = migration
   for (const { uuid, name, size, download_count: downloads, created_at } of uploaded(report, label, assets)) {
-    const values = { name, size }
-    const given = { name: uuid, label: `${name} (${label})`, values }
-    await followed.follow(given, async (origin, kept, before) => {
-      if (before !== undefined) return content.renameAttachment(before, { name, ...kept }.name, origin)
-      if (await content.isFull(on, targetId)) return void report.note('notCopied', BEYOND_LIMIT, given.label)
-      const file = await source.download(apiPath('attachments', uuid))
-      const times = { downloads, createdAt: created_at ?? startedAt }
-      return content.addAttachment({ on, targetId, uploader, name, size, ...times }, file, origin)
+    const full = `${name} (${label})`
+    await giveContent(migration, attachments, {
+      ...{ name: uuid, label: full, values: { name } },
+      async create(origin) {
+        if (await content.isFull(on, targetId)) {
+          report.note('notCopied', BEYOND_LIMIT, full)
+          return false
+        }
+        const file = await source.download(apiPath('attachments', uuid))
+        const times = { downloads, createdAt: created_at ?? startedAt }
+        return content.addAttachment({ on, targetId, uploader, name, size, ...times }, file, origin)
+      },
+      edit: ({ id }, _, origin) => content.renameAttachment(id!, name, origin),
     })
   }
 }

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { type LfsPointer, lfsPointers, listReferences } from '../../../lib/git/lfs-pointers.ts'
-import { digestOf } from '../details.ts'
 import { apiPath, type Migration, reportErrors, succeeds } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 import type { Source } from '../source.ts'
+import { digestOf } from '../things.ts'
 
 const MISSING = 'LFS objects that the source names, but does not have'
 
@@ -44,7 +44,7 @@ export const copyLfs = (migration: Migration, { repository, given, key }: Copied
     let isComplete = true
     for await (const batch of inBatches(lfsPointers(id, git)))
       if (!(await copyBatch(migration, { repository, given }, batch))) isComplete = false
-    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, copy: { id }, grants: [], digest }])
+    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, copy: { id }, digest }])
   })
 
 /** The objects, as many at a time as one request asks for. */

@@ -1,13 +1,7 @@
-import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
-import {
-  type Account,
-  type MigrationRecord,
-  PACKAGE_TYPES,
-  type PackageType,
-} from '../../../lib/records/schema/index.ts'
+import { type Account, PACKAGE_TYPES, type PackageType } from '../../../lib/records/schema/index.ts'
 import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
-import { digestOf } from '../details.ts'
+import { giveOne, recordsOf, withdraw } from '../copies.ts'
 import {
   apiPath,
   ifAvailable,
@@ -20,14 +14,10 @@ import {
 import type { Report } from '../report.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 import type { Source } from '../source.ts'
+import { digestOf, type Item, type Things } from '../things.ts'
 
 export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
 const IN_PRIVATE = 'packages of private organizations: every member could read them here'
-const OTHER_CONTENT = 'package files that were uploaded here with other content, and stay'
-const REMOVED_HERE = 'package files that were removed here, and stay removed'
-
-/** The kind in the report. */
-const FILES = 'package files'
 
 /** Copies the packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
@@ -74,73 +64,86 @@ interface OwnerNames {
 }
 
 const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPackage[]): Promise<void> => {
-  const records = await migration.migrationLog.list('package', owner.key)
-  const known = new Map(records.map((record) => [record.name, record]))
-  const seen = new Set<string>()
-  let isComplete = true
-  for (const version of found.reverse())
-    if (!(await copyVersion(migration, owner, version, known, seen))) isComplete = false
-  if (isComplete) await removeOthers(migration, owner, known, seen)
-}
-
-/**
- * Copies the files of a version. A file that is refused does not keep the others from being copied.
- * @returns whether all files that the source has are known
- */
-const copyVersion = (
-  migration: Migration,
-  owner: OwnerNames,
-  given: KnownPackage,
-  known: ReadonlyMap<string, MigrationRecord>,
-  seen: Set<string>,
-): Promise<boolean> => {
   const { source, report } = migration
-  const label = `${owner.there}: ${given.name} ${given.version}`
-  return succeeds(report, `the package ${label}`, async () => {
+  const places = new Map<string, Place>()
+  const things = filesOf(migration, owner, places)
+  const known = await recordsOf(migration, things)
+  let isComplete = true
+  for (const given of found.reverse()) {
     const names = [given.type, given.name, given.version]
-    const path = apiPath('packages', owner.there, ...names)
-    for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
-      const name = logName([...names, file.name])
-      seen.add(name)
-      await reportErrors(report, `the package file ${label} ${file.name}`, () =>
-        followFile(migration, owner, given, file, { scope: owner.key, name, before: known.get(name) }),
-      )
-    }
-  })
+    const label = `${owner.there}: ${given.name} ${given.version}`
+    const isRead = await succeeds(report, `the package ${label}`, async () => {
+      const path = apiPath('packages', owner.there, ...names)
+      for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
+        const name = logName([...names, file.name])
+        places.set(name, { ...given, file: file.name })
+        // A file that is refused does not keep the others from being copied.
+        await reportErrors(report, `the package file ${label} ${file.name}`, async () => {
+          const item = itemFor(migration, owner, given, file, name)
+          await giveOne(migration, things, item, known.get(name))
+        })
+      }
+    })
+    if (!isRead) isComplete = false
+  }
+  const isGone = (name: string) => isRemoved(migration, owner, known.get(name)?.copy?.id)
+  const seen = [...places.keys()].map((name) => ({ name }))
+  if (isComplete) await withdraw(migration, things, seen, isGone)
 }
 
-/** A file in the migration log. */
-interface FileOrigin extends Origin {
-  /** The record of an earlier run. */
-  readonly before: MigrationRecord | undefined
+/** Where a file is. */
+interface Place {
+  readonly type: PackageType
+  readonly name: string
+  readonly version: string
+  readonly file: string
 }
 
-/**
- * Copies a file, or replaces the copy of an earlier run when the source has another file of the name now. The
- * content of a file never changes here, so a file with the id of the copy is as it was copied.
- */
-const followFile = async (
+/** @param places the files that the source has, by their names in the migration log */
+const filesOf = (
+  { allot, packages }: Migration,
+  { there, here: owner, key: scope }: OwnerNames,
+  places: ReadonlyMap<string, Place>,
+): Things => ({
+  ...{ kind: 'package', scope, savesRecords: true, hasFullLabels: true },
+  async find(name, copy) {
+    if (copy?.id !== undefined && (await packages.findFile(copy.id)) !== undefined) return copy
+    const place = places.get(name)
+    const found = place && (await allot.hosting.packages.file(OPERATOR, { owner, ...place }, place.file))
+    return found && { id: found.id }
+  },
+  // The content of a file never changes here: one that is replaced has another id.
+  members: async ({ id }) => ({ sha256: (await packages.findFile(id!))?.file.sha256 }),
+  async shown({ id }) {
+    const found = await packages.findFile(id!)
+    return found && `${there}: ${found.version.name} ${found.version.version} ${found.file.name}`
+  },
+  async remove(_, { id }) {
+    const found = await packages.findFile(id!)
+    if (found !== undefined)
+      await allot.hosting.packages.removeFile(OPERATOR, { ...found.version, owner }, found.file.name)
+  },
+})
+
+const itemFor = (
   migration: Migration,
   owner: OwnerNames,
   given: KnownPackage,
   file: SourcePackageFile,
-  { before, ...origin }: FileOrigin,
-): Promise<void> => {
-  const { allot, report } = migration
-  const path = { owner: owner.here, type: given.type, name: given.name, version: given.version }
-  const label = `${owner.there}: ${given.name} ${given.version} ${file.name}`
-  const here = await allot.hosting.packages.file(OPERATOR, path, file.name)
-  if (here === undefined && before !== undefined) return report.note('differs', REMOVED_HERE, label)
-  const isFound = here !== undefined && (file.sha256 === '' || here.sha256 === file.sha256)
-  const isCopy = here !== undefined && before?.copy?.id === here.id
-  if (here !== undefined && (isFound || !isCopy)) {
-    report.count(FILES, 'found')
-    if (!isFound) report.note('differs', OTHER_CONTENT, label)
-    return
+  name: string,
+): Item => {
+  const { type, name: packageName, version } = given
+  const path = { owner: owner.here, type, name: packageName, version }
+  const save = async (origin: Parameters<Item['create']>[0], id?: number) => {
+    await migration.packages.saveFile({ ...(await copyOf(migration, owner, given, file)), path }, origin, id)
+    return true
   }
-  const copied = await copyOf(migration, owner, given, file)
-  await migration.packages.saveFile({ ...copied, path }, origin, here?.id)
-  report.count(FILES, here === undefined ? 'copied' : 'updated')
+  return {
+    ...{ name, label: `${owner.there}: ${packageName} ${version} ${file.name}` },
+    values: file.sha256 === '' ? {} : { sha256: file.sha256 },
+    create: (origin) => save(origin),
+    edit: ({ id }, _, origin) => save(origin, id),
+  }
 }
 
 const copyOf = async (
@@ -163,56 +166,16 @@ const logName = (names: readonly string[]): string => {
   return name.length <= MAX_NAME ? name : digestOf(names)
 }
 
-/** Removes copied files that the source has removed. One that was replaced here stays. */
-const removeOthers = async (
+/** Whether the source no longer has a file. Another version can have been deleted while the list was read. */
+const isRemoved = async (
   migration: Migration,
-  owner: OwnerNames,
-  known: ReadonlyMap<string, MigrationRecord>,
-  seen: ReadonlySet<string>,
-): Promise<void> => {
-  for (const [key, record] of known) {
-    const names = seen.has(key) ? undefined : await namesOf(migration, key, record)
-    if (names !== undefined) await removeOther(migration, owner, names, record)
-  }
-}
-
-/** Type, name and version of a package, and the name of its file. */
-type FileNames = readonly [type: string, name: string, version: string, file: string]
-
-/** @returns undefined for a long name, of which the log has only a digest, when the copy was removed here */
-const namesOf = async (
-  { packages }: Migration,
-  key: string,
-  { copy: { id = 0 } = {} }: MigrationRecord,
-): Promise<FileNames | undefined> => {
-  const [type, ...rest] = key.split('/')
-  const [version, file] = rest.splice(-2)
-  // A name with a scope, such as `@scope/name`, has a slash.
-  if (type !== undefined && version !== undefined && file !== undefined && rest.length > 0)
-    return [type, rest.join('/'), version, file]
-  const found = await packages.findFile(id)
-  return found && [found.version.type, found.version.name, found.version.version, found.file.name]
-}
-
-const removeOther = async (
-  migration: Migration,
-  { there, here: owner }: OwnerNames,
-  [type, name, version, file]: FileNames,
-  record: MigrationRecord,
-): Promise<void> => {
-  const { allot, migrationLog, report } = migration
-  const { packages } = allot.hosting
+  { there }: OwnerNames,
+  id: number | undefined,
+): Promise<boolean> => {
+  const copy = id === undefined ? undefined : await migration.packages.findFile(id)
+  if (copy === undefined) return true
+  const { type, name, version } = copy.version
   const path = apiPath('packages', there, type, name, version)
-  const label = `${there}: ${name} ${version} ${file}`
   const found = await ifAvailable(migration.source.list(SourcePackageFile, `${path}/files`))
-  const isGone =
-    found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)
-  if (!isGone) return
-  const where = { owner, type: type as PackageType, name, version }
-  const here = await packages.file(OPERATOR, where, file)
-  if (here !== undefined && record.copy?.id === here.id) {
-    await packages.removeFile(OPERATOR, where, file)
-    report.note('removed', FILES, label)
-  }
-  await migrationLog.remove([record])
+  return found === undefined ? isDeleted(migration, path) : found.every((one) => one.name !== copy.file.name)
 }

@@ -1,8 +1,9 @@
+import { withdraw } from '../copies.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { SourceRelease } from '../shapes.ts'
-import { FollowedContent } from './copied-content.ts'
+import { type Contents, giveContent, openContents, valuesOf } from './contents.ts'
 import { copyAttachments } from './issues.ts'
 
 const NOT_SHOWN = 'releases, which the source has turned off or does not show'
@@ -18,22 +19,25 @@ export const copyReleases = (migration: Migration, copied: CopiedRepository): Pr
       if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
       return
     }
-    const files = await FollowedContent.open(migration, 'attachment', `${scope}/releases`)
-    const releases = await FollowedContent.open(migration, 'release', scope, [files])
+    const attachment = `${scope}/releases`
+    const releases = await openContents(migration, 'release', scope, { attachment })
+    const files = await openContents(migration, 'attachment', attachment)
     let isComplete = true
     // Those of the same second are listed in the order of their ids.
     for (const release of found.reverse())
       if (!(await copyRelease(migration, copied, { releases, files }, release))) isComplete = false
     if (!isComplete) return
-    await releases.removeOthers((id) => isDeleted(migration, path + apiPath(id)))
-    await files.removeOthers()
+    await withdraw(migration, files.things, files.seen)
+    await withdraw(migration, releases.things, releases.seen, (id) =>
+      isDeleted(migration, path + apiPath(id)),
+    )
   })
 
 /** @returns whether everything was copied */
 const copyRelease = (
   migration: Migration,
   { repository, given }: CopiedRepository,
-  { releases, files }: { releases: FollowedContent; files: FollowedContent },
+  { releases, files }: { releases: Contents; files: Contents },
   release: SourceRelease,
 ): Promise<boolean> => {
   const { content, authors, report, startedAt } = migration
@@ -44,11 +48,13 @@ const copyRelease = (
     const createdAt = release.created_at ?? startedAt
     const publishedAt = draft ? null : (release.published_at ?? createdAt)
     const texts = { tag, target, name, body, draft, prerelease }
-    const values = { ...texts, author: author.name, createdAt, publishedAt }
+    const values = { ...texts, createdAt, publishedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, kept, before) =>
-      content.saveRelease({ ...record, ...kept }, origin, before),
-    )
+    const id = await giveContent(migration, releases, {
+      ...{ name: String(sourceId), label, values: valuesOf('release', values, author) },
+      create: (origin) => content.saveRelease(record, origin),
+      edit: (copy, _, origin) => content.saveRelease(record, origin, copy.id),
+    })
     if (id === undefined) return
     const attached = {
       on: 'release',

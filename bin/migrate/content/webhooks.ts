@@ -3,25 +3,23 @@ import type { Authorizer } from '../../../lib/accounts/authorize.ts'
 import type { Actor } from '../../../lib/audit.ts'
 import { AllotError } from '../../../lib/errors.ts'
 import { allItems } from '../../../lib/records/pages.ts'
-import { type Account, type Hook, HookType, type MigrationRecord } from '../../../lib/records/schema/index.ts'
+import { type Account, type Hook, HookType } from '../../../lib/records/schema/index.ts'
 import type { NewHook } from '../../../lib/webhooks/hooks.ts'
 import type { HookPlace } from '../../../lib/webhooks/places.ts'
 import { isEvent } from '../../../lib/webhooks/recipients.ts'
-import { followDetails, wasChangedHere } from '../details.ts'
+import { synchronize } from '../copies.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
-import { createMissing, type ExistenceSubject, removeOthers, type SourceItem } from '../synchronize.ts'
+import type { Item, Things } from '../things.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
 const OTHER_TYPE =
   'webhooks of other types than gitea, gogs and forgejo, or without an event that Allot knows'
 const REFUSED = 'webhooks that are refused here'
-const ACTIVE = 'webhooks that were removed at the source, and are active here'
-const CHANGED = 'webhooks that were removed at the source, and stay, since they were changed here'
 
 const text = v.nullish(v.string(), '')
 
@@ -102,15 +100,13 @@ const copyList = (migration: Migration, list: HookList): Promise<void> =>
     const found = await readHooks(source, list.path, list.sudo)
     if (found === undefined) return
     const wanted = possibleHooks(report, list.label, found)
-    const subject = subjectOf(migration, list, wanted)
-    const isComplete = !(await someActive(migration, list, found))
-    await createMissing(
+    const things = hooksOf(migration, list, wanted)
+    await synchronize(
       migration,
-      subject,
+      things,
       wanted.map((hook) => itemFor(migration, list, hook)),
     )
-    if (isComplete) await removeUnchanged(migration, list, subject, wanted)
-    for (const hook of wanted) await followHook(migration, list, subject, hook)
+    for (const hook of wanted) await reportInactive(migration, list, things, hook)
   })
 
 const labelOf = ({ label }: Pick<HookList, 'label'>, { id }: { id: number | string }): string =>
@@ -160,117 +156,70 @@ export const contentTypeOf = ({ config }: SourceHook): Hook['contentType'] =>
 const editOf = (hook: SourceHook) => ({
   url: hook.config.url,
   contentType: contentTypeOf(hook),
-  events: eventsOf(hook),
+  events: eventsOf(hook).sort(),
   branchFilter: hook.branch_filter,
 })
+type Members = ReturnType<typeof editOf>
 
-const subjectOf = (
+const hooksOf = (
   { allot, migrationLog }: Migration,
   list: HookList,
   wanted: readonly SourceHook[],
-): ExistenceSubject => {
+): Things => {
   const { hooks } = allot.hosting
   const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
+  const hookWith = async (id: number | undefined) => (await hooks.find(placeOf(list), id ?? 0))!
   return {
-    kind: 'hook',
-    scope: list.scope,
-    ends: async () => ({}),
-    async find(name) {
-      const known = await migrationLog.get('hook', list.scope, name)
-      if (known === undefined) return undefined
-      const { copy } = known
+    ...{ kind: 'hook', scope: list.scope },
+    async find(name, copy) {
       if (copy !== undefined) return (await hooks.find(placeOf(list), copy.id!)) && copy
+      if ((await migrationLog.get('hook', list.scope, name)) === undefined) return undefined
       // A run that was killed has created it, and not recorded that.
       const copies = new Set((await migrationLog.list('hook', list.scope)).map((record) => record.copy?.id))
       const all = await allItems((slice) => hooks.list(placeOf(list), slice))
       const own = all.find((one) => one.url === urls.get(name) && !copies.has(one.id))
       return own && { id: own.id }
     },
-    remove: async (_, { id }) => void (await hooks.remove(list.creator, placeOf(list), id!)),
+    async members({ id }): Promise<Members> {
+      const { url, contentType, events, branchFilter } = await hookWith(id)
+      return { url, contentType, events: [...events].sort(), branchFilter }
+    },
+    /** A copy comes inactive, and without a secret and a header `Authorization`. */
+    async isNeeded({ id }) {
+      const { active, secret, authorization } = await hookWith(id)
+      return active || secret + authorization !== ''
+    },
+    remove: (_, { id }) => hooks.remove(list.creator, placeOf(list), id!),
   }
 }
 
-const itemFor = (migration: Migration, list: HookList, hook: SourceHook): SourceItem => ({
-  name: String(hook.id),
-  label: String(hook.id),
-  async create() {
-    const { allot, report, baseUrl = '' } = migration
-    const given: NewHook = { ...editOf(hook), type: kindOf(hook)!, baseUrl, active: false }
-    try {
-      return (await allot.hosting.hooks.create(list.creator, placeOf(list), given)) !== undefined
-    } catch (error) {
-      if (!(error instanceof AllotError)) throw error
-      report.note('notCopied', REFUSED, `${labelOf(list, hook)} (${error.message})`)
-      return false
-    }
-  },
-})
-
-/**
- * Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing
- * is removed.
- */
-const someActive = async (
-  { allot, migrationLog, report }: Migration,
-  list: HookList,
-  found: readonly SourceHook[],
-): Promise<boolean> => {
-  const existing = new Set(found.map(({ id }) => String(id)))
-  let isAny = false
-  for (const { name, copy } of await migrationLog.list('hook', list.scope)) {
-    if (existing.has(name) || copy?.id === undefined) continue
-    const here = await allot.hosting.hooks.find(placeOf(list), copy.id)
-    if (here?.active !== true) continue
-    report.note('differs', ACTIVE, labelOf(list, { id: name }))
-    isAny = true
+const itemFor = (migration: Migration, list: HookList, hook: SourceHook): Item => {
+  const { allot, report, baseUrl = '' } = migration
+  const { hooks } = allot.hosting
+  const values = editOf(hook)
+  return {
+    ...{ name: String(hook.id), label: String(hook.id), values },
+    async create() {
+      const given: NewHook = { ...values, type: kindOf(hook)!, baseUrl, active: false }
+      try {
+        return (await hooks.create(list.creator, placeOf(list), given)) !== undefined
+      } catch (error) {
+        if (!(error instanceof AllotError)) throw error
+        report.note('notCopied', REFUSED, `${labelOf(list, hook)} (${error.message})`)
+        return false
+      }
+    },
+    edit: ({ id }, edit: Partial<Members>) => hooks.edit(list.creator, placeOf(list), id!, edit),
   }
-  return isAny
 }
 
-const removeUnchanged = async (
-  migration: Migration,
+const reportInactive = async (
+  { allot, report, migrationLog }: Migration,
   list: HookList,
-  subject: ExistenceSubject,
-  wanted: readonly SourceHook[],
-): Promise<void> => {
-  const { migrationLog, report } = migration
-  const existing = new Set(wanted.map(({ id }) => String(id)))
-  const others = (await migrationLog.list('hook', list.scope)).filter(({ name }) => !existing.has(name))
-  const kept: MigrationRecord[] = []
-  for (const record of others) {
-    if (!(await isChanged(migration, list, record))) continue
-    report.note('differs', CHANGED, labelOf(list, { id: record.name }))
-    kept.push(record)
-  }
-  await removeOthers(migration, subject, others, kept)
-}
-
-/** A copy comes without a secret and without a header `Authorization`. */
-const isChanged = async ({ allot }: Migration, list: HookList, record: MigrationRecord): Promise<boolean> => {
-  const id = record.copy?.id
-  const here = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
-  if (here === undefined) return false
-  return here.secret + here.authorization !== '' || wasChangedHere(record, { ...here })
-}
-
-const followHook = async (
-  migration: Migration,
-  list: HookList,
-  { find }: ExistenceSubject,
+  { kind, scope }: Things,
   hook: SourceHook,
 ): Promise<void> => {
-  const { allot, report } = migration
-  const name = String(hook.id)
-  const id = (await find(name))?.id
+  const id = (await migrationLog.get(kind, scope, String(hook.id)))?.copy?.id
   const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
-  if (copy === undefined) return
-  if (!copy.active) report.note('notCopied', INACTIVE, labelOf(list, hook))
-  const source = editOf(hook)
-  const { url, contentType, events, branchFilter } = copy
-  const subject = { kind: 'hook', scope: list.scope, name, label: labelOf(list, hook) } as const
-  await followDetails(
-    migration,
-    { ...subject, here: { url, contentType, events, branchFilter }, source },
-    (details) => allot.hosting.hooks.edit(list.creator, placeOf(list), copy.id, details),
-  )
+  if (copy?.active === false) report.note('notCopied', INACTIVE, labelOf(list, hook))
 }

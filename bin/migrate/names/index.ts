@@ -111,6 +111,11 @@ export class Names {
     return found
   }
 
+  /** Whether there is an account with the id here. */
+  async exists(id: number): Promise<boolean> {
+    return (await this.#options.hosting.accounts.byId(id)) !== undefined
+  }
+
   /** The name here of the account that has the key; the key when there is none. */
   async loginHere(key: string): Promise<string> {
     return (await this.accountWithKey(key))?.name ?? key

@@ -1,28 +1,8 @@
 import { timestamp } from '../../../lib/clock.ts'
 import { escapeControl } from '../../terminal.ts'
 import { OTHER_TYPE } from '../content/packages.ts'
+import { COMPARED_KINDS, type ComparedKind as Kind } from '../labels.ts'
 import { type Section, titled } from '../report.ts'
-
-/** Names of a compared kind, in the singular and the plural. */
-const COMPARED_KINDS = {
-  user: 'users',
-  key: 'users with keys',
-  relation: 'users with follows, stars and watches',
-  organization: 'organizations',
-  team: 'teams',
-  repository: 'repositories',
-  collaborator: 'repositories with collaborators',
-  git: 'repositories with git data',
-  lfs: 'LFS objects',
-  issue: 'issues',
-  comment: 'comments',
-  release: 'releases',
-  webhook: 'webhooks',
-  package: 'packages',
-  quota: 'quota rules and groups',
-  right: 'rights of a user on a repository',
-} as const
-export type Kind = keyof typeof COMPARED_KINDS
 
 /** Differences of one kind that are printed; when there are more, only the first of them. */
 const [MAX_LINES, FIRST_LINES] = [100, 10]

@@ -47,7 +47,7 @@ export class MigratedPackages {
   ): Promise<void> {
     const uploader = withAdminRights(members.creator)
     const alsoSave = (tx: WriteContext, { id }: PackageFile) =>
-      this.#migrationLog.saveIn(tx, { kind: 'package', ...origin, copy: { id }, grants: [] })
+      this.#migrationLog.saveIn(tx, { kind: 'package', ...origin, copy: { id } })
     const added = { ...members, path, name, content, replaces, alsoSave }
     if ((await addFile(this.#services, uploader, added)) === undefined)
       throw new AllotError('not_found', 'the owner was deleted')

@@ -35,7 +35,7 @@ const MigrationRecord = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'hook', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment'],
+    ...['collaborator', 'hook', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment', 'finished'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for the
@@ -51,19 +51,10 @@ const MigrationRecord = v.object({
   /** The copy; absent until it is created. A run that ended between the two leaves the record so. */
   copy: v.optional(CopyIds),
   /**
-   * Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a
-   * collaborator.
-   */
-  grants: v.array(v.string()),
-  /**
-   * SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed.
+   * SHA-256 in hex of the members that the copy had when a run last changed it; of LFS objects, of the
+   * references that lead to them. Absent until the copy is created.
    */
   digest: v.optional(v.string()),
-  /**
-   * For each member that is followed by itself, the first 16 digits of the SHA-256 of the value that the
-   * source and the copy had in common last. Absent where whole values are followed.
-   */
-  digests: v.optional(v.array(v.object({ member: v.string(), digest: v.string() }))),
   /**
    * Of accounts, repositories and teams: the id at the source, and the name there that the copy follows, in
    * lower case. Absent when the source sends no ids.

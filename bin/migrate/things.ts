@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
+import type { Kind, Right } from './labels.ts'
+
+/** What is followed: things of a kind here, and items of the source. copies.ts brings them together. */
+
+export type Values = Readonly<Record<string, unknown>>
+
+export const digestOf = (values: object): string =>
+  createHash('sha256').update(JSON.stringify(values)).digest('hex')
+
+/** Things of one kind that belong to one account, repository or team, and how they are found here. */
+export interface Things {
+  readonly kind: Kind
+  /** Key in the migration log of the account, the repository or the team that the things belong to. */
+  readonly scope: string
+  /**
+   * The thing here; undefined when it does not exist.
+   * @param copy what an earlier run has made
+   */
+  find(name: string, copy?: CopyIds): Promise<CopyIds | undefined>
+  /** Its members that follow the source; absent when it only exists or not. */
+  members?(copy: CopyIds, name: string): Promise<Values>
+  /** Its name in the report when the source no longer has it; absent: its name in the migration log. */
+  shown?(copy: CopyIds): Promise<string | undefined>
+  /** Whether something of this server needs it, which keeps it here when the source removes it. */
+  isNeeded?(copy: CopyIds, name: string): Promise<boolean>
+  remove(name: string, copy: CopyIds): Promise<unknown>
+  /** Whether `create` and `edit` save the record in the migration log themselves. */
+  readonly savesRecords?: true
+  /** Whether labels of items already say what the items belong to. */
+  readonly hasFullLabels?: true
+}
+
+/** The record of a copy in the migration log, without the copy. */
+export type Origin = Pick<MigrationRecord, 'scope' | 'name' | 'digest'>
+
+/** A thing that the source has, such as a key or an issue. */
+export interface Item {
+  /** Identifies the thing in every migration. */
+  readonly name: string
+  /** Its name in the report. */
+  readonly label: string
+  readonly values?: Values
+  /** The values without rights that the copy does not have so far. */
+  narrowed?(here: Values): Values
+  /** The rights that come with values; the report names those that are withdrawn. */
+  rights?(values: Values): readonly Right[]
+  /** @returns false when it cannot be created; the report then says why */
+  create(origin: Origin): Promise<boolean>
+  /** @param values those that differ */
+  edit?(copy: CopyIds, values: Values, origin: Origin): Promise<unknown>
+}
