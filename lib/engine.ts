@@ -52,10 +52,7 @@ export const openStore = async (
   const isLocal = given.folder !== undefined || given.name === 'memory'
   const driver = isLocal ? given : reportOutages(given, outageLog(log))
   await driver.open()
-  await orClose(
-    driver,
-    upgradeStore(driver, (words) => log.info({}, words)),
-  )
+  await orClose(driver, upgradeStore(driver, { onProgress: (words) => log.info({}, words) }))
   const store = new Store(driver)
   await orClose(driver, checkOwners(store, use.owners))
   const settings = await orClose(driver, settingsInForce(store, use))

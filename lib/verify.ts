@@ -70,7 +70,7 @@ export const repair = async (
   disk?: FileStorage,
   onProgress?: OnCount,
 ): Promise<Repaired> => {
-  await upgradeStore(driver)
+  await upgradeStore(driver, { isAlone: true })
   const repaired = new FaultList()
   const fileFaults = disk === undefined ? [] : await repairFiles(driver, disk, repaired.add)
   let faults = new FaultList()

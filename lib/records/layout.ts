@@ -57,7 +57,7 @@ export const decodeValue = <T>(bytes: Bytes): T => {
 const SPACE = 0x20
 
 /**
- * A value that is stored about the store itself: its layout, an upgrade or import under way.
+ * A value that is stored about the store itself: its layout, or an import under way.
  */
 interface MetadataEntry<T> {
   readonly key: Bytes
@@ -88,23 +88,10 @@ interface QuotaDefaults {
   readonly defaultTotal?: number | undefined
 }
 
-/** How far an upgrade has come. */
-export interface UpgradeProgress {
-  /** Index of the current scan, and the last key that it visited, in hex. */
-  scan: number
-  after?: string
-  /** Whether all steps are done and the scans are those that derive indexes and counters. */
-  isDeriving: boolean
-  /** Names of the collections that must be derived again. */
-  derive: readonly string[]
-}
-
 /**
  * Number of the store's layout: see upgrade.ts. No step can rename it, because it is read before a step runs.
  */
 export const storedLayout = metadataEntry<number>('layout')
-/** Set while an upgrade runs. */
-export const upgrading = metadataEntry<UpgradeProgress>('upgrade')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('import')
 
@@ -114,7 +101,7 @@ export const storedOwners = metadataEntry<OwnerKind>('owners')
 export const storedDefaults = metadataEntry<QuotaDefaults>('defaults')
 
 export const metadata: readonly MetadataEntry<unknown>[] = [
-  ...[storedLayout, upgrading, importing, storedOwners, storedDefaults],
+  ...[storedLayout, importing, storedOwners, storedDefaults],
 ]
 
 /** Every entry of the store but the metadata. */

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { decodeValue, encodeValue, importing, storedLayout } from '../../lib/records/layout.ts'
+import { importing, storedLayout } from '../../lib/records/layout.ts'
 import {
-  type Account,
   accounts,
   assignments,
   CURRENT_LAYOUT,
@@ -13,7 +12,7 @@ import {
   upgradeStore,
 } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { type UpgradePlan, type UpgradeStep, upgradeLayout } from '../../lib/records/upgrade.ts'
+import { type UpgradeStep, upgradeLayout } from '../../lib/records/upgrade.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { serve } from '../exports/instance.ts'
@@ -44,43 +43,13 @@ const killedAt = (driver: StorageDriver, n: number): StorageDriver => {
   }
 }
 
-/** A step that changes a field of every account, and derives the group assignments too. */
-const rename: UpgradeStep = {
-  scans: [
-    {
-      range: ['account', 'r'],
-      visit(tx, key, value) {
-        const account = decodeValue<Account>(value)
-        tx.put(key, encodeValue({ ...account, fullName: `${account.fullName} moved` }))
-      },
-    },
-  ],
-  derive: ['account', 'assignment'],
-}
-/** A second step, which changes another collection. */
-const close: UpgradeStep = {
-  scans: [
-    {
-      range: ['issue', 'r'],
-      visit: (tx, key, value) =>
-        tx.put(key, encodeValue({ ...decodeValue<object>(value), state: 'closed', closedAt: 1 })),
-    },
-  ],
-  derive: ['issue'],
-}
+/** A step that changes a field of every account, and one that changes another collection. */
+const rename: UpgradeStep = { account: (account) => ({ ...account, location: 'moved' }) }
+const close: UpgradeStep = { issue: (issue) => ({ ...issue, state: 'closed', closedAt: 1 }) }
+const steps = [rename, close]
 
-const run = (driver: StorageDriver, plan: Partial<UpgradePlan> = {}): Promise<void> =>
-  upgradeLayout(driver, { ...upgradePlan, steps: [rename], batchSize: 3, ...plan })
-
-/** The sample after all steps, without an interruption. */
-const undisturbed = async (plan: Partial<UpgradePlan> = {}): Promise<Raw> => {
-  const driver = await filled()
-  await run(driver, plan)
-  return rawOf(driver)
-}
-
-/** Between two writes at which an upgrade is killed. */
-const KILL_EACH = times(5, 1)
+const run = (driver: StorageDriver, messages: string[] = []): Promise<void> =>
+  upgradeLayout(driver, { ...upgradePlan, steps }, !driver.shared, (message) => void messages.push(message))
 
 const isKilled = (error: unknown): true => {
   assert.match(String(error), /killed/)
@@ -124,76 +93,48 @@ describe('A store written by the first layout', () => {
 })
 
 describe('An upgrade of the layout', () => {
-  it('has the same result whatever the number of entries in one transaction', async () => {
-    const expected = await undisturbed()
-    for (const batchSize of [1, 2, 256]) assert.deepEqual(await undisturbed({ batchSize }), expected)
-  })
-
-  it('runs once when two processes open the store at the same time', async () => {
+  it('changes the records that its steps name, and makes all indexes and counters anew', async () => {
     const driver = await filled()
-    await Promise.all([run(driver), run(driver)])
-    assert.deepEqual(await rawOf(driver), await undisturbed())
-  })
-
-  for (const [count, steps] of [
-    ['one step', [rename]],
-    ['two steps', [rename, close]],
-  ] as const)
-    it(`of ${count} continues where it was killed, wherever that was`, async () => {
-      const expected = await undisturbed({ steps })
-      let kills = 0
-      for (let killed = true; killed; ) {
-        const driver = await filled()
-        kills += KILL_EACH
-        killed = await run(killedAt(driver, kills), { steps }).then(() => false, isKilled)
-        await run(driver, { steps })
-        assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
-      }
-      assert.ok(kills > 20, 'a transaction for every three entries at least')
-    })
-
-  it('that was killed is completed by a newer version with more steps', async () => {
-    const steps = [rename, close]
-    const expected = await undisturbed({ steps })
-    for (let n = 1; n < 60; n += 3 * KILL_EACH) {
-      const driver = await filled()
-      await run(killedAt(driver, n)).catch(isKilled)
-      await run(driver, { steps })
-      assert.deepEqual(await rawOf(driver), expected, `killed at write ${n}`)
-    }
-  })
-
-  it('changes the records that its steps name, and derives their indexes and counters', async () => {
-    const driver = await filled()
+    const counters = { start: Buffer.from('assignment:'), end: Buffer.from('assignment;') }
     await driver.write(async (tx) => {
-      for await (const [key] of tx.range({
-        start: Buffer.from('assignment:'),
-        end: Buffer.from('assignment;'),
-      }))
-        tx.delete(key)
+      for await (const [key] of tx.range(counters)) tx.delete(key)
     })
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 0)
     const messages: string[] = []
-    await upgradeLayout(driver, { ...upgradePlan, steps: [rename, close] }, (message) =>
-      messages.push(message),
-    )
+    await run(driver, messages)
     assert.deepEqual(messages, ['upgrading the store from layout 1 to layout 3'])
     assert.equal(await layoutOf(driver), 3)
     const ben = await driver.read((tx) => accounts.findBy(tx, 'name', ['ben']))
-    assert.equal(ben?.fullName, ' moved')
+    assert.equal(ben?.location, 'moved')
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 2)
     await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
     assert.deepEqual((await verify(driver)).messages, [])
   })
 
-  it('must be complete before the store is verified', async () => {
+  it('has the same result when it was killed at any write, and is needed until it has ended', async () => {
+    const whole = await filled()
+    await run(whole)
+    const expected = await rawOf(whole)
+    let kills = 0
+    for (let killed = true; killed; ) {
+      const driver = await filled()
+      kills += times(10, 1)
+      killed = await run(killedAt(driver, kills)).then(() => false, isKilled)
+      if (killed) assert.equal(await layoutOf(driver), 1)
+      await run(driver)
+      assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
+    }
+    assert.ok(kills > 100, 'there are several writes for each collection')
+  })
+
+  it('is refused where other servers may use the store, which then is not changed', async () => {
     const driver = await filled()
-    await run(killedAt(driver, 12)).catch(isKilled)
-    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
-    await assert.rejects(verify(driver), {
+    const before = await rawOf(driver)
+    await assert.rejects(run({ ...driver, shared: true }), {
       code: 'unavailable',
-      message: /must be upgraded.*start the server once/,
+      message: /must be upgraded to layout 3 first: stop .*allot verify --repair/,
     })
+    assert.deepEqual(await rawOf(driver), before)
   })
 })
 

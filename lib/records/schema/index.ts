@@ -174,21 +174,27 @@ export const numbered: readonly NumberedRecords[] = [
 ]
 
 /**
- * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and
- * fields itself: the schema describes the current layout only, and is used to derive indexes and counters
- * after the last step. docs/additions.md has an example (add an index, a field or a collection to data that
- * exists).
+ * The steps from layout 1 to the current one, in order. A released step never changes, so it names fields
+ * itself: the schema describes the current layout only. docs/additions.md has an example (add an index, a
+ * field or a collection to data that exists).
  */
 const steps: readonly UpgradeStep[] = []
 
-export const upgradePlan: UpgradePlan = { steps, collections, batchSize: 256 }
+export const upgradePlan: UpgradePlan = { steps, collections }
 
 /** The layout that this version reads and writes. */
 export const CURRENT_LAYOUT = newestLayout(upgradePlan)
 
 /** Brings an open store to the current layout: see upgrade.ts. */
-export const upgradeStore = (driver: StorageDriver, onProgress?: (message: string) => void): Promise<void> =>
-  upgradeLayout(driver, upgradePlan, onProgress)
+export const upgradeStore = (
+  driver: StorageDriver,
+  { isAlone = !driver.shared, onProgress }: UpgradeOptions = {},
+): Promise<void> => upgradeLayout(driver, upgradePlan, isAlone, onProgress)
+
+interface UpgradeOptions {
+  readonly isAlone?: boolean
+  readonly onProgress?: (message: string) => void
+}
 
 /** @throws AllotError unavailable for a store that is not of the current layout */
 export const requireUpgraded = (tx: ReadTransaction): Promise<void> =>
