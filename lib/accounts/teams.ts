@@ -195,7 +195,7 @@ const blankTeam = (id: number, organization: number): Omit<Team, 'name'> => ({
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u
 
 /** @throws AllotError invalid for the name or the description */
-export const checkTeamTexts = ({ name, description }: Pick<Team, 'name' | 'description'>): void => {
+const checkTeamTexts = ({ name, description }: Pick<Team, 'name' | 'description'>): void => {
   if (name.length > NAME_LIMIT || !NAME.test(name))
     throw invalidMember(
       'name',

@@ -133,9 +133,7 @@ export class CommitStatuses {
 }
 
 /** @throws AllotError invalid for a text that a status cannot have */
-export const checkStatusTexts = (
-  texts: { readonly [Member in keyof typeof STATUS_LIMITS]: string },
-): void => {
+const checkStatusTexts = (texts: { readonly [Member in keyof typeof STATUS_LIMITS]: string }): void => {
   for (const [member, limit] of Object.entries(STATUS_LIMITS))
     if (texts[member as keyof typeof STATUS_LIMITS].length > limit)
       throw invalidMember(member, `must have at most ${limit} characters`)

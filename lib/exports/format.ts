@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { describeIssue, invalid } from '../errors.ts'
 import { parseExactly } from '../integers.ts'
-import { count, id } from '../records/fields.ts'
+import { count, id, storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 
 /**
@@ -59,11 +59,7 @@ const head = v.pipe(
   v.regex(/^(?:refs\/heads\/\S+|[0-9a-f]{40}|[0-9a-f]{64})$/, 'expected a branch or a commit'),
 )
 const file = v.pipe(
-  v.strictTuple([
-    FileArea,
-    id,
-    v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
-  ]),
+  v.strictTuple([FileArea, id, storedName]),
   v.transform(([area, ownerId, name]) => ({ area, ownerId, name })),
 )
 const RepositoryPart = v.strictObject({ repository: id, part })

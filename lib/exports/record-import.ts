@@ -3,9 +3,9 @@ import { describeIssue, invalid } from '../errors.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
+import { checkTexts, TEXT_LIMITS } from '../records/text-limits.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
-import { checkRecord, quote } from './record-checks.ts'
 
 const collectionsByName = new Map(
   (collections as unknown as readonly Collection<unknown>[]).map((known) => [known.options.name, known]),
@@ -15,7 +15,7 @@ type Save = (tx: WriteTransaction) => Promise<void>
 
 /**
  * @returns what saves a record or a sequence.
- * @throws AllotError invalid for a record that the API could not have made
+ * @throws AllotError invalid for a record that does not fit its schema, or has a text that is too long
  */
 export const saverOf = (line: RecordLine | SequenceLine): Save => {
   if ('sequence' in line) return async (tx) => setSequence(tx, line.sequence, line.next)
@@ -27,12 +27,15 @@ export const saverOf = (line: RecordLine | SequenceLine): Save => {
     )
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
-  checkRecord(name, record)
+  if (Object.hasOwn(TEXT_LIMITS, name)) checkTexts(name as keyof typeof TEXT_LIMITS, record as object)
   return async (tx) => {
     if ((await collection.save(tx, record)) !== undefined)
       throw invalid(`${labelOf(collection, record)} is in the file twice: it is damaged, so export again`)
   }
 }
+
+/** A text in a message; a long one is cut. */
+const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
 /** Names a record in a message, such as `the former name "ann"`. */
 const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {

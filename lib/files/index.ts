@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import * as v from 'valibot'
 import { DeletionHold, diskFault, ifMissing, type OnDeletionError, removeUnchanged } from '../disk.ts'
+import { storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
 import { FolderSync } from './folder-sync.ts'
@@ -175,9 +177,7 @@ export class FileStorage {
   }
 }
 
-const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/
-
-export const isStoredName = (name: string): boolean => NAME.test(name)
+const isStoredName = (name: string): boolean => v.is(storedName, name)
 
 /** @throws Error when the place could lead outside its folder */
 export const checkPlace = ({ ownerId, name }: FilePlace): void => {

@@ -12,6 +12,11 @@ export const count = v.pipe(integer, v.minValue(0))
 /** Bytes of many records together, which may exceed 2^53. */
 export const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.minValue(2n ** 53n))])
 export const seconds = integer
+/** Name of a stored file: none leads outside its folder. */
+export const storedName = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file'),
+)
 
 /**
  * The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch

@@ -45,7 +45,7 @@ const normalTopics = (given: readonly string[]): string[] => {
 export const normalTopic = (topic: string): string => topic.trim().toLowerCase()
 
 /** @throws AllotError invalid */
-export const checkTopics = (topics: readonly string[]): void => {
+const checkTopics = (topics: readonly string[]): void => {
   const wrong = topics.find((topic) => !TOPIC.test(topic))
   if (wrong !== undefined)
     throw invalidMember(

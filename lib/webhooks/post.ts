@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts'
 import type { AllowedAddresses } from './addresses.ts'
 
 /** Bytes of the answer of a receiver that are kept. */
-export const MAX_ANSWER = 4096
+const MAX_ANSWER = 4096
 
 /** The answer of a receiver, or the reason why there is none. */
 export interface Outcome {

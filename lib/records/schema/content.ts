@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { tokenize, WordIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
-import { bytes, count, id, seconds } from '../fields.ts'
+import { bytes, count, id, seconds, storedName } from '../fields.ts'
 
 const IssueSequence = v.object({ repository: id, last: id })
 
@@ -203,7 +203,7 @@ const Attachment = v.object({
   /** Identifies the attachment. */
   id,
   /** Name of the file on disk, and in its URL. */
-  uuid: v.string(),
+  uuid: storedName,
   /** Id of the repository. */
   repository: id,
   /** Kind of the record that it is attached to. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
-import { bytes, count, id, seconds } from '../fields.ts'
+import { bytes, count, id, seconds, storedName } from '../fields.ts'
 
 /** Areas whose files belong to a repository, and are deleted with it. */
 export const REPOSITORY_AREAS = ['lfs', 'attachments'] as const
@@ -16,7 +16,7 @@ const StoredFile = v.object({
   area: FileArea,
   /** Id of the repository; of the account for a package file. */
   ownerId: id,
-  name: v.string(),
+  name: storedName,
   size: bytes,
   /** SHA-256 of the content, in hex. */
   sha256: v.string(),
@@ -92,7 +92,7 @@ const PackageFile = v.object({
   /** Name of the file. */
   name: v.string(),
   /** Name of the file on disk. */
-  stored: v.string(),
+  stored: storedName,
   /** Bytes. */
   size: bytes,
   /** Digest of the content, in hex. */

@@ -64,7 +64,7 @@ export const checkExpiry = (member: string, time: Date | number): void => {
 const timeText = (ms: number): string =>
   Number.isNaN(new Date(ms).getTime()) ? String(ms) : new Date(ms).toISOString()
 
-export const checkLedgerKey = (key: string): void => {
+const checkLedgerKey = (key: string): void => {
   if (key === '' || Buffer.byteLength(key) > 255) throw invalidMember('key', 'must have 1 to 255 bytes')
   if (!key.isWellFormed()) throw invalidMember('key', 'is not valid Unicode text')
   refuseControls(key, 'key')
