@@ -1,5 +1,3 @@
-import { jsonOf } from '../lib/integers.ts'
-
 export interface PrintFlags {
   json?: boolean
 }
@@ -19,7 +17,7 @@ export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
 /** Prints a line about the result on standard error, which programs that read the result don't see. */
 export const printNote = (line: string): void => void process.stderr.write(`${escapeControl(line)}\n`)
 
-export const printJson = (value: unknown): void => print(jsonOf(value, { indent: 2 }))
+export const printJson = (value: unknown): void => print(JSON.stringify(value, undefined, 2))
 
 export type OnCount = (progress: { done: number; total: number }) => void
 

@@ -1,5 +1,4 @@
 import { describeValue } from './errors.ts'
-import type { Sum } from './integers.ts'
 
 /**
  * Sizes in bytes as people write and read them, for the configuration, the command line and the pages.
@@ -50,27 +49,27 @@ export const isLimit = (bytes: number | undefined): bytes is number =>
   Number.isSafeInteger(bytes) && bytes! >= UNLIMITED
 
 /** Three significant digits, such as `1.25 MiB` or `125 MiB`. */
-export const formatSize = (bytes: Sum): string => {
+export const formatSize = (bytes: number): string => {
   const [value, unit] = toUnit(bytes, 1023.5)
   const digits = unit === 'B' || value >= 100 ? 0 : value >= 10 ? 1 : 2
   return `${bytes < 0 ? '−' : ''}${Number(value.toFixed(digits)).toLocaleString('en')} ${unit}`
 }
 
 /** One decimal, such as `1.2 MiB`, so that the sizes in a column line up. */
-export const formatSizeFixed = (bytes: Sum): string => {
+export const formatSizeFixed = (bytes: number): string => {
   const [value, unit] = toUnit(bytes, 1023.95)
   return `${bytes < 0 ? '-' : ''}${unit === 'B' ? value : value.toFixed(1)} ${unit}`
 }
 
 /** @param rounded the smallest value that is displayed as 1024, which is 1 of the next unit */
-const toUnit = (bytes: Sum, rounded: number): [value: number, unit: string] => {
-  let [value, index] = [Math.abs(Number(bytes)), 0]
+const toUnit = (bytes: number, rounded: number): [value: number, unit: string] => {
+  let [value, index] = [Math.abs(bytes), 0]
   for (; value >= rounded && index < UNITS.length - 1; index++) value /= 1024
   return [value, UNITS[index]!]
 }
 
 /** The exact number, such as `1,234,567 bytes`. */
-export const formatBytes = (bytes: Sum): string =>
+export const formatBytes = (bytes: number): string =>
   bytes === 1 ? '1 byte' : `${bytes.toLocaleString('en')} bytes`
 
 /** `unlimited`, or the size with one decimal. */

@@ -1,7 +1,6 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import type { Actor } from './audit.ts'
 import { AllotError, checkArgument, checkString, isObject } from './errors.ts'
-import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -89,12 +88,12 @@ interface ApplyOptions {
   dryRun?: boolean
 }
 
-/** Usage at the end of one day, in bytes. A sum beyond 2^53-1 is a bigint. */
+/** Usage at the end of one day, in bytes. */
 export interface DailyUsage {
   /** Day in UTC, such as `2026-11-21`. */
   date: string
   /** Usage of `size:all`. */
-  all: Sum
+  all: number
   /** Usage by category, as `GET /user/quota` has it. */
   size: QuotaInfo['used']['size']
 }

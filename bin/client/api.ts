@@ -1,4 +1,3 @@
-import { parseExactly } from '../../lib/integers.ts'
 import type { Opened, StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 
@@ -124,7 +123,7 @@ export class ApiClient {
   async #parseJson<T>(response: Response): Promise<T> {
     const text = await response.text()
     try {
-      return (text === '' ? undefined : parseExactly(text)) as T
+      return (text === '' ? undefined : JSON.parse(text)) as T
     } catch {
       throw new Error(`${await this.#findBase()} did not answer JSON: is it the address of an Allot?`)
     }

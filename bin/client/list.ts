@@ -1,4 +1,3 @@
-import { jsonOf } from '../../lib/integers.ts'
 import {
   escapeControl,
   type OnCount,
@@ -107,7 +106,7 @@ const jsonPrinter = <T>(): Printer<T> => {
     add(items) {
       for (const item of items) {
         // The item in an array of its own, for the indentation, without the brackets.
-        const text = jsonOf([item], { indent: 2 }).slice(1, -2)
+        const text = JSON.stringify([item], undefined, 2).slice(1, -2)
         process.stdout.write(`${isFirst ? '[' : ','}${text}`)
         isFirst = false
       }

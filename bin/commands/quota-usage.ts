@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import type { QuotaOverInfo } from '../../lib/api/quota/plans.ts'
 import type { QuotaExplanationInfo, QuotaHistoryDay, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
-import { type Sum, subtract } from '../../lib/integers.ts'
 import { kindNames, type Usage, usedBy } from '../../lib/quota/subjects.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
@@ -121,16 +120,16 @@ const headline = (name: string, { subject, over, used, limit, left }: QuotaExpla
 }
 
 /** A line with the exact number, when `formatSizeFixed` rounds it. */
-const exactBytes = (used: Sum): string[] => (used < 1024 ? [] : [`  ${formatBytes(used)}`])
+const exactBytes = (used: number): string[] => (used < 1024 ? [] : [`  ${formatBytes(used)}`])
 
-const remainder = (over: boolean, left: Sum | null): string => {
+const remainder = (over: boolean, left: number | null): string => {
   if (left === null) return over ? ': over quota' : ''
   if (left > 0 && !over) return `; ${formatSizeFixed(left)} are left`
   return `: ${excess(left)}`
 }
 
 /** @param left bytes, 0 or less; 0 is over quota too, because a rule stands while usage is below its limit */
-const excess = (left: Sum): string => (left < 0 ? `OVER by ${formatSizeFixed(-left)}` : 'limit reached')
+const excess = (left: number): string => (left < 0 ? `OVER by ${formatSizeFixed(-left)}` : 'limit reached')
 
 /** A line that says which rule the owner meets first, and how much is left until then. */
 const bindingRule = ({ rule: name, limit, left, groups }: QuotaExplanationInfo): string[] => {
@@ -171,7 +170,7 @@ const alignedLines = (rows: readonly Row[]): string[] => {
 }
 
 const categoryLines = (usage: Usage): string[] => {
-  const total = Number(usedBy('size:all', usage))
+  const total = usedBy('size:all', usage)
   return alignedLines(
     (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => ({
       label: kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
@@ -208,7 +207,7 @@ const ruleRow = (rule: Rule, isOther: boolean): Row => ({
 })
 
 /** A limit of 0 is always used up. */
-const usedShare = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : Number(used) / limit)
+const usedShare = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : used / limit)
 
 const ruleStatus = (rule: Rule): string => {
   if (rule.left === null) return 'no limit'
@@ -225,7 +224,7 @@ const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => 
   return `Within quota: ${name ? `the group ${escapeControl(name)}` : 'a group'} allows more of ${subject}, and one group is enough.`
 }
 
-const HISTORY: Columns<QuotaHistoryDay & { change: Sum | undefined }> = {
+const HISTORY: Columns<QuotaHistoryDay & { change: number | undefined }> = {
   DAY: ({ date }) => date,
   USED: ({ all }) => formatSizeFixed(all),
   CHANGE: ({ change }) => (change === undefined ? '' : `${change < 0 ? '' : '+'}${formatSizeFixed(change)}`),
@@ -242,7 +241,7 @@ const listHistory = (
     if (flags.json) return printJson(history)
     const rows = history.map((day, index) => {
       const before = history[index - 1]
-      return { ...day, change: before && subtract(day.all, before.all) }
+      return { ...day, change: before && day.all - before.all }
     })
     printTable(rows, HISTORY, 'nothing was stored yet')
   })

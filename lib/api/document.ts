@@ -80,8 +80,8 @@ Times are RFC 3339 in UTC with whole seconds, such as \`2026-11-21T04:09:00Z\`. 
 
 ## Sizes
 
-Sizes are bytes, as integers. Only \`size\` of a repository is in KiB, rounded down. A \`limit\` of -1 is unlimited. Sums may exceed 2^53-1
-and are exact nevertheless: read them with a parser that keeps large integers.
+Sizes are bytes, as integers. Only \`size\` of a repository is in KiB, rounded down. A \`limit\` of -1 is unlimited. An owner uses at most 2^52 bytes:
+more is refused.
 `
 
 const tags = [

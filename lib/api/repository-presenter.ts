@@ -4,7 +4,6 @@ import type { CacheInput } from '../caches.ts'
 import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
 import { SerializedJson } from '../http/index.ts'
-import { add, type Sum } from '../integers.ts'
 import type { Page } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { cachedRead } from '../records/store.ts'
@@ -83,7 +82,7 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     private: repository.private,
     fork: repository.parent !== null,
     mirror: repository.mirror,
-    size: kibibytes(add(repository.size, repository.lfs)),
+    size: kibibytes(repository.size + repository.lfs),
     html_url: htmlUrls.of({ kind: 'repository', ...name }, baseUrl),
     url: api,
     ssh_url: htmlUrls.ssh.of(path, hostNameOf(baseUrl)),
@@ -122,9 +121,7 @@ export const repositoryUrls = (
   return { path, name, api: `${apiUrl}/repos/${path}` }
 }
 
-/** Exact below 2^63 bytes, and rounded beyond. */
-const kibibytes = (bytes: Sum): number =>
-  typeof bytes === 'number' ? Math.floor(bytes / 1024) : Number(bytes / 1024n)
+const kibibytes = (bytes: number): number => Math.floor(bytes / 1024)
 
 /**
  * Reads the details of one repository and presents it.

@@ -15,7 +15,7 @@ interface Guest {
 /** Bytes that the guest has attached today, also of what was deleted since. */
 const bytesToday = async (tx: ReadTransaction, { account, owner }: Guest): Promise<number> => {
   const upload = await guestUploads.get(tx, [account, owner])
-  return upload?.day === today() ? Number(upload.bytes) : 0
+  return upload?.day === today() ? upload.bytes : 0
 }
 
 /**

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { describeIssue, invalid } from '../errors.ts'
-import { parseExactly } from '../integers.ts'
 import { count, id, storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 
@@ -93,7 +92,7 @@ export const parseLine = (text: Buffer): RecordLine | SequenceLine | ContentLine
 
 const parseExactJson = (text: Buffer): unknown => {
   try {
-    return parseExactly(text.toString('utf8'))
+    return JSON.parse(text.toString('utf8'))
   } catch (cause) {
     throw invalid(`is not valid JSON: ${(cause as Error).message}`)
   }

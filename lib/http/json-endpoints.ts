@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import { jsonOf } from '../integers.ts'
 import type { Caller } from './access.ts'
 import type { BodyTurns } from './body/body-turns.ts'
 import { readBody } from './body/read-body.ts'
@@ -155,12 +154,12 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       ...{ message, url: baseUrl + REFERENCE_PATH },
       ...details,
     })
-    send(res, status, jsonOf(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
+    send(res, status, JSON.stringify(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
   }
 
   #sendNotFound({ res, baseUrl }: Context<I, S>, message: string | undefined): void {
     if (this.#options.notFoundMessage === undefined) return sendEmpty(res, 404)
-    send(res, 404, jsonOf({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
+    send(res, 404, JSON.stringify({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
 }
 

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
-import { jsonOf } from '../integers.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
@@ -54,7 +53,7 @@ export class SerializedJson<T> {
   #tag: string | undefined
   #size: number | undefined
   constructor(value: T) {
-    this.text = jsonOf(value)
+    this.text = JSON.stringify(value)
   }
 
   static of(value: unknown): SerializedJson<unknown> {

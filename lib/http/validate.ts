@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { AllotError, describeIssue, invalid } from '../errors.ts'
-import { endOfString, mapNumbers } from '../integers.ts'
 
 /**
  * Parses input from a client by a schema.
@@ -246,4 +245,29 @@ const refuseLoneSurrogates = (root: unknown): void => {
     if (typeof value === 'object' && value !== null)
       for (const member of Object.values(value)) waiting.push(member)
   }
+}
+
+/** Replaces the numbers of a JSON text, and nothing within its strings. */
+const mapNumbers = (text: string, change: (number: string) => string): string => {
+  const token = /"|-?\d[\d.eE+-]*/g
+  const parts: string[] = []
+  let copied = 0
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    if (match[0] === '"') token.lastIndex = endOfString(text, match.index + 1)
+    else {
+      parts.push(text.slice(copied, match.index), change(match[0]))
+      copied = token.lastIndex
+    }
+  }
+  return parts.join('') + text.slice(copied)
+}
+
+/** Index after the closing quote of the string whose content begins at `start`, in a JSON text. */
+const endOfString = (text: string, start: number): number => {
+  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text[end - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return end + 1
+  }
+  return text.length
 }

@@ -1,5 +1,4 @@
 import type * as v from 'valibot'
-import type { Sum } from '../integers.ts'
 import { decodeKeyIfValid, type KeyPart, type KeyTuple } from '../records/key-codec.ts'
 import { type Job, jobs } from '../records/schema/index.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
@@ -37,7 +36,7 @@ export const check = <R>(
 })
 
 /** Adds to the amount of a key. */
-type Add = (key: KeyTuple, amount: Sum) => void
+type Add = (key: KeyTuple, amount: number) => void
 
 export interface AmountSource {
   readonly collection: string
@@ -64,7 +63,7 @@ export interface Recount {
    * Stores the expected amount; absent when no record tells which side is right.
    * @returns false when there is no record to store it in
    */
-  repair?(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
+  repair?(tx: WriteTransaction, key: KeyTuple, amount: number): Promise<boolean>
 }
 
 /** The part of a collection that a declaration needs. */

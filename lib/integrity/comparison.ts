@@ -1,8 +1,7 @@
-import { add, type Sum, subtract } from '../integers.ts'
 import { type Bytes, keyText } from '../storage/index.ts'
 
 /** Adds `amount` to a key; index entries also have the `value` that they hold. */
-export type Emit = (key: Bytes, amount: Sum, value?: Bytes) => void
+export type Emit = (key: Bytes, amount: number, value?: Bytes) => void
 
 /** Compares the entries that the records imply with the stored ones. Both sides are emitted in any order. */
 export interface Comparison {
@@ -29,7 +28,7 @@ export class FingerprintComparison implements Comparison {
   readonly #sizes = new Uint32Array(BUCKETS)
 
   readonly expected: Emit = (key, amount, value) => this.#add(key, amount, value)
-  readonly actual: Emit = (key, amount, value) => this.#add(key, subtract(0, amount), value)
+  readonly actual: Emit = (key, amount, value) => this.#add(key, -amount, value)
 
   /** The buckets whose sides differ; `size` counts the entries that were emitted into the bucket. */
   differingBuckets(): { bucket: number; size: number }[] {
@@ -40,26 +39,23 @@ export class FingerprintComparison implements Comparison {
     return found
   }
 
-  #add(key: Bytes, amount: Sum, value: Bytes | undefined): void {
+  #add(key: Bytes, amount: number, value: Bytes | undefined): void {
     const bucket = bucketOf(key)
     if (value !== undefined) hashValue(key, value)
     this.#sizes[bucket]!++
     for (let lane = 0; lane < LANES; lane++) {
       const prime = PRIMES[lane]!
       const index = bucket * LANES + lane
-      this.#sums[index] = (this.#sums[index]! + remainder(amount, prime) * fingerprint(lane)) % prime
+      this.#sums[index] = (this.#sums[index]! + (amount % prime) * fingerprint(lane)) % prime
     }
   }
 }
 
-const remainder = (amount: Sum, prime: number): number =>
-  typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
-
 /** A key with everything that both sides emitted for it. */
 export interface ComparedKey {
   readonly key: Bytes
-  expected: Sum
-  actual: Sum
+  expected: number
+  actual: number
   /** The values of the expected index entries: one for each record that claims the key. */
   readonly expectedValues: Bytes[]
   actualValue: Bytes | undefined
@@ -77,14 +73,14 @@ export class ExactComparison implements Comparison {
   readonly expected: Emit = (key, amount, value) => {
     const compared = this.#compared(key)
     if (compared === undefined) return
-    compared.expected = add(compared.expected, amount)
+    compared.expected += amount
     if (value !== undefined) compared.expectedValues.push(new Uint8Array(value))
   }
 
   readonly actual: Emit = (key, amount, value) => {
     const compared = this.#compared(key)
     if (compared === undefined) return
-    compared.actual = add(compared.actual, amount)
+    compared.actual += amount
     if (value !== undefined) compared.actualValue = new Uint8Array(value)
   };
 

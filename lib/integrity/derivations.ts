@@ -1,4 +1,3 @@
-import { add, type Sum, subtract } from '../integers.ts'
 import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
 import { counterKey, counterName, encodeValue, orderedKey, uniqueKey } from '../records/layout.ts'
 import {
@@ -31,7 +30,7 @@ export interface Derivation {
   readonly ranges: readonly StoredRange[]
   fault(difference: ComparedKey): Fault
   /** The stored form of a counter. */
-  encode?(count: Sum): Bytes
+  encode?(count: number): Bytes
 }
 
 /** The contribution of the records of one collection to the expected or the actual side. */
@@ -75,8 +74,8 @@ const amountsOf = (
   collection,
   side,
   emitFrom(record, _, emit, find) {
-    const addAmount = (key: Parameters<typeof encodeKey>[0], amount: Sum) => {
-      if (matchesKeys) emit(encodeKey(key), add(amount, 1))
+    const addAmount = (key: Parameters<typeof encodeKey>[0], amount: number) => {
+      if (matchesKeys) emit(encodeKey(key), amount + 1)
       else if (amount !== 0) emit(encodeKey(key), amount)
     }
     addTo(record, addAmount, find)
@@ -88,9 +87,9 @@ const recountFault = (
   { key, expected, actual }: ComparedKey,
 ): Fault => {
   const tuple = decodeKey(key)
-  const describe = (amount: Sum) => {
+  const describe = (amount: number) => {
     if (!matchesKeys) return amount
-    return amount === 0 ? 'missing' : subtract(amount, 1)
+    return amount === 0 ? 'missing' : amount - 1
   }
   return {
     message: `${name} ${tuple.join(' ')} is ${describe(actual)}, but the records give ${describe(expected)}`,
@@ -183,7 +182,7 @@ const entryFault = ({ key, expectedValues, actualValue }: ComparedKey): Fault =>
 
 interface CountCodec {
   parse(value: Bytes): number | undefined
-  encode(count: Sum): Bytes
+  encode(count: number): Bytes
 }
 
 const PLAIN_COUNT: CountCodec = { parse: parseCount, encode: encodeValue }

@@ -2,7 +2,6 @@
  * What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any
  * more.
  */
-import { compare, type Sum } from '../integers.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   bindingLimit,
@@ -101,7 +100,7 @@ const effectOn = (
   })
   const subjects = changed.sort(
     (one, other) =>
-      effects.indexOf(one.effect) - effects.indexOf(other.effect) || compare(leftIn(one), leftIn(other)),
+      effects.indexOf(one.effect) - effects.indexOf(other.effect) || leftIn(one) - leftIn(other),
   )
   const distinct = subjects.filter(
     (one, index) => subjects.findIndex((other) => isSameChange(one, other)) === index,
@@ -130,7 +129,7 @@ const isSameChange = (one: SubjectEffect, other: SubjectEffect): boolean =>
  * over come first; the others are equal, since the bytes that were left no longer matter: 1 stands for any
  * number above 0.
  */
-const leftIn = ({ effect, before, after }: SubjectEffect): Sum => {
+const leftIn = ({ effect, before, after }: SubjectEffect): number => {
   if (effect === 'loses a limit') return stands(before) ? 1 : before!.left
   return (effect === 'comes back' ? before : after)!.left
 }

@@ -1,4 +1,3 @@
-import { add, compare, type Sum, subtract } from '../integers.ts'
 import { type Subject, subjects, type Usage, usedBy, withAncestors } from './subjects.ts'
 
 /** Limits the sum of some subjects. */
@@ -24,8 +23,8 @@ const UNLIMITED = -1
 /**
  * Bytes that a rule measures. A subject that the rule lists twice, or together with its parent, counts twice.
  */
-export const ruleBytes = (rule: QuotaRule, usage: Usage): Sum =>
-  rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
+export const ruleBytes = (rule: QuotaRule, usage: Usage): number =>
+  rule.subjects.reduce((sum, subject) => sum + usedBy(subject, usage), 0)
 
 /** Whether the rule lists the subject or a subject that includes it. */
 const covers = (rule: QuotaRule, subject: Subject): boolean =>
@@ -42,7 +41,7 @@ export interface LimitStatus {
   /** Bytes. */
   limit: number
   /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
-  left: Sum
+  left: number
 }
 
 /**
@@ -98,7 +97,7 @@ export const bindingLimits = (
       const binding = bindingLimit(groups, subject, usage)
       return binding === undefined ? [] : [{ subject, ...binding }]
     })
-    .sort((one, other) => compare(one.left, other.left) || depth(one.subject) - depth(other.subject))
+    .sort((one, other) => one.left - other.left || depth(one.subject) - depth(other.subject))
 
 /** How usage compares with a limit. */
 export type UsageState = 'over' | 'near' | 'within'
@@ -128,14 +127,14 @@ export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>
   limits
     .map((status) => {
       const { limit, left } = status
-      const used = subtract(limit, left)
+      const used = limit - left
       const state: UsageState = !stands(status) ? 'over' : used >= limit * warnAt ? 'near' : 'within'
-      return { ...status, state, share: limit > 0 ? Number(used) / limit : SHARE_OF_NOTHING }
+      return { ...status, state, share: limit > 0 ? used / limit : SHARE_OF_NOTHING }
     })
     .sort(
       (one, other) =>
         STATES.indexOf(one.state) - STATES.indexOf(other.state) ||
-        (one.state === 'within' ? other.share - one.share : compare(one.left, other.left)),
+        (one.state === 'within' ? other.share - one.share : one.left - other.left),
     )
 
 const distinct = new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
@@ -172,7 +171,7 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !limits(rule, subject)) continue
-    const left = subtract(rule.limit, ruleBytes(rule, usage))
+    const left = rule.limit - ruleBytes(rule, usage)
     if (tightest === undefined || left < tightest.left)
       tightest = { rule: rule.name, limit: rule.limit, left }
   }
@@ -188,9 +187,9 @@ interface RuleExplanation extends QuotaRule {
   /** Whether the usage is below the limit. */
   stands: boolean
   /** Bytes that the rule measures. */
-  used: Sum
+  used: number
   /** Bytes until the rule no longer stands, negative when it is exceeded; null when it is unlimited. */
-  left: Sum | null
+  left: number | null
 }
 
 interface GroupExplanation {
@@ -211,7 +210,7 @@ export interface QuotaExplanation {
   /** Whether the owner is over quota for it. */
   over: boolean
   /** Bytes that count toward the subject. */
-  used: Sum
+  used: number
   /**
    * Name of the rule whose limit binds, see {@link bindingLimit}; null when no group limits the subject, or
    * one of them without a limit.
@@ -223,7 +222,7 @@ export interface QuotaExplanation {
    * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when there is no
    * binding rule.
    */
-  left: Sum | null
+  left: number | null
   /** Groups of the owner: one that limits the subject and stands is enough. */
   groups: GroupExplanation[]
 }
@@ -253,6 +252,6 @@ const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupE
 
 const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExplanation => {
   const used = ruleBytes(rule, usage)
-  const left = rule.limit === UNLIMITED ? null : subtract(rule.limit, used)
+  const left = rule.limit === UNLIMITED ? null : rule.limit - used
   return { ...rule, covers: covers(rule, subject), stands: left === null || left > 0, used, left }
 }

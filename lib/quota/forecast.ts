@@ -1,5 +1,4 @@
 /** How usage grew, and when a limit is reached if it keeps growing at that rate. */
-import { compare, type Sum, subtract } from '../integers.ts'
 import type { Usage } from './subjects.ts'
 
 /** Days that growth and forecasts look back. */
@@ -19,9 +18,9 @@ type History = readonly (Usage & { readonly day: number })[]
  * @param history the days on which usage changed, oldest first
  * @param lastDay days since 1970
  */
-export const growthOf = (history: History, measure: (usage: Usage) => Sum, lastDay: number): Sum => {
+export const growthOf = (history: History, measure: (usage: Usage) => number, lastDay: number): number => {
   const [before, last] = [history.findLast(({ day }) => day <= lastDay - GROWTH_DAYS), history.at(-1)]
-  return subtract(last === undefined ? 0 : measure(last), before === undefined ? 0 : measure(before))
+  return (last === undefined ? 0 : measure(last)) - (before === undefined ? 0 : measure(before))
 }
 
 /** How fast usage grows. */
@@ -29,7 +28,7 @@ export interface Pace {
   /** Days in which it grew: 1 to {@link GROWTH_DAYS}. */
   readonly days: number
   /** Bytes; negative when usage shrank. */
-  readonly bytes: Sum
+  readonly bytes: number
 }
 
 /**
@@ -43,7 +42,7 @@ export interface Pace {
  */
 export const paceOf = (
   history: History,
-  measure: (usage: Usage) => Sum,
+  measure: (usage: Usage) => number,
   lastDay: number,
 ): Pace | undefined => {
   const [first, last] = [history[0], history.at(-1)]
@@ -51,7 +50,7 @@ export const paceOf = (
   const before = history.findLast(({ day }) => day <= lastDay - GROWTH_DAYS) ?? first
   return {
     days: Math.min(GROWTH_DAYS, lastDay - before.day),
-    bytes: subtract(measure(last), measure(before)),
+    bytes: measure(last) - measure(before),
   }
 }
 
@@ -59,10 +58,10 @@ export const paceOf = (
 export type Forecast = number | 'too early' | 'not growing' | 'far away'
 
 /** @param left bytes until the limit, more than 0 */
-export const forecastOf = (pace: Pace | undefined, left: Sum): Forecast => {
+export const forecastOf = (pace: Pace | undefined, left: number): Forecast => {
   if (pace === undefined || pace.days < MIN_DAYS) return 'too early'
   const { days, bytes } = pace
-  if (compare(bytes, 0) <= 0) return 'not growing'
-  const ahead = Math.ceil((Number(left) * days) / Number(bytes))
+  if (bytes <= 0) return 'not growing'
+  const ahead = Math.ceil((left * days) / bytes)
   return ahead > MAX_DAYS_AHEAD ? 'far away' : ahead
 }

@@ -1,4 +1,3 @@
-import { add, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
@@ -22,7 +21,7 @@ import {
   partitionOwnerFor,
   withOverflow,
 } from './partitions.ts'
-import type { OwnerCounters } from './usage.ts'
+import { checkSum, type OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
 type NewEntry = Omit<LedgerRecord, 'partitionOwner' | keyof typeof NO_DETAILS> &
@@ -38,7 +37,7 @@ const NO_DETAILS = { on: null, index: null, run: null, type: null, version: null
  * Called in the transaction that changes the LFS objects of a repository.
  * @param lfs bytes of LFS objects that the repository has now
  */
-export type LfsChanged = (tx: WriteContext, repository: number, lfs: Sum) => Promise<void>
+export type LfsChanged = (tx: WriteContext, repository: number, lfs: number) => Promise<void>
 
 /**
  * Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and
@@ -200,7 +199,7 @@ export class LedgerById {
       entry.partitionOwner === null
         ? countInOverflow(repository, entry, sign)
         : { inMain: repository.inMain + sign }
-    const sum = add(repository[kind], bytes)
+    const sum = checkSum(repository[kind] + bytes)
     await repositoryUsages.replace(tx, repository, { ...repository, ...entries, [kind]: sum })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }

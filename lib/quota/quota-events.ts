@@ -1,4 +1,3 @@
-import type { Sum } from '../integers.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type QuotaGroup, type QuotaRule, ruleBytes } from './evaluate.ts'
@@ -26,9 +25,9 @@ export interface QuotaEventById {
   /** Whether the usage is now at or above `limit * share`. */
   reached: boolean
   /** Bytes that the rule measured before the change. */
-  before: Sum
+  before: number
   /** Bytes that the rule measures now. */
-  used: Sum
+  used: number
 }
 
 /**
@@ -64,7 +63,7 @@ const quotaEventsBetween = (
 }
 
 /** No thresholds: -1 is unlimited, and at any other limit of 0 or less the rule never stands. */
-const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number) => {
+const eventsOfRule = (rule: QuotaRule, before: number, used: number, nearShare: number) => {
   if (rule.limit <= 0 || before === used) return []
   const { name, subjects, limit } = rule
   const shares = nearShare < 1 ? [nearShare, 1] : [1]

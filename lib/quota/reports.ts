@@ -1,4 +1,3 @@
-import { compare, type Sum } from '../integers.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type RepositoryUsage, repositories, repositoryUsages } from '../records/schema/index.ts'
@@ -18,7 +17,7 @@ interface OwnerOverQuota extends SubjectLimit {
   owner: number
   over: boolean
   /** Bytes that count toward the subject. */
-  used: Sum
+  used: number
 }
 
 interface OverQuotaQuery {
@@ -31,7 +30,7 @@ interface OverQuotaQuery {
 /** A repository with all bytes that it and everything in it use. */
 export interface RepositoryTotal {
   usage: RepositoryUsage
-  used: Sum
+  used: number
 }
 
 /** Reports about all owners or repositories. Each reads every one of them, from one snapshot. */
@@ -125,10 +124,10 @@ const overOrNear = (
 type Order<T> = (first: T, second: T) => number
 
 const byExcess: Order<OwnerOverQuota> = (first, second) =>
-  compare(first.left, second.left) || first.owner - second.owner
+  first.left - second.left || first.owner - second.owner
 
 const bySize: Order<RepositoryTotal> = (first, second) =>
-  compare(second.used, first.used) || first.usage.id - second.usage.id
+  second.used - first.used || first.usage.id - second.usage.id
 
 /** Keeps the first `limit` items in an order and counts all of them, in memory that `limit` bounds. */
 class First<T> {

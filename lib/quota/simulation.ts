@@ -1,5 +1,4 @@
 /** Simulates the effect of a plan, or of the deletion of a rule or a group, on owners. */
-import type { Sum } from '../integers.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup, stands } from './evaluate.ts'
@@ -12,7 +11,7 @@ import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 interface ChangedAnswer {
   subject: Subject
   /** Bytes that count toward the subject. */
-  used: Sum
+  used: number
   before: Answer
   after: Answer
 }

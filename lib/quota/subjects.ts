@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { add, type Sum } from '../integers.ts'
 import { noEntrySizes, type OwnerUsage } from '../records/schema/index.ts'
 
 /** Bytes that an owner uses, by kind. */
@@ -21,7 +20,7 @@ export const kindNames: Readonly<Record<keyof Usage, string>> = {
 interface Definition {
   /** The subject that includes this one: a rule on the parent covers this subject too. */
   parent?: Subject
-  used: (usage: Usage) => Sum
+  used: (usage: Usage) => number
 }
 
 /** The subjects, as clients and rules name them. */
@@ -44,13 +43,13 @@ export const Subject = v.picklist(subjects)
 /** A category of bytes that rules can limit, such as `size:all` or `size:assets:artifacts`. */
 export type Subject = (typeof subjects)[number]
 
-const repos = (usage: Usage) => add(usage.reposPublic, usage.reposPrivate)
-const git = (usage: Usage) => add(repos(usage), usage.lfs)
-const attachments = (usage: Usage) => add(usage.issues, usage.releases)
-const assets = (usage: Usage) => add(attachments(usage), add(usage.artifacts, usage.packages))
+const repos = (usage: Usage) => usage.reposPublic + usage.reposPrivate
+const git = (usage: Usage) => repos(usage) + usage.lfs
+const attachments = (usage: Usage) => usage.issues + usage.releases
+const assets = (usage: Usage) => attachments(usage) + usage.artifacts + usage.packages
 
 const definitions: Record<Subject, Definition> = {
-  'size:all': { used: (usage) => add(git(usage), assets(usage)) },
+  'size:all': { used: (usage) => git(usage) + assets(usage) },
   'size:git:all': { parent: 'size:all', used: git },
   'size:repos:all': { parent: 'size:git:all', used: repos },
   'size:repos:public': { parent: 'size:repos:all', used: (usage) => usage.reposPublic },
@@ -73,7 +72,7 @@ export const isSubject = (value: unknown): value is Subject =>
   typeof value === 'string' && Object.hasOwn(definitions, value)
 
 /** Bytes that count toward one subject. */
-export const usedBy = (subject: Subject, usage: Usage): Sum => definitions[subject].used(usage)
+export const usedBy = (subject: Subject, usage: Usage): number => definitions[subject].used(usage)
 
 /** The subject itself, then every subject that includes it, nearest first. */
 export const withAncestors = (subject: Subject): readonly Subject[] => ancestors.get(subject)!

@@ -1,6 +1,6 @@
 /** Counts what owners and repositories use, and keeps the usage of owners at the end of each day. */
 import { today } from '../clock.ts'
-import { add, subtract } from '../integers.ts'
+import { invalid } from '../errors.ts'
 import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { noUsage, type Usage } from './subjects.ts'
+import { noUsage, type Usage, usedBy } from './subjects.ts'
 
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 type UsageDelta = Partial<Usage>
@@ -37,6 +37,17 @@ interface UsageListener {
    * @param isCommitted false when the outcome of the commit is not known
    */
   changed(change: UsageChange, isCommitted: boolean): void
+}
+
+/** Bytes that an owner uses at most, so that all sums are exact. */
+export const MAX_USED = 2 ** 52
+
+/** @throws AllotError invalid for a sum that no owner may have */
+export const checkSum = (bytes: number): number => {
+  if (bytes <= MAX_USED) return bytes
+  throw invalid(
+    `nothing was stored: an owner would use more than ${MAX_USED} bytes (4 PiB), the most that is counted`,
+  )
 }
 
 /** The usage of each owner, counted in the transaction that changes it. */
@@ -65,6 +76,8 @@ export class OwnerCounters {
     const record = await ownerUsages.get(tx, [owner])
     const before = usageOfRecord(record)
     const after = addDelta(before, delta)
+    const sum = usedBy('size:all', after)
+    if (sum > usedBy('size:all', before)) checkSum(sum)
     const day = Math.max(record?.day ?? 0, this.#days.get(tx) ?? today())
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
@@ -102,7 +115,7 @@ export const usageOfRecord = (record: OwnerUsage | undefined): Usage => {
 
 export const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
   const sum = { ...usage }
-  for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] = add(sum[kind], delta[kind] ?? 0)
+  for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] += delta[kind] ?? 0
   return sum
 }
 
@@ -270,4 +283,4 @@ export const usageOfRepository = (repository: RepositoryUsage): Usage => {
 }
 
 const negative = (delta: UsageDelta): UsageDelta =>
-  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, subtract(0, size)]))
+  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, 0 - size]))

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import type { Sum } from '../integers.ts'
 
 /**
  * Types of the fields that records share. Times are whole seconds since 1970, sizes are bytes. Names are
@@ -9,8 +8,6 @@ export const integer = v.pipe(v.number(), v.safeInteger())
 export const id = v.pipe(integer, v.minValue(1))
 export const bytes = v.pipe(integer, v.minValue(0))
 export const count = v.pipe(integer, v.minValue(0))
-/** Bytes of many records together, which may exceed 2^53. */
-export const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.minValue(2n ** 53n))])
 export const seconds = integer
 /** Name of a stored file: none leads outside its folder. */
 export const storedName = v.pipe(

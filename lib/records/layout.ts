@@ -1,4 +1,3 @@
-import { jsonOf, parseExactly } from '../integers.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { decodeKey, encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 
@@ -44,17 +43,14 @@ export const sequenceIn = (key: Bytes): string => {
 
 /**
  * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without
- * shared structures. A value with an integer above 2^53-1 begins with a space: only such a value needs the
- * slower exact parser.
+ * shared structures.
  */
-export const encodeValue = (value: unknown): Bytes => Buffer.from(jsonOf(value, { before: ' ' }))
+export const encodeValue = (value: unknown): Bytes => Buffer.from(JSON.stringify(value))
 
 export const decodeValue = <T>(bytes: Bytes): T => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  return (bytes[0] === SPACE ? parseExactly(text) : JSON.parse(text)) as T
+  return JSON.parse(text) as T
 }
-
-const SPACE = 0x20
 
 /**
  * A value that is stored about the store itself: its layout, or an import under way.

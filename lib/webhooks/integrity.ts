@@ -58,7 +58,7 @@ export const webhooksIntegrity: IntegrityChecks = {
       expected: [amounts(hookPayloads, (record, add) => add([record.creator], sizeOf(record)))],
       actual: [amounts(hookStorage, ({ creator, bytes }, add) => add([creator], bytes))],
       async repair(tx, [creator], bytes) {
-        await hookStorage.save(tx, { creator: creator as number, bytes: Number(bytes) })
+        await hookStorage.save(tx, { creator: creator as number, bytes })
         return true
       },
     },

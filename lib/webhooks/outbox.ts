@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SignedIn } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { jsonOf } from '../integers.ts'
 import { pick } from '../records/edits.ts'
 import {
   type Delivery,
@@ -166,7 +165,7 @@ export class Outbox {
   async #deliver(tx: WriteContext, event: WebhookEvent, to: readonly Hook[]): Promise<readonly Hook[]> {
     const recipient = recipientOf(to[0]!)
     const presented = await this.#options.present(tx, event, recipient)
-    const text = presented && jsonOf(presented)
+    const text = presented && JSON.stringify(presented)
     if (text === undefined) return []
     if (text.length > MAX_PAYLOAD) {
       tx.afterCommit((isCommitted) => isCommitted && this.#options.onTooLarge(event.event, text.length))

@@ -59,15 +59,6 @@ describe('The size of a repository', () => {
     assert.deepEqual(await names(`${search}&sort=git_size`), ['one', 'two', 'three'])
   })
 
-  it('is exact beyond 2^53 bytes', async () => {
-    const alice = await allot.person()
-    const path = `${alice.name}/huge`
-    const { id } = (await make(alice, 'huge')).body
-    await allot.allot.hosting.repositories.resize(id, 0)
-    for (const key of ['h1', 'h2', 'h3']) await put(key, path, Number.MAX_SAFE_INTEGER)
-    assert.equal(await sizeOf(path), Number((3n * BigInt(Number.MAX_SAFE_INTEGER)) / 1024n))
-  })
-
   it('is the sum of its parts, in a random series of changes', async () => {
     const operation = fc.record({
       key: fc.constantFrom('k1', 'k2', 'k3'),

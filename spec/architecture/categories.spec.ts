@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import { QuotaUsedRepository } from '../../lib/api/quota/largest-repositories.ts'
 import { QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { totalOf } from '../../lib/content/usage/storage-item.ts'
-import { add, type Sum } from '../../lib/integers.ts'
 import { noUsage, type Usage, usedBy } from '../../lib/quota/subjects.ts'
 import { usageOfRepository } from '../../lib/quota/usage.ts'
 import { noLedgerEntries, REPOSITORY_SIZES } from '../../lib/records/schema/index.ts'
@@ -25,7 +24,7 @@ const usage = Object.fromEntries(categories.map((category, index) => [category, 
 const countLeaves = (schema: unknown): number => {
   const { entries, item } = schema as { entries?: object; item?: unknown }
   if (entries === undefined) return item === undefined ? 1 : countLeaves(item)
-  return Object.values(entries).reduce<number>((sum, entry) => sum + countLeaves(entry), 0)
+  return Object.values(entries).reduce((sum, entry) => sum + countLeaves(entry), 0)
 }
 
 describe('Every category of bytes', () => {
@@ -45,7 +44,10 @@ describe('Every category of bytes', () => {
     assert.equal(usedBy('size:all', usageOfRepository(repository)), totalOf(repository))
   })
   it('is a part of the usage bar of the pages', () => {
-    assert.equal(partSizes(usage).reduce<Sum>(add, 0), usedBy('size:all', usage))
+    assert.equal(
+      partSizes(usage).reduce((sum, size) => sum + size, 0),
+      usedBy('size:all', usage),
+    )
   })
   it('is a member of the usage that the API answers', () => {
     assert.equal(countLeaves(QuotaInfo.entries.used), categories.length)

@@ -122,7 +122,6 @@ describe('Imports', () => {
       'lib/clock.ts',
       'lib/disk.ts',
       'lib/errors.ts',
-      'lib/integers.ts',
       'lib/scopes.ts',
     ]
     for (const file of filesIn('lib/http'))

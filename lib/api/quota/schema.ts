@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { dateOf } from '../../clock.ts'
-import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
@@ -11,8 +10,7 @@ import { example, givenLimit, parameter, text } from '../fields.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
 
-/** A sum beyond 2^53-1 is a bigint here and an integer in the JSON. */
-export const bytes = v.number() as v.GenericSchema as v.GenericSchema<Sum>
+export const bytes = v.number()
 /** Bytes left below a limit, negative when it is exceeded; null without a limit. */
 export const bytesLeft = v.nullable(bytes)
 /** Bytes, or -1 for unlimited. */

@@ -4,7 +4,6 @@ import { repositoryById } from '../../accounts/find.ts'
 import { clientOfAccount } from '../../clients.ts'
 import { AllotError } from '../../errors.ts'
 import type { Commit } from '../../git/objects/parse.ts'
-import { jsonOf, parseExactly } from '../../integers.ts'
 import type { HookPayload } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
@@ -50,10 +49,10 @@ export const addCommits = async (
   if (pushed === undefined || contents === undefined) return payload
   const repository = await store.read((tx) => repositoryById(tx, pushed.repository))
   if (repository === undefined) return payload
-  const parsed = parseExactly(payload) as Payload
+  const parsed = JSON.parse(payload) as Payload
   try {
     const open = contents.of(repository, clientOfAccount(creator))
-    return jsonOf({ ...parsed, ...(await commitsIn(open, pushed, parsed)) })
+    return JSON.stringify({ ...parsed, ...(await commitsIn(open, pushed, parsed)) })
   } catch (error) {
     if (error instanceof AllotError && error.code !== 'unavailable') return payload
     throw error

@@ -1,7 +1,6 @@
 /** The wire format of webhooks and their deliveries. */
 import * as v from 'valibot'
 import { fraction } from '../../http/index.ts'
-import { parseExactly } from '../../integers.ts'
 import {
   type Delivery as DeliveryRecord,
   type Hook as HookRecord,
@@ -150,7 +149,7 @@ const nextAttempt = ({ nextAt, createdAt }: DeliveryRecord): number =>
 
 export const presentDeliveryDetails = (record: ShownDelivery): v.InferOutput<typeof HookDeliveryDetails> => ({
   ...presentDelivery(record),
-  request: { payload: parseExactly(record.text) as Record<string, unknown> },
+  request: { payload: JSON.parse(record.text) as Record<string, unknown> },
   response: { body: record.answer },
 })
 

@@ -5,7 +5,6 @@
  */
 import { today } from '../../clock.ts'
 import { deferred } from '../../deferred.ts'
-import { add, type Sum, subtract } from '../../integers.ts'
 import { GROWTH_DAYS } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta, usageOfRecord } from '../../quota/usage.ts'
@@ -22,9 +21,9 @@ export interface InstanceHistory {
    * Bytes that each owner used {@link GROWTH_DAYS} days ago; absent for owners without a record of that time,
    * which used nothing.
    */
-  readonly before: ReadonlyMap<number, Sum>
+  readonly before: ReadonlyMap<number, number>
   /** The sum of these bytes. */
-  readonly totalBefore: Sum
+  readonly totalBefore: number
 }
 
 /**
@@ -96,7 +95,7 @@ class DailyTotals {
   readonly #today: number
   readonly #last = new Map<number, Usage>()
   readonly #changes = new Map<number, Usage>()
-  readonly #before = new Map<number, Sum>()
+  readonly #before = new Map<number, number>()
   #first = Number.POSITIVE_INFINITY
 
   constructor(day: number) {
@@ -109,7 +108,7 @@ class DailyTotals {
     this.#first = Math.min(this.#first, day)
     const index = Math.max(day, this.#today - TOTAL_DAYS)
     const delta = Object.fromEntries(
-      kinds.map((kind) => [kind, subtract(usage[kind] ?? 0, last[kind] ?? 0)]),
+      kinds.map((kind) => [kind, (usage[kind] ?? 0) - (last[kind] ?? 0)]),
     ) as unknown as Usage
     this.#changes.set(index, addDelta(this.#changes.get(index) ?? noUsage, delta))
     if (day <= this.#today - GROWTH_DAYS) this.#before.set(owner, usedBy('size:all', usage))
@@ -122,7 +121,7 @@ class DailyTotals {
       total = addDelta(total, this.#changes.get(day) ?? {})
       days.push({ ...total, day })
     }
-    const totalBefore = [...this.#before.values()].reduce<Sum>((sum, bytes) => add(sum, bytes), 0)
+    const totalBefore = [...this.#before.values()].reduce((sum, bytes) => sum + bytes, 0)
     return { days, before: this.#before, totalBefore }
   }
 }
@@ -138,9 +137,9 @@ export const daysUntilNow = ({ days }: InstanceHistory, total: Usage): readonly 
 /** How many bytes more an owner uses than {@link GROWTH_DAYS} days ago. */
 export const growthIn = (
   { before }: InstanceHistory,
-  { id, used }: { readonly id: number; readonly used: Sum },
-): Sum => subtract(used, before.get(id) ?? 0)
+  { id, used }: { readonly id: number; readonly used: number },
+): number => used - (before.get(id) ?? 0)
 
 /** The same for all owners: the sum of their growth. */
-export const totalGrowth = ({ totalBefore }: InstanceHistory, total: Usage): Sum =>
-  subtract(usedBy('size:all', total), totalBefore)
+export const totalGrowth = ({ totalBefore }: InstanceHistory, total: Usage): number =>
+  usedBy('size:all', total) - totalBefore

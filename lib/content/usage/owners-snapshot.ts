@@ -2,7 +2,6 @@
  * All owners with their usage, limits and groups, which the pages of administrators sort, filter and count.
  * Sorted lists are made once for each scan.
  */
-import type { Sum } from '../../integers.ts'
 import {
   bindingLimits,
   type Compared,
@@ -28,7 +27,7 @@ export interface OwnerSummary {
   readonly admin: boolean
   readonly usage: Usage
   /** Bytes of everything. */
-  readonly used: Sum
+  readonly used: number
   /** The limit that the owner is over, or else near, or else has used most of; undefined without a limit. */
   readonly binding: Compared<SubjectLimit> | undefined
   readonly state: UsageState | 'unlimited'
@@ -45,7 +44,7 @@ export type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
 type Rank = (owner: OwnerSummary, history?: InstanceHistory) => number
 /** What owners are compared by, largest first. */
 const RANKS: Record<Exclude<OwnerOrder, 'name'>, Rank> = {
-  used: ({ used }) => Number(used),
+  used: ({ used }) => used,
   share: ({ share }) => share,
   growth: (owner, history) => Number((history && growthIn(history, owner)) ?? 0),
 }
@@ -88,7 +87,7 @@ export class OwnersSnapshot {
   get overAndNear(): readonly OwnerSummary[] {
     this.#overAndNear ??= this.owners
       .filter(({ state }) => state === 'over' || state === 'near')
-      .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
+      .sort((left, right) => left.binding!.left - right.binding!.left)
     return this.#overAndNear
   }
 

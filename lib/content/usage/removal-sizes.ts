@@ -5,7 +5,6 @@
  * entries looked at, at most {@link MAX_READ} by one {@link RemovalSizes}, so that a page answers at once
  * however much an owner has.
  */
-import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import {
   type LedgerKind,
@@ -28,7 +27,7 @@ export interface RemovedKind {
    * Whether there are more than `count`. The bytes are those of all, unless a row of further items follows.
    */
   readonly hasMore: boolean
-  readonly bytes: Sum
+  readonly bytes: number
   /**
    * Whether this server stores them, so that the deletion frees their bytes; undefined for items that were
    * not looked at.
@@ -49,8 +48,8 @@ export const MAX_READ = 1000
 const AFTER_RESERVED = `${RESERVED_PREFIX.slice(0, -1)};`
 
 /** Bytes that a deletion frees for certain; items that were not looked at may free more. */
-export const freedBy = (kinds: readonly RemovedKind[]): Sum =>
-  kinds.reduce<Sum>((sum, { bytes, isStoredHere }) => (isStoredHere ? add(sum, bytes) : sum), 0)
+export const freedBy = (kinds: readonly RemovedKind[]): number =>
+  kinds.reduce((sum, { bytes, isStoredHere }) => (isStoredHere ? sum + bytes : sum), 0)
 
 /** Whether the deletion may free more than {@link freedBy} says. */
 export const mayFreeMore = (kinds: readonly RemovedKind[]): boolean =>
@@ -93,7 +92,7 @@ export class RemovalSizes {
     const sums = new RemovedSums()
     const usages = await ownerUsages.byIds(this.#tx, owners)
     for (const { reposPublic, reposPrivate } of usages.values()) {
-      const git = add(reposPublic, reposPrivate)
+      const git = reposPublic + reposPrivate
       if (git !== 0) sums.add('git', { count: 1, bytes: git }, true)
     }
     for (const kind of LFS_LAST)
@@ -101,12 +100,12 @@ export class RemovalSizes {
     return sums.kinds()
   }
 
-  async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: Sum): Promise<void> {
+  async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: number): Promise<void> {
     const own = await ledgerEntries.count(this.#tx, 'main', [owner, kind])
     const isStoredHere = await this.#isStoredHere(kind)
     const isRead = isStoredHere === undefined || kind === 'lfs'
     const read = isRead ? await this.#largest('main', owner, kind, own) : []
-    const isElsewhere = compare(restOf(bytes, read), 0) > 0
+    const isElsewhere = restOf(bytes, read) > 0
     const { ids, hasMore } = isElsewhere ? await this.#overflowPartitions(owner, kind) : NO_PARTITIONS
     const perPartition = await Promise.all(
       ids.map((id) => ledgerEntries.count(this.#tx, 'overflow', [id, kind])),
@@ -202,9 +201,9 @@ const LFS_LAST: readonly LedgerKind[] = [...ENTRY_KINDS.filter((kind) => kind !=
 const NO_PARTITIONS = { ids: [], hasMore: false }
 
 const bytesOf = (
-  usage: Record<'issues' | 'releases' | Exclude<LedgerKind, 'attachments'>, Sum>,
+  usage: Record<'issues' | 'releases' | Exclude<LedgerKind, 'attachments'>, number>,
   kind: LedgerKind,
-): Sum => (kind === 'attachments' ? add(usage.issues, usage.releases) : usage[kind])
+): number => (kind === 'attachments' ? usage.issues + usage.releases : usage[kind])
 
 const placeOf = async (tx: ReadTransaction, kind: LedgerKind): Promise<boolean | undefined> => {
   const firstFrom = async (from: string): Promise<string | undefined> => {
@@ -228,12 +227,12 @@ const countedEntry = ({ key, size }: Pick<LedgerRecord, 'key' | 'size'>): Counte
 })
 
 /** Bytes of the entries that were not read. */
-const restOf = (bytes: Sum, read: readonly CountedEntry[]): Sum =>
-  read.reduce<Sum>((rest, { size }) => subtract(rest, size), bytes)
+const restOf = (bytes: number, read: readonly CountedEntry[]): number =>
+  read.reduce((rest, { size }) => rest - size, bytes)
 
 interface Amount {
   readonly count: number
-  readonly bytes: Sum
+  readonly bytes: number
   readonly hasMore?: boolean
 }
 
@@ -249,7 +248,7 @@ class RemovedSums {
     const { count, bytes, hasMore } = this.#sums.get(name) ?? { count: 0, bytes: 0, hasMore: false }
     this.#sums.set(name, {
       count: count + added.count,
-      bytes: add(bytes, added.bytes),
+      bytes: bytes + added.bytes,
       hasMore: hasMore || (added.hasMore ?? false),
     })
   }
@@ -259,7 +258,7 @@ class RemovedSums {
     for (const { isStoredHere, size } of read) this.add(kind, { count: 1, bytes: size }, isStoredHere)
     const rest = restOf(all.bytes, read)
     const others = Math.max(0, all.count - read.length)
-    if (compare(rest, 0) > 0) this.add(kind, { ...all, count: others, bytes: rest })
+    if (rest > 0) this.add(kind, { ...all, count: others, bytes: rest })
   }
 
   /** What this server stores comes first, and what was not looked at last. */

@@ -4,7 +4,6 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
-import { add, compare, type Sum } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { encodeKey } from '../../records/key-codec.ts'
 import {
@@ -46,7 +45,7 @@ export interface StorageItem {
   /** Empty when it is hidden. */
   readonly name: string
   /** Bytes. */
-  readonly size: Sum
+  readonly size: number
   /** Seconds since 1970. */
   readonly createdAt: number
   /** Id of its repository; null for what belongs to the owner alone. */
@@ -96,11 +95,11 @@ export const largestRepositoryItems = (
   limit: number,
 ): [IndexEntry, Candidate][] =>
   candidates
-    .toSorted((left, right) => Number(right.size) - Number(left.size) || compareTexts(left, right))
+    .toSorted((left, right) => right.size - left.size || compareTexts(left, right))
     .slice(0, limit)
     .map((candidate) => {
       const { size, name, kind, id } = candidate
-      const order = encodeKey([0 - Number(size), name, kind, id])
+      const order = encodeKey([0 - size, name, kind, id])
       return [{ order, recordKey: order }, candidate]
     })
 
@@ -151,8 +150,8 @@ export const repositoryItem = (
 }
 
 /** Bytes of git data and of everything in a repository. */
-export const totalOf = (usage: RepositoryUsage): Sum =>
-  REPOSITORY_SIZES.reduce<Sum>((sum, size) => add(sum, usage[size]), 0)
+export const totalOf = (usage: RepositoryUsage): number =>
+  REPOSITORY_SIZES.reduce((sum, size) => sum + usage[size], 0)
 
 export const entryItem = (
   viewer: Viewer,
@@ -187,7 +186,7 @@ export const orderOf =
     (reverse ? -1 : 1) * ORDERS[sort](left, right) || (left.id < right.id ? -1 : 1)
 
 const ORDERS: Record<NonNullable<StorageItemQuery['sort']>, (left: Candidate, right: Candidate) => number> = {
-  size: (left, right) => compare(right.size, left.size) || compareNames(left, right),
+  size: (left, right) => right.size - left.size || compareNames(left, right),
   name: (left, right) => compareNames(left, right),
   created: (left, right) => right.createdAt - left.createdAt,
 }

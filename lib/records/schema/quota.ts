@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
-import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
+import { bytes, count, id, integer, seconds } from '../fields.ts'
 
 /**
  * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the
@@ -85,10 +85,13 @@ export type EntrySize = Exclude<LedgerKind, 'attachments'> | 'issues' | 'release
  * Sums of ledger entries, which `allot verify` recounts. The size of other bytes is a member of its own, like
  * `git`: here, a repair would set it to the sum of its entries, which is 0.
  */
-const entrySizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum } satisfies Record<
-  EntrySize,
-  typeof sum
->
+const entrySizes = {
+  lfs: bytes,
+  issues: bytes,
+  releases: bytes,
+  artifacts: bytes,
+  packages: bytes,
+} satisfies Record<EntrySize, typeof bytes>
 
 /**
  * Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request
@@ -96,8 +99,8 @@ const entrySizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packa
  */
 const OwnerUsage = v.object({
   owner: id,
-  reposPublic: sum,
-  reposPrivate: sum,
+  reposPublic: bytes,
+  reposPrivate: bytes,
   ...entrySizes,
   /** The day of the last change, in days since 1970 (UTC). */
   day: count,

@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { add } from '../../integers.ts'
 import { TrigramIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
-import { audience, bytes, id, integer, seconds, sum } from '../fields.ts'
+import { audience, bytes, id, integer, seconds } from '../fields.ts'
 
 const Repository = v.object({
   /** Identifies the repository; it never changes and is not used again. */
@@ -34,7 +33,7 @@ const Repository = v.object({
   /** Bytes of git data, without LFS. */
   size: bytes,
   /** Bytes of LFS objects. */
-  lfs: sum,
+  lfs: bytes,
   /** Number of users who starred it. */
   stars: integer,
   /** Number of its forks. */
@@ -67,8 +66,7 @@ export const repositories = new Collection({
   ordered: {
     id: (repository) => ownerAndAudience(repository),
     name: (repository) => [...ownerAndAudience(repository), repository.name.toLowerCase()],
-    // A sum beyond 2^53 is rounded, which may swap repositories of nearly the same size.
-    size: (repository) => [...ownerAndAudience(repository), Number(add(repository.size, repository.lfs))],
+    size: (repository) => [...ownerAndAudience(repository), repository.size + repository.lfs],
     updated: (repository) => [...ownerAndAudience(repository), repository.updatedAt],
     stars: (repository) => [...ownerAndAudience(repository), repository.stars],
     forks: (repository) => [...ownerAndAudience(repository), repository.forks],

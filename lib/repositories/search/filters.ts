@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises'
 import { canSee, type Viewer } from '../../accounts/access.ts'
 import { accountByName, repositoryById } from '../../accounts/find.ts'
 import { invalid } from '../../errors.ts'
-import { add, compare, type Sum } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { merge, recordKeyText } from '../../records/merge.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
@@ -43,13 +42,13 @@ const SORTS = {
   alpha: ({ name }: Repository) => name.toLowerCase(),
   created: ({ createdAt }: Repository) => createdAt,
   updated: ({ updatedAt }: Repository) => updatedAt,
-  size: ({ size, lfs }: Repository) => add(size, lfs),
+  size: ({ size, lfs }: Repository) => size + lfs,
   git_size: ({ size }: Repository) => size,
   lfs_size: ({ lfs }: Repository) => lfs,
   id: ({ id }: Repository) => id,
   stars: ({ stars }: Repository) => stars,
   forks: ({ forks }: Repository) => forks,
-} as const satisfies Record<string, (repository: Repository) => string | Sum>
+} as const satisfies Record<string, (repository: Repository) => string | number>
 type SearchSort = keyof typeof SORTS
 export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
 
@@ -182,6 +181,9 @@ const starPredicate = async (tx: ReadTransaction, viewer: Viewer, id: number): P
   if (account === undefined || !(await canSee(tx, viewer, account))) return () => false
   return async (repository) => (await stars.get(tx, [id, repository.id])) !== undefined
 }
+
+const compare = <T extends string | number>(left: T, right: T): number =>
+  left < right ? -1 : left > right ? 1 : 0
 
 const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: RepositoryFilter): void => {
   const key = SORTS[by]

@@ -3,7 +3,6 @@ import type { Identity } from '../../accounts/access.ts'
 import { type Ownership, ownershipOf } from '../../content/removal.ts'
 import { RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
-import { compare } from '../../integers.ts'
 import { type Account, accounts, type RepositoryUsage } from '../../records/schema/index.ts'
 import type { PageServices } from '../parts/route.ts'
 
@@ -73,7 +72,7 @@ const contentsOf = async (
     const found = page.items.flatMap((item) =>
       item.usage === undefined ? [] : [{ ...item, owner: owner.name, usage: item.usage }],
     )
-    listed = [...listed, ...found].sort((a, b) => compare(b.size, a.size)).slice(0, MAX_LISTED)
+    listed = [...listed, ...found].sort((a, b) => b.size - a.size).slice(0, MAX_LISTED)
   }
   return services.store.read(async (tx) => {
     // Each within a budget of its own, so that the sums do not depend on how much the list read.

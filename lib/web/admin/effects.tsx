@@ -3,7 +3,6 @@
  * for each owner.
  */
 import { formatBytes } from '../../byte-sizes.ts'
-import { subtract } from '../../integers.ts'
 import type { Effect, Effects, OwnerEffect, SubjectEffect } from '../../quota/effects.ts'
 import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
 import type { Difference } from '../../quota/plan.ts'
@@ -162,7 +161,7 @@ const Binding = ({ limit }: { limit: LimitStatus }) => (
   </>
 )
 
-const usedOf = ({ limit, left }: LimitStatus) => subtract(limit, left)
+const usedOf = ({ limit, left }: LimitStatus) => limit - left
 
 const limitText = (limit: number): string => {
   const text = unbrokenLimit(limit)

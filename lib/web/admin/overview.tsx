@@ -151,7 +151,7 @@ const TopConsumers = ({
   history,
 }: {
   owners: readonly OwnerSummary[]
-  used: number | bigint
+  used: number
   history: InstanceHistory | undefined
 }) => (
   <Section id="largest" title="Top consumers" aside={<Link to="/-/admin/owners">All owners</Link>}>

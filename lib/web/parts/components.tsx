@@ -1,7 +1,6 @@
 import { type ComponentChildren, createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import type { Sum } from '../../integers.ts'
 import type { IconName } from '../styles/icons.ts'
 import { Icon } from './inline.tsx'
 import { messageOf, type Refusal } from './labels.ts'
@@ -256,14 +255,14 @@ export const Table = ({ column, texts = [], numbers, caption, children }: Render
 )
 
 /** A rounded size, with the exact number of bytes as its value and on hover. */
-export const Size = ({ bytes }: { bytes: Sum }) => (
+export const Size = ({ bytes }: { bytes: number }) => (
   <data value={String(bytes)} title={formatBytes(bytes)}>
     {formatSize(bytes)}
   </data>
 )
 
 /** A cell of a number column of {@link Table}. */
-export const SizeCell = ({ bytes }: { bytes: Sum }) => (
+export const SizeCell = ({ bytes }: { bytes: number }) => (
   <td class="number">
     <Size bytes={bytes} />
   </td>

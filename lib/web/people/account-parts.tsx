@@ -1,6 +1,5 @@
 /** How accounts and repositories are shown wherever they occur. */
 import { avatarOf } from '../../accounts/avatars.ts'
-import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { Link, Size, usePageContext } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
@@ -84,7 +83,7 @@ export const RepositoryList = ({
         <div class="small">
           <Dots
             facts={[
-              <Size bytes={add(repository.size, repository.lfs)} />,
+              <Size bytes={repository.size + repository.lfs} />,
               <>
                 updated <Day seconds={repository.updatedAt} />
               </>,

@@ -1,6 +1,5 @@
 /** The first page of a repository: what it is, how to clone it, its files and its README. */
 import { MODES } from '../../git/objects/parse.ts'
-import { add } from '../../integers.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listTags } from '../../repositories/contents/refs.ts'
@@ -279,7 +278,7 @@ const Storage = ({ view: { repository, name }, isLinked }: { view: RepositoryVie
       {[
         ['Git data', repository.size] as const,
         ['LFS', repository.lfs] as const,
-        ['Git and LFS', add(repository.size, repository.lfs)] as const,
+        ['Git and LFS', repository.size + repository.lfs] as const,
       ].map(([name, bytes]) => (
         <div key={name}>
           <dt>{name}</dt>

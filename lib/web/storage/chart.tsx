@@ -215,7 +215,7 @@ export const ChartTable = ({ points }: { points: readonly ChartPoint[] }) => (
 )
 
 /** A difference of sizes with its sign. */
-export const Change = ({ bytes }: { bytes: number | bigint }) => (
+export const Change = ({ bytes }: { bytes: number }) => (
   <>
     {bytes > 0 && '+'}
     <Size bytes={bytes} />

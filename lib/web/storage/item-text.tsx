@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
 import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
-import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
 import { Empty, Link, Section, Size } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
@@ -152,9 +151,9 @@ const SIZE_NAMES: Record<RepositorySize, string> = {
 
 /** `git 18 MiB, LFS 4 MiB`: the sizes of a repository that are not 0 */
 const partsOf = (usage: NonNullable<StorageItem['usage']>): string => {
-  const sizes = new Map<string, Sum>()
+  const sizes = new Map<string, number>()
   for (const size of REPOSITORY_SIZES)
-    sizes.set(SIZE_NAMES[size], add(sizes.get(SIZE_NAMES[size]) ?? 0, usage[size]))
+    sizes.set(SIZE_NAMES[size], (sizes.get(SIZE_NAMES[size]) ?? 0) + usage[size])
   const parts = [...sizes].filter(([, bytes]) => bytes > 0)
   return parts.map(([name, bytes]) => `${name}\u00a0${unbrokenSize(bytes)}`).join(', ')
 }
@@ -186,7 +185,7 @@ export const linkOf = (
     : pageLink(services, request, pageOfEntry(used, owner))
 
 /** A cell with a size, and on narrow screens, which have no column for it, with its share. */
-export const SizeWithShare = ({ size, whole }: { size: Sum; whole: Sum }) => (
+export const SizeWithShare = ({ size, whole }: { size: number; whole: number }) => (
   <td class="number">
     <Size bytes={size} />
     <div class="small slim">{formatShare(size, whole)} of total</div>
@@ -204,7 +203,7 @@ export const LargestItems = ({
   links: ReadonlyMap<string, string | undefined>
   owner: string
   items: readonly StorageItem[]
-  used: Sum
+  used: number
   total: number
 }) => (
   <Section

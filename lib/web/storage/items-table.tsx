@@ -1,7 +1,6 @@
 /** The table of items that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
 import { isRemovable, type StorageItem, type StorageItemQuery } from '../../content/usage/storage-item.ts'
-import type { Sum } from '../../integers.ts'
 import { Post } from '../parts/components.tsx'
 import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { Day } from '../parts/times.tsx'
@@ -15,7 +14,7 @@ interface ItemsProps {
   items: readonly StorageItem[]
   links: ReadonlyMap<string, string | undefined>
   /** Bytes of all items of the owner. */
-  used: Sum
+  used: number
   user: Identity
   isChecked: boolean
 }
@@ -100,7 +99,7 @@ interface ItemRowProps {
   owner: string
   item: StorageItem
   link: string | undefined
-  used: Sum
+  used: number
   isRemovable: boolean
   isChecked: boolean
   /** Whether the table has a column to select items. */

@@ -1,5 +1,4 @@
 /** Usage against limits, and the bars that show it. */
-import { type Sum, subtract } from '../../integers.ts'
 import {
   bindingLimits,
   type Compared,
@@ -26,7 +25,7 @@ export const usageParts = [
 ] as const satisfies readonly { subject: Subject; name: string }[]
 
 /** Bytes used by each part, in the order of `usageParts`. */
-export const partSizes = (usage: Usage): Sum[] => usageParts.map(({ subject }) => usedBy(subject, usage))
+export const partSizes = (usage: Usage): number[] => usageParts.map(({ subject }) => usedBy(subject, usage))
 
 /** Usage against one limit. */
 export interface LimitState {
@@ -34,8 +33,8 @@ export interface LimitState {
   readonly name: string
   readonly rule: QuotaRule
   /** Bytes that the rule counts. */
-  readonly used: Sum
-  readonly left: Sum
+  readonly used: number
+  readonly left: number
   readonly state: UsageState
   /** Share of the limit that is used; more than 1 above it. */
   readonly share: number
@@ -63,7 +62,7 @@ export const limitStateOf = (
   const rule = groups
     .flatMap(({ rules }) => rules)
     .find((rule) => rule.name === name && rule.limit === limit)!
-  return { name: subjectsInWords(rule.subjects), rule, used: subtract(limit, left), left, state, share }
+  return { name: subjectsInWords(rule.subjects), rule, used: limit - left, left, state, share }
 }
 
 /** The limit that counts all bytes of the owner, if one binds. */
@@ -72,11 +71,11 @@ export const totalLimit = (limits: readonly LimitState[]): LimitState | undefine
 
 interface BarProps {
   /** Bytes that count toward the limit. */
-  used: Sum
+  used: number
   /** Bytes of the limit. */
   limit: number
   /** Each takes as much of the bar as it has of the bytes of all parts. */
-  parts: readonly { part: number; bytes: Sum }[]
+  parts: readonly { part: number; bytes: number }[]
   label: string
   isThin?: boolean
 }
@@ -86,10 +85,10 @@ interface BarProps {
  * styled boxes: their widths would be inline styles, which the content security policy forbids.
  */
 const Bar = ({ used, limit, parts, label, isThin = false }: BarProps) => {
-  const sum = parts.reduce((total, { bytes }) => total + Number(bytes), 0)
-  const whole = (Math.max(limit, Number(used), 1) * sum) / Math.max(1, Number(used)) || 1
+  const sum = parts.reduce((total, { bytes }) => total + bytes, 0)
+  const whole = (Math.max(limit, used, 1) * sum) / Math.max(1, used) || 1
   const isOver = limit > 0 && used > limit
-  const limitX = percent(limit, Number(used))
+  const limitX = percent(limit, used)
   let start = 0
   return (
     <>
@@ -97,7 +96,7 @@ const Bar = ({ used, limit, parts, label, isThin = false }: BarProps) => {
         <rect class="track" width="100%" height="100%" />
         {parts.map(({ part, bytes }) => {
           const x = percent(start, whole)
-          start += Number(bytes)
+          start += bytes
           return bytes > 0 && <rect class={`part${part}`} x={x} width={percent(bytes, whole)} height="100%" />
         })}
         {isOver &&
@@ -123,8 +122,7 @@ const LimitMark = ({ x, isLate, limit }: { x: string; isLate: boolean; limit: nu
   </svg>
 )
 
-const percent = (bytes: Sum, whole: number): string =>
-  `${Number(((100 * Number(bytes)) / whole).toFixed(3))}%`
+const percent = (bytes: number, whole: number): string => `${Number(((100 * bytes) / whole).toFixed(3))}%`
 
 /** The total usage, by part, against the limit of the total if there is one. Without both, it is left out. */
 export const UsageBar = ({ usage, limit }: { usage: Usage; limit?: LimitState | undefined }) => {
@@ -185,7 +183,7 @@ export const Swatch = ({ part }: { part: number }) => (
 )
 
 /** `66.3 of 40 MiB`, or with two units. */
-export const formatUsedOf = ({ used, rule }: { used: Sum; rule: Pick<QuotaRule, 'limit'> }): string => {
+export const formatUsedOf = ({ used, rule }: { used: number; rule: Pick<QuotaRule, 'limit'> }): string => {
   const [left, right] = [unbrokenSize(used), unbrokenSize(rule.limit)]
   const unit = right.replace(/^[^\s]*/, '')
   return `${left.endsWith(unit) ? left.slice(0, -unit.length) : left} of ${right}`

@@ -2,7 +2,6 @@
 import { today } from '../../clock.ts'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owners-snapshot.ts'
-import { compare, type Sum } from '../../integers.ts'
 import { ruleBytes, stands } from '../../quota/evaluate.ts'
 import { type Forecast, forecastOf, growthOf, paceOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
@@ -53,8 +52,8 @@ const FORECAST_TEXTS: Readonly<Record<Exclude<Forecast, number>, (days: string) 
 }
 
 /** How usage changed in 30 days. */
-export const GrowthText = ({ bytes }: { bytes: Sum }) =>
-  compare(bytes, 0) === 0 ? <>No change</> : <Change bytes={bytes} />
+export const GrowthText = ({ bytes }: { bytes: number }) =>
+  bytes === 0 ? <>No change</> : <Change bytes={bytes} />
 
 /**
  * The same for a row of a table of owners.

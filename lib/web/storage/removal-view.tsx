@@ -2,7 +2,6 @@
 import type { Identity } from '../../accounts/access.ts'
 import { freedBy, mayFreeMore, RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
-import { add, type Sum } from '../../integers.ts'
 import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
 import {
   FlashMessage,
@@ -50,7 +49,7 @@ export const confirmationOf = (items: readonly StorageItem[]): Confirmation | un
 interface Removed {
   readonly item: StorageItem
   readonly kinds: readonly RemovedKind[]
-  readonly freed: Sum
+  readonly freed: number
 }
 
 const removedIn = ({ store }: PageServices, items: readonly StorageItem[]): Promise<Removed[]> =>
@@ -81,7 +80,7 @@ export const confirmationView = async (
 ): Promise<View> => {
   const { owner, user, items, uploader, confirmation } = asked
   const removed = await removedIn(services, items)
-  const bytes = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
+  const bytes = removed.reduce((sum, one) => sum + one.freed, 0)
   const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${unbrokenSize(bytes)}`
   const title = titleFor(items)
   const usagePath = `/-/storage/${owner.name}/usage`

@@ -1,18 +1,17 @@
 /** The share of something in a whole: in percent, and as a short bar. */
-import type { Sum } from '../../integers.ts'
 
-const percentOf = (part: Sum, whole: Sum): number =>
+const percentOf = (part: number, whole: number): number =>
   whole > 0 ? Math.min(100, (100 * Number(part)) / Number(whole)) : 0
 
 /** `12%`, or `< 1%` */
-export const formatShare = (part: Sum, whole: Sum): string => {
+export const formatShare = (part: number, whole: number): string => {
   const percent = percentOf(part, whole)
   return percent > 0 && percent < 1 ? '< 1%' : `${Math.round(percent)}%`
 }
 
 interface ShareProps {
-  part: Sum
-  whole: Sum
+  part: number
+  whole: number
   class?: string
 }
 

@@ -2,7 +2,6 @@
  * The state of an owner or of a limit, which all pages show with the same words, the same badge and the same
  * link.
  */
-import type { Sum } from '../../integers.ts'
 import type { UsageState } from '../../quota/evaluate.ts'
 import { Link } from '../parts/components.tsx'
 import { unbrokenSize } from '../parts/sizes.ts'
@@ -22,7 +21,7 @@ export const STATE_NAMES: Readonly<Record<State, string>> = {
  * A state as a colored badge. In words, since color alone is not accessible.
  * @param left bytes until the limit, when they matter
  */
-export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefined }) => (
+export const StateBadge = ({ state, left }: { state: State; left?: number | undefined }) => (
   <span class={`state ${state}`}>
     <span>
       {STATE_NAMES[state]}
@@ -31,7 +30,7 @@ export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefin
   </span>
 )
 
-const amountText = (state: UsageState, left: Sum): string => {
+const amountText = (state: UsageState, left: number): string => {
   if (state !== 'over') return ` · ${unbrokenSize(left)} left`
   return left < 0 ? ` by ${unbrokenSize(-left)}` : ' · limit reached'
 }

@@ -5,7 +5,6 @@
 import type { Identity } from '../../accounts/access.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { StorageItemPage } from '../../content/usage/storage-items.ts'
-import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { countedAs } from '../../quota/ledger.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
@@ -24,7 +23,7 @@ const MAX_CONSIDERED = 500
 interface RemovalSuggestion extends StorageItemPage {
   readonly limit: LimitState
   /** Bytes of the selected items, as the rule counts them. */
-  readonly freed: Sum
+  readonly freed: number
   readonly isEnough: boolean
 }
 
@@ -62,38 +61,38 @@ const selectionFor = (
   repositories: readonly StorageItem[],
 ) => {
   // Below the limit, not at it: usage at the limit is over quota.
-  const needed = add(left < 0 ? -left : 0, 1)
+  const needed = (left < 0 ? -left : 0) + 1
   const select = (...steps: ((selection: Selection) => void)[]) => {
     const selection = new Selection(rule, needed)
     for (const step of steps) step(selection)
     const { items, freed } = selection
-    return { items, freed, isEnough: compare(freed, needed) >= 0 }
+    return { items, freed, isEnough: freed >= needed }
   }
   const addFiles = (selection: Selection) => selection.addFiles(files)
   const addRepositories = (selection: Selection) => selection.addRepositories(repositories)
   const filesFirst = select(addFiles, addRepositories)
   if (filesFirst.isEnough) return filesFirst
   const repositoriesFirst = select(addRepositories, addFiles)
-  return compare(repositoriesFirst.freed, filesFirst.freed) > 0 ? repositoriesFirst : filesFirst
+  return repositoriesFirst.freed > filesFirst.freed ? repositoriesFirst : filesFirst
 }
 
 /** Grows until it frees enough, or is as large as one form. Nothing in it is part of another item in it. */
 class Selection {
   items: StorageItem[] = []
   /** Bytes of the items, as the rule counts them. */
-  freed: Sum = 0
+  freed = 0
   readonly #rule: QuotaRule
-  readonly #needed: Sum
+  readonly #needed: number
   /** Bytes of the items in each repository, or of the whole repository. */
-  readonly #freedIn = new Map<number, Sum>()
+  readonly #freedIn = new Map<number, number>()
 
-  constructor(rule: QuotaRule, needed: Sum) {
+  constructor(rule: QuotaRule, needed: number) {
     this.#rule = rule
     this.#needed = needed
   }
 
   get #canGrow(): boolean {
-    return compare(this.freed, this.#needed) < 0 && this.items.length < MAX_SELECTED
+    return this.freed < this.#needed && this.items.length < MAX_SELECTED
   }
 
   /** @param files the largest first */
@@ -124,33 +123,32 @@ class Selection {
     }
   }
 
-  #add(item: StorageItem, bytes: Sum): void {
+  #add(item: StorageItem, bytes: number): void {
     this.items.push(item)
-    this.freed = add(this.freed, bytes)
+    this.freed += bytes
     if (item.repositoryId !== null)
-      this.#freedIn.set(item.repositoryId, add(this.#freedIn.get(item.repositoryId) ?? 0, bytes))
+      this.#freedIn.set(item.repositoryId, (this.#freedIn.get(item.repositoryId) ?? 0) + bytes)
   }
 
   /** The next repository, with the bytes that it frees besides the items in it that are selected already. */
-  #nextOf(repositories: ReadonlyMap<StorageItem, Sum>): readonly [StorageItem, gain: Sum] | undefined {
-    const missing = subtract(this.#needed, this.freed)
-    let enough: readonly [StorageItem, Sum] | undefined
-    let most: readonly [StorageItem, Sum] | undefined
+  #nextOf(repositories: ReadonlyMap<StorageItem, number>): readonly [StorageItem, gain: number] | undefined {
+    const missing = this.#needed - this.freed
+    let enough: readonly [StorageItem, number] | undefined
+    let most: readonly [StorageItem, number] | undefined
     for (const [repository, bytes] of repositories) {
-      const gain = subtract(bytes, this.#freedIn.get(repository.repositoryId!) ?? 0)
+      const gain = bytes - (this.#freedIn.get(repository.repositoryId!) ?? 0)
       if (gain <= 0) continue
-      if (compare(gain, missing) >= 0 && (enough === undefined || compare(gain, enough[1]) <= 0))
-        enough = [repository, gain]
-      if (most === undefined || compare(gain, most[1]) > 0) most = [repository, gain]
+      if (gain >= missing && (enough === undefined || gain <= enough[1])) enough = [repository, gain]
+      if (most === undefined || gain > most[1]) most = [repository, gain]
     }
     return enough ?? most
   }
 }
 
 /** Bytes of an item, as a rule counts them: once for each of its subjects. */
-const countedIn = ({ subjects }: QuotaRule, item: StorageItem): Sum => {
+const countedIn = ({ subjects }: QuotaRule, item: StorageItem): number => {
   const usage = usageOfItem(item)
-  return subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
+  return subjects.reduce((sum, subject) => sum + usedBy(subject, usage), 0)
 }
 
 /** What an item adds to the usage of its owner: a repository with everything in it. */
