@@ -8,25 +8,19 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import {
   type AssignmentChange,
-  assignedNames,
   assignedTo,
   existingGroup,
+  groupNamed,
   missing,
   type OwnerReference,
   ownerIn,
   recordAssignment,
+  removeGroup,
   setAssigned,
+  withRules,
 } from './group-assignments.ts'
-import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import {
-  checkNames,
-  checkRule,
-  creationOf,
-  insertRule,
-  refuseWithoutLimit,
-  toRule,
-  withoutLimit,
-} from './rules.ts'
+import { checkNames, checkRule, creationOf, insertRule, withoutLimit } from './rules.ts'
+import type { StatusCache } from './status.ts'
 import type { Subject } from './subjects.ts'
 
 interface NewGroup {
@@ -49,13 +43,13 @@ interface NewRule {
 export class Groups {
   readonly #store: Store
   readonly #jobs: Jobs
-  readonly #onChange: () => void
+  readonly #statuses: Pick<StatusCache, 'drop' | 'dropAll'>
 
-  /** @param onChange called after a durable change, which can concern every owner */
-  constructor(store: Store, jobs: Jobs, onChange: () => void) {
+  /** @param statuses of owners, which changes drop */
+  constructor(store: Store, jobs: Jobs, statuses: Pick<StatusCache, 'drop' | 'dropAll'>) {
     this.#store = store
     this.#jobs = jobs
-    this.#onChange = onChange
+    this.#statuses = statuses
   }
 
   /** Groups with their rules, in the order of creation. */
@@ -76,7 +70,7 @@ export class Groups {
    * none.
    */
   async numberOf(name: string): Promise<number | undefined> {
-    return (await this.#store.read((tx) => groups.get(tx, [name])))?.sequence
+    return (await this.#store.read((tx) => groupNamed(tx, name)))?.sequence
   }
 
   /** Names of the groups that are assigned to an owner. */
@@ -87,8 +81,9 @@ export class Groups {
   /** Ids of the owners that the group is assigned to; undefined when the group does not exist */
   members(group: string, slice: Slice): Promise<Page<number> | undefined> {
     return this.#store.read(async (tx) => {
-      if ((await groups.get(tx, [group])) === undefined) return undefined
-      const { items, total } = await assignments.page(tx, 'group', { prefix: [group], ...slice })
+      const found = await groupNamed(tx, group)
+      if (found === undefined) return undefined
+      const { items, total } = await assignments.page(tx, 'group', { prefix: [found.sequence], ...slice })
       return { items: items.map(({ owner }) => owner), total }
     })
   }
@@ -106,13 +101,9 @@ export class Groups {
     newRules.forEach(checkRule)
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
-    await finishRemovals(this.#store, this.#jobs, [name], () =>
-      this.#store.read((tx) => refuseWithoutLimit(tx, newRules)),
-    )
     return this.#write(async (tx) => {
-      if ((await groups.get(tx, [name])) !== undefined)
+      if ((await groupNamed(tx, name)) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`, { field: 'name' })
-      await refuseRemoved(tx, name)
       for (const rule of newRules) await createMissingRule(tx, rule, by)
       const group = { name, rules: names, ...(await creationOf(tx, 'group')) }
       await groups.save(tx, group)
@@ -128,9 +119,9 @@ export class Groups {
    */
   remove(name: string, by?: Actor): Promise<boolean> {
     return this.#write(async (tx) => {
-      const group = await groups.get(tx, [name])
+      const group = await groupNamed(tx, name)
       if (group === undefined) return false
-      const before = { rules: group.rules, owners: await assignments.count(tx, 'group', [name]) }
+      const before = { rules: group.rules, owners: await assignments.count(tx, 'group', [group.sequence]) }
       await removeGroup(tx, this.#jobs, group)
       await recordAudit(tx, by, { action: 'group deleted', subject: name, before })
       return true
@@ -170,8 +161,8 @@ export class Groups {
    * @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already
    */
   assign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
-    return this.#write(async (tx) => {
-      if (!(await setAssigned(tx, reference, { group, isAssigned: true, by })))
+    return this.#store.write(async (tx) => {
+      if (!(await this.#setAssigned(tx, reference, { group, isAssigned: true, by })))
         throw new AllotError('conflict', `the group ${group} is already assigned`)
     })
   }
@@ -181,8 +172,8 @@ export class Groups {
    * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
    */
   unassign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
-    return this.#write(async (tx) => {
-      if (!(await setAssigned(tx, reference, { group, isAssigned: false, by })))
+    return this.#store.write(async (tx) => {
+      if (!(await this.#setAssigned(tx, reference, { group, isAssigned: false, by })))
         throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
     })
   }
@@ -193,9 +184,9 @@ export class Groups {
    * @throws AllotError not_found for an unknown owner or group
    */
   setForAll(references: readonly OwnerReference[], assignment: AssignmentChange): Promise<void> {
-    return this.#write(async (tx) => {
+    return this.#store.write(async (tx) => {
       await existingGroup(tx, assignment.group)
-      for (const reference of references) await setAssigned(tx, reference, assignment)
+      for (const reference of references) await this.#setAssigned(tx, reference, assignment)
     })
   }
 
@@ -205,13 +196,14 @@ export class Groups {
    */
   async setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
     checkNames('groups', names)
-    return this.#write(async (tx) => {
-      const owner = await ownerIn(tx, reference)
+    return this.#store.write(async (tx) => {
+      const owner = await this.#changing(tx, reference)
       const before = await assignedTo(tx, owner)
       await this.unassignAll(tx, owner)
       for (const group of names) {
-        if ((await groups.get(tx, [group])) === undefined) throw invalid(`there is no group named ${group}`)
-        await assignments.save(tx, { owner, group })
+        const found = await groupNamed(tx, group)
+        if (found === undefined) throw invalid(`there is no group named ${group}`)
+        await assignments.save(tx, { owner, group: found.sequence })
       }
       await recordAssignment(tx, by, owner, before)
     })
@@ -222,12 +214,28 @@ export class Groups {
    * `setFor`, or the removal of an owner, which cannot be found by name meanwhile.
    */
   async unassignAll(tx: WriteContext, owner: number): Promise<void> {
-    for (const group of await assignedNames(tx, owner)) await assignments.remove(tx, [owner, group])
+    for await (const { group } of assignments.all(tx, [owner])) await assignments.remove(tx, [owner, group])
   }
 
+  async #setAssigned(
+    tx: WriteContext,
+    reference: OwnerReference,
+    change: AssignmentChange,
+  ): Promise<boolean> {
+    return setAssigned(tx, await this.#changing(tx, reference), change)
+  }
+
+  /** The owner whose groups the transaction changes. */
+  async #changing(tx: WriteContext, reference: OwnerReference): Promise<number> {
+    const owner = await ownerIn(tx, reference)
+    tx.afterCommit(() => this.#statuses.drop(owner))
+    return owner
+  }
+
+  /** Runs a change that can concern every owner. */
   #write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     return this.#store.write((tx) => {
-      tx.afterCommit(this.#onChange)
+      tx.afterCommit(() => this.#statuses.dropAll())
       return body(tx)
     })
   }
@@ -249,13 +257,8 @@ const saveRules = async (
 }
 
 export const readGroup = async (tx: ReadTransaction, name: string): Promise<QuotaGroup | undefined> => {
-  const group = await groups.get(tx, [name])
+  const group = await groupNamed(tx, name)
   return group && withRules(tx, group)
-}
-
-const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup> => {
-  const found = await rules.byNames(tx, group.rules)
-  return { name: group.name, rules: found.map(toRule) }
 }
 
 /** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */

@@ -5,7 +5,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingSubject, explain, isWithin, type QuotaExplanation, type QuotaGroup } from './evaluate.ts'
 import { Expiries } from './expiries.ts'
-import { removeAssignmentsJob } from './group-removal.ts'
+import { removeAssignmentsJob } from './group-assignments.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
@@ -91,7 +91,7 @@ export class QuotaEngine {
       },
     })
     this.rules = new Rules(store, dropAll)
-    this.groups = new Groups(store, jobs, dropAll)
+    this.groups = new Groups(store, jobs, statuses)
     this.ledger = new LedgerById(this.#owners, jobs, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
     this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)

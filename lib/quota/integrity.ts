@@ -17,7 +17,6 @@ import {
   ledgerEntries,
   noEntrySizes,
   ownerUsages,
-  removedGroups,
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
@@ -35,11 +34,6 @@ const largestInOverflow = {
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? NO_ENTRY),
 }
 const group = lookup(groups)
-const removedGroup = lookup(
-  removedGroups,
-  () => 1,
-  ({ name }) => name,
-)
 const pendingAssignments = pendingJob('removeAssignments')
 const rule = lookup(rules)
 
@@ -143,7 +137,6 @@ export const quotaIntegrity: IntegrityChecks = {
     ...Object.values(largestInOverflow),
     group,
     rule,
-    removedGroup,
     pendingAssignments,
   ],
   recounts: [usageOfOwners, usageOfRepositories],
@@ -160,17 +153,9 @@ export const quotaIntegrity: IntegrityChecks = {
         report(`a job removes the ledger entries of repository ${id}, which still exists`)
     }),
     check(assignments, (assignment, find, report) => {
-      if (find(group, assignment.group) === undefined && find(removedGroup, assignment.group) === undefined)
+      const { group: number } = assignment
+      if (find(group, number) === undefined && find(pendingAssignments, number) === undefined)
         report(`owner ${assignment.owner} is in the group ${assignment.group}, which does not exist`)
-    }),
-    check(removedGroups, ({ sequence, name }, find, report) => {
-      if (find(group, name) !== undefined)
-        report(`the group ${name} is being deleted, but a new group has its name`)
-      if (find(pendingAssignments, sequence) === undefined)
-        report(`the group ${name} is being deleted, but no job takes it from its owners`, async (tx) => {
-          await jobs.save(tx, { kind: 'removeAssignments', id: sequence })
-          return true
-        })
     }),
     check(groups, ({ name, rules: names }, find, report) => {
       for (const each of names)

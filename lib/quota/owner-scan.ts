@@ -3,7 +3,8 @@ import { paced } from '../records/pacing.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
-import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
+import { byUtf8 } from './group-assignments.ts'
+import { groupResolver, type QuotaDefaults, readPolicy, type StoredPolicy } from './status.ts'
 import type { Usage } from './subjects.ts'
 import { usageOfRecord } from './usage.ts'
 
@@ -18,8 +19,9 @@ export interface OwnerQuotas {
 }
 
 export const ownerQuotas = async (tx: ReadTransaction, defaults: QuotaDefaults): Promise<OwnerQuotas> => {
-  const groupsFor = groupResolver(await readPolicy(tx, defaults))
-  const joined = joinedOwners(tx)
+  const policy = await readPolicy(tx, defaults)
+  const groupsFor = groupResolver(policy)
+  const joined = joinedOwners(tx, policy)
   return {
     of: async (owner) => {
       const { usage, assigned } = await joined.of(owner)
@@ -32,7 +34,7 @@ export const ownerQuotas = async (tx: ReadTransaction, defaults: QuotaDefaults):
 interface ScannedOwner {
   owner: number
   usage: Usage
-  /** Names of the groups of the owner, also of deleted ones that a job has not taken from the owner yet. */
+  /** Names of the groups of the owner. */
   assigned: string[]
 }
 
@@ -40,8 +42,12 @@ interface ScannedOwner {
  * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories
  * and ledger entries the owner has, because usage is counted per owner.
  */
-export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
-  const joined = joinedOwners(tx)
+export async function* scanOwners(
+  tx: ReadTransaction,
+  owners: OwnerIds,
+  policy: StoredPolicy,
+): AsyncGenerator<ScannedOwner> {
+  const joined = joinedOwners(tx, policy)
   try {
     for await (const owner of paced(owners(tx))) yield { owner, ...(await joined.of(owner)) }
   } finally {
@@ -50,13 +56,14 @@ export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncG
 }
 
 /** Usage and assigned groups of owners, which are asked for in ascending order of ids. */
-const joinedOwners = (tx: ReadTransaction) => {
+const joinedOwners = (tx: ReadTransaction, { names }: StoredPolicy) => {
   const usages = joinByOwner(ownerUsages.all(tx))
   const assigned = joinByOwner(assignments.all(tx))
   return {
     async of(owner: number): Promise<Omit<ScannedOwner, 'owner'>> {
       const [usage] = await usages.of(owner)
-      return { usage: usageOfRecord(usage), assigned: (await assigned.of(owner)).map(({ group }) => group) }
+      const found = (await assigned.of(owner)).flatMap(({ group }) => names.get(group) ?? [])
+      return { usage: usageOfRecord(usage), assigned: found.sort(byUtf8) }
     },
     end: () => Promise.all([usages.end(), assigned.end()]),
   }

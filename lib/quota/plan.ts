@@ -5,10 +5,9 @@ import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
-import { assignedNames } from './group-assignments.ts'
-import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
+import { assignedTo, byUtf8, existingGroup, groupNamed, removeGroup } from './group-assignments.ts'
 import { creationOf, type GivenRule, membersOf, toRule } from './rules.ts'
-import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
+import { type Policy, type QuotaDefaults, readPolicy, type StoredPolicy } from './status.ts'
 
 interface PlannedGroup {
   /** Name of the group. */
@@ -68,18 +67,8 @@ export class Plans {
     return {
       rules: differing(before.rules, after.rules),
       groups: differing(before.groups, after.groups),
-      assignments: await assignmentDifferences(tx, plan, before.groups),
+      assignments: await assignmentDifferences(tx, plan, before),
     }
-  }
-
-  /**
-   * Completes the deletion of earlier groups with the names of planned ones, as {@link apply} needs it.
-   * @param check rejects when the plan will be refused
-   */
-  prepare({ groups: planned = [] }: Pick<QuotaPlan, 'groups'>, check: () => Promise<unknown>): Promise<void> {
-    const { store, jobs } = this.#dependencies
-    const names = planned.map(({ name }) => name)
-    return finishRemovals(store, jobs, names, check)
   }
 
   /**
@@ -121,8 +110,8 @@ export const refuseUnknown = (
   if (unknown !== undefined) throw invalidMember(member, `there is no ${what} named ${unknown}`)
 }
 
-const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan, known: Policy['groups']) => {
-  const before = await assignedBefore(tx, plan, known)
+const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan, policy: StoredPolicy) => {
+  const before = await assignedBefore(tx, plan, policy)
   const after = new Map([...before.keys()].map((owner) => [owner, plan.assignments?.get(owner) ?? []]))
   return differing(before, after)
 }
@@ -131,17 +120,15 @@ const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan, known
 const assignedBefore = async (
   tx: ReadTransaction,
   { assignments: planned, prune }: QuotaPlan,
-  known: Policy['groups'],
+  { names }: StoredPolicy,
 ) => {
   const before = new Map<number, readonly string[]>()
-  for await (const owner of paced(planned?.keys() ?? []))
-    before.set(
-      owner,
-      (await assignedNames(tx, owner)).filter((name) => known.has(name)),
-    )
+  for await (const owner of paced(planned?.keys() ?? [])) before.set(owner, await assignedTo(tx, owner))
   if (!prune) return before
-  for await (const { owner, group } of paced(assignments.all(tx)))
-    if (!planned?.has(owner) && known.has(group)) before.set(owner, [...(before.get(owner) ?? []), group])
+  for await (const { owner, group } of paced(assignments.all(tx))) {
+    const name = planned?.has(owner) ? undefined : names.get(group)
+    if (name !== undefined) before.set(owner, [...(before.get(owner) ?? []), name].sort(byUtf8))
+  }
   return before
 }
 
@@ -163,10 +150,9 @@ const setRules = async (tx: WriteContext, differences: Differences['rules']) => 
 const setGroups = async (tx: WriteContext, jobs: Jobs, differences: Differences['groups']) => {
   let left = jobs.limits.maxPerTransaction
   for (const { key, after } of differences) {
-    const before = await groups.get(tx, [key])
+    const before = await groupNamed(tx, key)
     if (after === undefined) left -= await removeGroup(tx, jobs, before!, left)
     else {
-      if (before === undefined) await refuseRemoved(tx, key)
       const kept = before ?? (await creationOf(tx, 'group'))
       await groups.save(tx, { ...kept, name: key, rules: [...after] })
     }
@@ -175,9 +161,17 @@ const setGroups = async (tx: WriteContext, jobs: Jobs, differences: Differences[
 
 const setAssignments = async (tx: WriteContext, differences: Differences) => {
   const deleted = new Set(differences.groups.flatMap(({ key, after }) => (after === undefined ? [key] : [])))
+  const numbers = new Map<string, number>()
+  const numberOf = async (name: string): Promise<number> => {
+    const number = numbers.get(name) ?? (await existingGroup(tx, name)).sequence
+    numbers.set(name, number)
+    return number
+  }
   for await (const { key: owner, before = [], after = [] } of paced(differences.assignments)) {
-    for (const group of before)
-      if (!after.includes(group) && !deleted.has(group)) await assignments.remove(tx, [owner, group])
-    for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })
+    for (const name of before)
+      if (!after.includes(name) && !deleted.has(name))
+        await assignments.remove(tx, [owner, await numberOf(name)])
+    for (const name of after)
+      if (!before.includes(name)) await assignments.save(tx, { owner, group: await numberOf(name) })
   }
 }

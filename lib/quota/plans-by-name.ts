@@ -7,6 +7,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Effects } from './effects.ts'
 import type { QuotaRule } from './evaluate.ts'
+import { byUtf8, groupNamed } from './group-assignments.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
@@ -60,7 +61,6 @@ export class PlansByName {
         const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
         return this.#withNames(tx, await plans.differences(tx, resolved.plan), resolved.names)
       })
-    await plans.prepare(plan, () => this.apply(plan, { dryRun: true }))
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
       const differences = await plans.differences(tx, resolved.plan)
@@ -136,9 +136,6 @@ export class PlansByName {
   }
 }
 
-/** The order in which the store lists the groups of an owner, which decides between equal limits. */
-const byUtf8 = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
-
 /**
  * @throws AllotError invalid for a plan without its form, which a host can pass in process, and for repeated
  * names
@@ -172,7 +169,8 @@ const ownersOfDeleted = async (
 ): Promise<Map<string, number>> => {
   const owners = new Map<string, number>()
   for (const { key, after } of groups)
-    if (after === undefined) owners.set(key, await assignments.count(tx, 'group', [key]))
+    if (after === undefined)
+      owners.set(key, await assignments.count(tx, 'group', [(await groupNamed(tx, key))!.sequence]))
   return owners
 }
 

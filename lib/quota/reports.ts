@@ -56,10 +56,11 @@ export class Reports {
     { offset, limit }: Slice,
   ): Promise<Page<OwnerOverQuota>> {
     return this.#store.read(async (tx) => {
-      const groupsFor = groupResolver(await readPolicy(tx, this.#defaults))
+      const policy = await readPolicy(tx, this.#defaults)
+      const groupsFor = groupResolver(policy)
       const largest = new First(offset + limit, byExcess)
       const among = subject && [subject]
-      for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners)) {
+      for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners, policy)) {
         const groups = groupsFor(assigned)
         const found = overOrNear(groups, usage, within, among ?? distinctSubjects(groups))
         if (found !== undefined) largest.add({ owner, ...found })

@@ -14,7 +14,7 @@ import { definedMembers } from '../records/edits.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import { type Store, takeNumber, uniqueTime, type WriteContext } from '../records/store.ts'
-import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
+import type { WriteTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
 
@@ -191,15 +191,6 @@ export const checkWholeRule = (rule: UncheckedRule): void => {
 
 export const withoutLimit = (name: string) =>
   invalid(`there is no rule named ${name}: give a limit to create it`)
-
-/** @throws AllotError invalid when a rule that does not exist has no limit to be created with */
-export const refuseWithoutLimit = async (
-  tx: ReadTransaction,
-  newRules: readonly UncheckedRule[],
-): Promise<void> => {
-  for (const { name, limit } of newRules)
-    if (limit === undefined && (await rules.get(tx, [name])) === undefined) throw withoutLimit(name)
-}
 
 /** @throws AllotError invalid unless it is a list of strings, none of them twice */
 export const checkNames = (member: string, names: readonly string[]): void => {

@@ -83,9 +83,7 @@ export async function* ownersWithOtherGroups(
     groups: withoutKey(planned.groups, without.group),
     defaults: { ...defaults, groups: defaultGroups ?? defaults.groups },
   })
-  for await (const { owner, usage, assigned: names } of scanOwners(tx, owners)) {
-    // Without deleted groups, whose names the plan may give to new ones.
-    const assigned = names.filter((name) => policy.groups.has(name))
+  for await (const { owner, usage, assigned } of scanOwners(tx, owners, policy)) {
     const wanted = plan.assignments?.get(owner) ?? (plan.prune ? [] : assigned)
     const [before, after] = [groupsBefore(assigned), groupsAfter(wanted)]
     if (!isSameList(before, after)) yield { owner, usage, before, after }

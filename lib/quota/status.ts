@@ -3,12 +3,11 @@
  */
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
-import { groups, ownerUsages, rules } from '../records/schema/index.ts'
+import { type Group, groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
-import { assignedNames } from './group-assignments.ts'
-import { readGroup } from './groups.ts'
+import { byUtf8, groupNamed, groupsOf, withRules } from './group-assignments.ts'
 import { toRule } from './rules.ts'
 import type { Usage } from './subjects.ts'
 import { usageOfRecord } from './usage.ts'
@@ -99,21 +98,19 @@ const readStoredGroups = async (
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<QuotaGroup[]> => {
-  for (const names of candidates(await assignedNames(tx, owner), defaults)) {
-    const found = await readGroups(tx, names)
-    if (found.length > 0) return found
-  }
-  return []
+  const assigned = await groupsOf(tx, owner)
+  const found = assigned.length > 0 ? assigned : await groupsNamed(tx, defaults.groups)
+  return Promise.all(found.map((group) => withRules(tx, group)))
 }
 
-const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {
-  const found = await Promise.all(names.map((name) => readGroup(tx, name)))
+const groupsNamed = async (tx: ReadTransaction, names: readonly string[]): Promise<Group[]> => {
+  const found = await Promise.all(names.map((name) => groupNamed(tx, name)))
   return found.filter((group) => group !== undefined)
 }
 
 /** @returns those names that no group has */
 export const missingGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<string[]> => {
-  const found = new Set((await groups.byNames(tx, names)).map((group) => group.name))
+  const found = new Set((await groupsNamed(tx, names)).map((group) => group.name))
   return names.filter((name) => !found.has(name))
 }
 
@@ -134,14 +131,25 @@ export interface Policy {
   readonly defaults: QuotaDefaults
 }
 
-export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): Promise<Policy> => {
+export interface StoredPolicy extends Policy {
+  /** Names of the groups by number. */
+  readonly names: ReadonlyMap<number, string>
+}
+
+export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): Promise<StoredPolicy> => {
   const policy = {
     rules: new Map<string, QuotaRule>(),
     groups: new Map<string, readonly string[]>(),
+    names: new Map<number, string>(),
     defaults,
   }
   for await (const rule of rules.all(tx)) policy.rules.set(rule.name, toRule(rule))
-  for await (const group of groups.all(tx)) policy.groups.set(group.name, group.rules)
+  const stored: Group[] = []
+  for await (const group of groups.all(tx)) stored.push(group)
+  for (const group of stored.sort((one, other) => byUtf8(one.name, other.name))) {
+    policy.groups.set(group.name, group.rules)
+    policy.names.set(group.sequence, group.name)
+  }
   return policy
 }
 

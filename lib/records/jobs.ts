@@ -18,7 +18,7 @@ const Job = v.object({
     'removeRepositoryFiles',
     /** The ledger entries of a deleted repository. */
     'removeLedgerEntries',
-    /** The assignments of a deleted group, by the sequence number of the group. */
+    /** The assignments of a deleted group, by its number. */
     'removeAssignments',
     /** The comments, events and subscriptions of a deleted issue. */
     'removeComments',
@@ -90,10 +90,9 @@ export interface JobHandler {
  *
  * While a job is pending, reads must already return what they will return once it is done. Each reader of
  * what a job has not removed yet says how: the ledger checks whether the owner of an entry still exists
- * (lib/quota/ledger.ts), the groups of an owner leave out those that were deleted (`assignedTo` in
- * lib/quota/group-assignments.ts, lib/quota/status.ts), and lists of relations check the record itself
- * (lib/repositories/pending-relations.ts). Ids are never used twice, so a new repository of the same name
- * finds nothing of the old one.
+ * (lib/quota/ledger.ts), the groups of an owner are those that exist (lib/quota/group-assignments.ts), and
+ * lists of relations check the record itself (lib/repositories/pending-relations.ts). Ids are never used
+ * twice, so a new repository of the same name finds nothing of the old one.
  */
 export class Jobs {
   readonly limits: JobLimits

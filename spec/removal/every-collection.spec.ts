@@ -19,7 +19,7 @@ const STAY = ['rule', 'group', 'migrationLog', 'quotaOwner', 'audit']
 const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 'ledger']
 
 /** Collections whose records last as long as a request or a job. */
-const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease', 'removedGroup']
+const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease']
 
 const folder = temporaryDirectory()
 

@@ -35,7 +35,6 @@ import {
   ledgerEntries,
   ownerUsages,
   quotaOwners,
-  removedGroups,
   repositoryUsages,
   rules,
 } from './quota.ts'
@@ -98,7 +97,6 @@ export const collections = [
   gpgKeys,
   rules,
   groups,
-  removedGroups,
   assignments,
   quotaOwners,
   ownerUsages,
@@ -161,7 +159,6 @@ export const numbered: readonly NumberedRecords[] = [
   numberedRecords('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
   numberedRecords('rule', rules, (rule) => [rule.sequence]),
   numberedRecords('group', groups, (group) => [group.sequence]),
-  numberedRecords('group', removedGroups, (group) => [group.sequence]),
   numberedRecords('issue', issues, (issue) => [issue.id]),
   numberedRecords('comment', comments, (comment) => [comment.id]),
   numberedRecords('comment', issueEvents, (event) => [event.id]),

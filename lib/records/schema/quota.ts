@@ -31,34 +31,24 @@ export type Group = v.InferOutput<typeof Group>
 export const groups = new Collection({
   name: 'group',
   schema: Group,
-  id: (group) => [group.name],
+  id: (group) => [group.sequence],
+  unique: { name: (group) => [group.name] },
   ordered: { sequence: (group) => [group.sequence] },
   counted: { all: () => [] },
 })
 
-const RemovedGroup = v.object({ sequence: id, name: v.string() })
-
 /**
- * Groups that were deleted, until a job has taken them from all of their owners (lib/quota/group-removal.ts).
+ * A group of an owner, by its number. Numbers are never used twice: readers ignore the assignments of a
+ * deleted group, until a job has removed them.
  */
-export const removedGroups = new Collection({
-  name: 'removedGroup',
-  schema: RemovedGroup,
-  id: (group) => [group.sequence],
-  unique: { name: (group) => [group.name] },
-})
-
-const Assignment = v.object({ owner: id, group: v.string() })
+const Assignment = v.object({ owner: id, group: id })
 export type Assignment = v.InferOutput<typeof Assignment>
 
 export const assignments = new Collection({
   name: 'assignment',
   schema: Assignment,
   id: (assignment) => [assignment.owner, assignment.group],
-  ordered: {
-    owner: (assignment) => [assignment.owner],
-    group: (assignment) => [assignment.group],
-  },
+  ordered: { group: (assignment) => [assignment.group] },
   counted: { group: (assignment) => [assignment.group] },
 })
 
