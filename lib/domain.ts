@@ -107,7 +107,7 @@ const outboxOptions = (log: Host['log']) => ({
     log.error({ event, characters }, 'the payload of an event is too large: it is not recorded for webhooks'),
 })
 
-const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({
+const quotaRecorder = (outbox: Outbox): QuotaEventRecorder => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),
   record: (tx, event) => outbox.record(tx, { event: 'quota', ...event }),
 })

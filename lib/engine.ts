@@ -123,7 +123,7 @@ interface EngineOptions {
   readonly lfsChanged?: LfsChanged | undefined
   readonly listeners: QuotaListeners
   /** Records events of quotas for webhooks. */
-  readonly recorder?: Omit<QuotaEventRecorder, 'share'>
+  readonly recorder?: QuotaEventRecorder
 }
 
 /** The host's listeners of the event `quota`. */
@@ -164,13 +164,13 @@ export const createEngine = (options: EngineOptions): Engine => {
     lfsChanged,
     defaults: { groups, total },
     owners: owners.ids,
+    share,
     listener: {
-      share,
       notify,
       isListening: () => listeners.has('quota'),
-      onError: logError(log, 'the quota of an owner could not be evaluated for the event quota'),
+      onError: logError(log, 'the name of an owner could not be read for the event quota'),
     },
-    recorder: recorder && { share, ...recorder },
+    recorder,
   })
   const reportMissing = async () => {
     for (const group of await store.read((tx) => missingGroups(tx, groups)))

@@ -11,12 +11,7 @@ import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
 import type { Owner } from './owners.ts'
 import { Plans } from './plan.ts'
-import {
-  type QuotaEventListener,
-  type QuotaEventRecorder,
-  QuotaEvents,
-  recordQuotaEvents,
-} from './quota-events.ts'
+import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
 import { type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
@@ -37,6 +32,8 @@ interface QuotaEngineDependencies {
   defaults: QuotaDefaults
   /** Ids of all owners in ascending order, for reports about every owner. */
   owners: OwnerIds
+  /** The share of a limit, between 0 and 1, that counts as near it. */
+  share: number
   /** Called with quota events after their change is durable. */
   listener?: QuotaEventListener | undefined
   /** Records quota events in the transactions that cause them. */
@@ -65,7 +62,7 @@ export class QuotaEngine {
   readonly reports: Reports
   readonly #store: Store
   readonly #owners: OwnerCounters
-  readonly #events: QuotaEvents | undefined
+  readonly #events: QuotaEvents
   readonly #groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
 
   constructor({
@@ -73,6 +70,7 @@ export class QuotaEngine {
     jobs,
     defaults,
     owners,
+    share,
     listener,
     recorder,
     lfsChanged = async () => undefined,
@@ -81,14 +79,11 @@ export class QuotaEngine {
     const dropAll = () => statuses.dropAll()
     this.#store = store
     this.statuses = statuses
-    this.#events = listener && new QuotaEvents((owner) => statuses.of(owner), listener)
     this.#groupsOf = (tx, owner) => readOwnerGroups(tx, owner, defaults)
+    this.#events = new QuotaEvents({ share, groupsOf: this.#groupsOf, listener, recorder })
     this.#owners = new OwnerCounters({
-      changing: recorder && ((tx, change) => recordQuotaEvents(tx, change, this.#groupsOf, recorder)),
-      changed: ({ owner, before, after }, isCommitted) => {
-        statuses.drop(owner)
-        if (isCommitted) this.#events?.usageChanged(owner, before, after)
-      },
+      changing: (tx, change) => this.#events.changing(tx, change),
+      changed: (owner) => statuses.drop(owner),
     })
     this.rules = new Rules(store, dropAll)
     this.groups = new Groups(store, jobs, statuses)
@@ -159,7 +154,7 @@ export class QuotaEngine {
   }
 
   /** Resolves when the listener has been called for every quota event so far. */
-  async idle(): Promise<void> {
-    await this.#events?.idle()
+  idle(): Promise<void> {
+    return this.#events.idle()
   }
 }

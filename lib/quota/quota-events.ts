@@ -1,7 +1,6 @@
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type QuotaGroup, type QuotaRule, ruleBytes } from './evaluate.ts'
-import type { QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
 
@@ -40,13 +39,18 @@ export interface QuotaEvent extends Omit<QuotaEventById, 'owner'> {
 }
 
 export interface QuotaEventListener {
-  /** The share of a limit, between 0 and 1, that counts as near it. */
-  share: number
   /** False while the host has no listener: usage changes then cost nothing here. */
   isListening: () => boolean
   notify: (event: QuotaEventById) => void | Promise<void>
-  /** Called when `notify` or the evaluation failed; the event is lost. */
+  /** Called when `notify` failed; the event is lost. */
   onError: (error: unknown) => void
+}
+
+/** Records events in the transactions that cause them, for webhooks. */
+export interface QuotaEventRecorder {
+  /** Whether an event of the owner would be recorded. */
+  isWatched: (tx: ReadTransaction, owner: number) => Promise<boolean>
+  record: (tx: WriteContext, event: QuotaEventById) => Promise<void>
 }
 
 /** Events of one change of usage, by rule; those of a rule in the order in which the usage crossed them. */
@@ -76,58 +80,46 @@ const eventsOfRule = (rule: QuotaRule, before: number, used: number, nearShare: 
     })
 }
 
-/** Records events in the transactions that cause them, for webhooks. */
-export interface QuotaEventRecorder {
+interface QuotaEventsDependencies {
   /** The share of a limit, between 0 and 1, that counts as near it. */
-  share: number
-  /** Whether an event of the owner would be recorded. */
-  isWatched: (tx: ReadTransaction, owner: number) => Promise<boolean>
-  record: (tx: WriteContext, event: QuotaEventById) => Promise<void>
-}
-
-/** Records what a transaction crosses, which has changed the usage of an owner from `before` to `after`. */
-export const recordQuotaEvents = async (
-  tx: WriteContext,
-  { owner, before, after }: UsageChange,
-  groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>,
-  { share, isWatched, record }: QuotaEventRecorder,
-): Promise<void> => {
-  if (!(await isWatched(tx, owner))) return
-  for (const event of quotaEventsBetween(await groupsOf(tx, owner), before, after, share))
-    await record(tx, { owner, ...event })
+  readonly share: number
+  readonly groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
+  readonly listener?: QuotaEventListener | undefined
+  readonly recorder?: QuotaEventRecorder | undefined
 }
 
 /**
- * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction
- * begins where the one before it ended, so no event is reported twice. It uses the groups that apply when it
- * is called, which can have changed since the commit, and drops the events of owners that were deleted since.
- * An event is also lost when the outcome of its commit is not known, its listener fails, or the process ends
- * first.
+ * Finds what a change of usage crosses, in its transaction: there it is recorded for webhooks, and after the
+ * commit the listener is called, in the order of the changes. The usage of each transaction begins where the
+ * one before it ended, so no event is reported twice. The listener misses an event when the outcome of its
+ * commit is not known, when it fails, or when the process ends first.
  */
 export class QuotaEvents {
-  readonly #statusOf: (owner: number) => Promise<QuotaStatus>
-  readonly #listener: QuotaEventListener
+  readonly #dependencies: QuotaEventsDependencies
   #last: Promise<void> = Promise.resolve()
 
-  constructor(statusOf: (owner: number) => Promise<QuotaStatus>, listener: QuotaEventListener) {
-    this.#statusOf = statusOf
-    this.#listener = listener
+  constructor(dependencies: QuotaEventsDependencies) {
+    this.#dependencies = dependencies
   }
 
-  /** Evaluates a durable change; returns before the listener is called. */
-  usageChanged(owner: number, before: Usage, after: Usage): void {
-    const { isListening, onError } = this.#listener
-    if (isListening()) this.#last = this.#last.then(() => this.#evaluate(owner, before, after)).catch(onError)
+  /** Called at the end of a transaction that has changed the usage of an owner. */
+  async changing(tx: WriteContext, { owner, before, after }: UsageChange): Promise<void> {
+    const { share, groupsOf, listener, recorder } = this.#dependencies
+    const isHeard = listener?.isListening() ?? false
+    const isWatched = (await recorder?.isWatched(tx, owner)) ?? false
+    if (!isHeard && !isWatched) return
+    for (const event of quotaEventsBetween(await groupsOf(tx, owner), before, after, share)) {
+      if (isWatched) await recorder!.record(tx, { owner, ...event })
+      if (isHeard) tx.afterCommit((isCommitted) => isCommitted && this.#notify(listener!, { owner, ...event }))
+    }
   }
 
-  /** Resolves when the listener has been called for every change so far. */
+  #notify({ notify, onError }: QuotaEventListener, event: QuotaEventById): void {
+    this.#last = this.#last.then(() => notify(event)).catch(onError)
+  }
+
+  /** Resolves when the listener has been called for every event so far. */
   idle(): Promise<void> {
     return this.#last
-  }
-
-  async #evaluate(owner: number, before: Usage, after: Usage): Promise<void> {
-    const { share, notify } = this.#listener
-    const { groups } = await this.#statusOf(owner)
-    for (const event of quotaEventsBetween(groups, before, after, share)) await notify({ owner, ...event })
   }
 }

@@ -30,13 +30,10 @@ export interface UsageChange {
 
 /** Called once per owner and transaction, and when the counter of an owner is removed. */
 interface UsageListener {
-  /** At the end of the transaction; absent when nothing follows from the change. */
-  readonly changing?: ((tx: WriteContext, change: UsageChange) => Promise<void>) | undefined
-  /**
-   * After the commit.
-   * @param isCommitted false when the outcome of the commit is not known
-   */
-  changed(change: UsageChange, isCommitted: boolean): void
+  /** At the end of the transaction. */
+  changing(tx: WriteContext, change: UsageChange): Promise<void>
+  /** After the commit, also when its outcome is not known. */
+  changed(owner: number): void
 }
 
 /** Bytes that an owner uses at most, so that all sums are exact. */
@@ -82,9 +79,8 @@ export class OwnerCounters {
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
     await ownerUsages.replace(tx, record, { owner, ...after, day, earlierDays })
-    const change = { owner, before, after }
-    await this.#listener.changing?.(tx, change)
-    tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
+    await this.#listener.changing(tx, { owner, before, after })
+    tx.afterCommit(() => this.#listener.changed(owner))
   }
 
   /** Makes the changes of the transaction those of a day that may be over, in days since 1970. */
@@ -102,8 +98,7 @@ export class OwnerCounters {
   async forget(tx: WriteContext, owner: number): Promise<void> {
     this.#deltas.get(tx)?.delete(owner)
     await ownerUsages.remove(tx, [owner])
-    const change = { owner, before: noUsage, after: noUsage }
-    tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
+    tx.afterCommit(() => this.#listener.changed(owner))
   }
 }
 

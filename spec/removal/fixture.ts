@@ -62,6 +62,7 @@ export const openFixture = async (
     store,
     jobs,
     defaults: { groups: [] },
+    share: 1,
     owners,
     lfsChanged: saveLfsSize,
   })
