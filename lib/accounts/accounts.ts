@@ -5,7 +5,7 @@ import { definedMembers, pick, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
+import { cachedRead, type Store, takeNumber } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { Viewer } from './access.ts'
 import {
@@ -120,8 +120,9 @@ export class Accounts {
       await check()
       record.password = await hashGiven(password, options, check)
     }
-    record.id = await this.#store.sequences.next('account')
-    return this.#store.write((tx) => insertUser(tx, record, options.by))
+    return this.#store.write(async (tx) =>
+      insertUser(tx, { ...record, id: await takeNumber(tx, 'account') }, options.by),
+    )
   }
 
   /** The account with the id; undefined when there is none. */

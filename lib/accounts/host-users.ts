@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { now } from '../clock.ts'
 import { checkName, isObject, isOwnerName, NAME_LIMIT, takenMember } from '../errors.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import { ALL_SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -131,10 +131,10 @@ export const accountOfHostUser = async (store: Store, identity: SaidMembers): Pr
   const host = saidBy(identity)
   const known = await store.read((tx) => accountByHostId(tx, host.id))
   if (known !== undefined && isUnchanged(known.host, host)) return known
-  const id = known?.id ?? (await store.sequences.next('account'))
   return store.write(async (tx) => {
     const account = await accountByHostId(tx, host.id)
     if (account !== undefined) return update(tx, account, host)
+    const id = await takeNumber(tx, 'account')
     const name = await freeName(tx, host)
     const [fullName, email] = [host.name ?? '', await freeEmail(tx, host.email)]
     return insertAccount(tx, { ...blankAccount('user', name), id, fullName, email, host })

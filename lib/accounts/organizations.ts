@@ -13,7 +13,7 @@ import {
   teamMembers,
   type Visibility,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type Viewer, visibleAmong } from './access.ts'
 import { blankAccount, insertAccount } from './account-records.ts'
@@ -90,10 +90,10 @@ export class Organizations {
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)
-    const id = await this.#store.sequences.next('account')
     const blank = blankAccount('organization', organization.name)
-    const record: Account = { ...blank, ...savedMembers(organization, SAVED), id }
     return this.#store.write(async (tx) => {
+      const id = await takeNumber(tx, 'account')
+      const record: Account = { ...blank, ...savedMembers(organization, SAVED), id }
       if (owner !== undefined) requireMember(await existingAccount(tx, owner))
       await insertAccount(tx, record)
       const after = { kind: record.kind, visibility: record.visibility }

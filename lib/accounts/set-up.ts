@@ -1,7 +1,7 @@
 import type { Actor } from '../audit.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { type Account, accounts, tokens } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { type Store, takeNumber } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { administratorIn, blankAccount, insertUser } from './account-records.ts'
 import { insertToken, newToken } from './credentials.ts'
@@ -52,11 +52,12 @@ export class SetUp {
     // Almost every call ends here, and a read does not wait for writers.
     if (await this.#store.read(isDone)) return { token: undefined }
     const token = newToken()
-    const accountId = await this.#store.sequences.next('account')
-    const account = { ...blankAccount('user', admin), id: accountId, admin: true }
+    const account = { ...blankAccount('user', admin), admin: true }
     return this.#store.write(async (tx) => {
       if (await isDone(tx)) return { token: undefined }
-      const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
+      const { id } =
+        (await administratorIn(tx)) ??
+        (await insertUser(tx, { ...account, id: await takeNumber(tx, 'account') }, by))
       if (!this.#hasTokens) return { token: undefined }
       await insertToken(tx, { account: id, name: 'first token', scopes: ['all'], secret: token }, by)
       return { token }

@@ -10,7 +10,7 @@ import {
   teamRepositories,
   teams,
 } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { type Store, takeNumber } from '../records/store.ts'
 import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type SignedIn, type Viewer, visibleAmong } from './access.ts'
@@ -81,13 +81,13 @@ export class Teams {
    * one, and for too many
    */
   async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
-    // The id of an organization stands for the team of its owners, so no team may have the id of an account.
-    const id = await this.#store.sequences.next('account')
     return this.#store.write(async (tx) => {
       const organization = await authorizeOrganization(viewer, name)(tx)
       if (organization === undefined) return undefined
       if ((await teams.count(tx, 'organization', [organization.id])) >= MAX_TEAMS)
         throw new AllotError('conflict', `an organization can have at most ${MAX_TEAMS} teams`)
+      // No team has the id of an account: that of an organization stands for the team of its owners.
+      const id = await takeNumber(tx, 'account')
       const team: Team = { ...blankTeam(id, organization.id), ...given }
       await checkTeam(tx, team)
       await teams.save(tx, team)

@@ -1,9 +1,9 @@
 import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
-import { writeAscending } from '../records/ascending-ids.ts'
 import { creationTimes, withEdit } from '../records/edits.ts'
 import type { Slice, WithPage } from '../records/pages.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
+import { takeNumber } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
@@ -18,7 +18,7 @@ import {
   type TimelineItem,
   timelineOf,
 } from './comment-lists.ts'
-import { appended, subscribeAuthor, TIMELINE } from './issue-events.ts'
+import { subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, type WithIssue, writableIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
@@ -65,15 +65,15 @@ export class Comments {
   ): Promise<FoundComment | undefined> {
     const { store, outbox } = this.#services
     checkTexts('comment', { body })
-    return writeAscending(store, { sequence: TIMELINE }, async (tx, ids) => {
+    return store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
       const times = creationTimes()
-      const issue = appended({ ...access.issue, updatedAt: times.updatedAt }, ids)
+      const issue = { ...access.issue, updatedAt: times.updatedAt }
       const { repository } = access
       const place = { issue: issue.id, repository: repository.id }
-      const comment = { id: issue.lastItem, ...place, body, author, ...times }
+      const comment = { id: await takeNumber(tx, TIMELINE), ...place, body, author, ...times }
       await comments.save(tx, comment)
       await issues.save(tx, issue)
       await subscribeAuthor(tx, issue.id, author)

@@ -73,13 +73,13 @@ export class Forks {
     })
     if (checked === undefined) return undefined
     const { creator, content } = checked
-    const id = await store.sequences.next('repository')
-    const fork = await gitData.create(id, content, creator, (size) =>
+    const fork = await gitData.create(content, creator, (size, idIn) =>
       store.write(async (tx) => {
         const planned = await plan(tx)
         if (planned?.source.id !== content.from)
           throw new AllotError('not_found', 'the repository or the new owner was deleted')
         const { source, into, given } = planned
+        const id = await idIn(tx)
         const record = { ...recordOf(id, into, given, size), parent: source.id, empty: source.empty }
         await this.#lfsCopies.begin(tx, source.id, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
@@ -87,7 +87,7 @@ export class Forks {
         return repository
       }),
     )
-    await this.#lfsCopies.finish(id)
+    await this.#lfsCopies.finish(fork.id)
     this.#maintenance?.afterChange(fork)
     return fork
   }

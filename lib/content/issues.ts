@@ -2,11 +2,10 @@ import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { AllotError, invalidMember } from '../errors.ts'
-import { writeAscending } from '../records/ascending-ids.ts'
 import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
 import type { Slice, WithPage } from '../records/pages.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import {
@@ -17,7 +16,7 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { maxEvents, recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
+import { recordEvents, subscribeAuthor } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 import { removeContent } from './removers.ts'
 import type { ContentServices } from './services.ts'
@@ -75,13 +74,13 @@ export class Issues {
   ): Promise<FoundIssue | undefined> {
     const { store, outbox } = this.#services
     checkIssue({ title, body })
-    const id = await store.sequences.next('issue')
     return store.write(async (tx) => {
       const access = await writeAccess(tx, viewer, path, 'issues')
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
       const { repository } = access
       const times = creationTimes()
+      const id = await takeNumber(tx, 'issue')
       const issue: Issue = {
         id,
         repository: repository.id,
@@ -136,15 +135,14 @@ export class Issues {
     number: number,
     edit: IssueEdit,
   ): Promise<FoundIssue | undefined> {
-    const { store } = this.#services
-    return writeAscending(store, { sequence: TIMELINE, count: maxEvents(edit) }, async (tx, ids) => {
+    return this.#services.store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       requireAuthorOrWriter(viewer, access, access.issue.author)
       checkIssue(edit)
-      const after = edited(access.issue, edit)
-      if (after === access.issue) return access
-      const issue = await recordEvents(tx, access.issue, after, viewer.id, ids)
+      const issue = edited(access.issue, edit)
+      if (issue === access.issue) return access
+      await recordEvents(tx, access.issue, issue, viewer.id)
       await issues.save(tx, issue)
       await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)
       return { repository: access.repository, issue }

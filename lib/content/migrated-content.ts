@@ -33,7 +33,7 @@ import { type ContentServices, removeWithFiles } from './services.ts'
 /** The name and the digests of content at the source: the record of the migration without the copy. */
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest'>
 
-type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
+type MigratedIssue = Omit<Issue, 'id'>
 type MigratedComment = Omit<Comment, 'id' | 'repository'>
 type MigratedRelease = Omit<Release, 'id'>
 type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
@@ -63,7 +63,7 @@ export class MigratedContent {
 
   /** @returns an id that no account will ever have: authors who do not exist here are shown as a ghost */
   ghost(): Promise<number> {
-    return this.#services.store.sequences.next('account')
+    return this.#services.store.write((tx) => takeNumber(tx, 'account'))
   }
 
   /**
@@ -99,8 +99,6 @@ export class MigratedContent {
       if (issue === undefined) throw new AllotError('not_found', 'the issue was deleted')
       const before = await comments.get(tx, [copyId])
       await comments.save(tx, { ...before, ...comment, id: copyId, repository: issue.repository })
-      if (id === undefined)
-        await issues.save(tx, { ...issue, lastItem: Math.max(issue.lastItem ?? 0, copyId) })
     })
   }
 
@@ -204,13 +202,12 @@ export class MigratedContent {
     id: number | undefined,
     save: (tx: WriteContext, copyId: number) => Promise<void>,
   ): Promise<true> {
-    const { store } = this.#services
-    const copyId = id ?? (await store.sequences.next(kind))
-    await store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
+      const copyId = id ?? (await takeNumber(tx, kind))
       await save(tx, copyId)
       await this.#record(tx, kind, origin, copyId)
+      return true as const
     })
-    return true
   }
 
   async #record(tx: WriteContext, kind: MigrationRecord['kind'], origin: Origin, id: number): Promise<void> {

@@ -9,7 +9,7 @@ import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice, WithPage } from '../records/pages.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
@@ -99,7 +99,6 @@ export class Releases {
     const { store } = this.#services
     const { tag, target, name, body = '', draft = false, prerelease = false } = newRelease
     checkTexts('release', { tag, target, name, body })
-    const id = await store.sequences.next('release')
     return store.write(async (tx) => {
       const createdAt = now()
       const access = await writeAccess(tx, viewer, path, 'releases')
@@ -109,7 +108,7 @@ export class Releases {
       const { id: author } = await existingAccount(tx, viewer.id)
       await checkTag(tx, repository, tag)
       const release: Release = {
-        id,
+        id: await takeNumber(tx, 'release'),
         repository: repository.id,
         tag,
         target: target || repository.defaultBranch,

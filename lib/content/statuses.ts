@@ -2,10 +2,9 @@ import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { invalidMember } from '../errors.ts'
-import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import { pageOfAll, type Slice, type WithPage } from '../records/pages.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { type Store, takeNumber } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -66,14 +65,14 @@ export class CommitStatuses {
   ): Promise<InRepository<{ status: CommitStatus }> | undefined> {
     const context = given || DEFAULT_CONTEXT
     checkStatusTexts({ context, description, targetUrl })
-    return writeAscending(this.#store, { sequence: 'commitStatus' }, async (tx, ids) => {
+    return this.#store.write(async (tx) => {
       const access = await writeAccess(tx, viewer, path, 'code')
       if (access === undefined) return undefined
       requireWriter(access)
       const { id: creator } = await existingAccount(tx, viewer.id)
       const { repository } = access
       const status: CommitStatus = {
-        id: ids[0]!,
+        id: await takeNumber(tx, 'commitStatus'),
         repository: repository.id,
         sha,
         state,
@@ -85,7 +84,6 @@ export class CommitStatuses {
         superseded: false,
       }
       const before = await currentIn(tx, status)
-      requireAbove(before?.id, ids)
       await refuseTooManyStatuses(tx, status, before)
       if (before !== undefined) await commitStatuses.save(tx, { ...before, superseded: true })
       await commitStatuses.save(tx, status)

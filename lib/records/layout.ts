@@ -8,7 +8,7 @@ import { decodeKey, encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
  *     [collection, 'u', index, …key]        entry of a unique index: key of the record
  *     [collection, 'o', index, …key, …id]   entry of an ordered index: key of the record
  *     [collection:counter, …key]            counter: a number
- *     ['sequence', name]                    sequence: the first number that is not claimed
+ *     ['sequence', name]                    sequence: the next number
  *     ['metadata', name]                    metadata of the store, which are not exported
  *
  * Search indexes add keys of their own (lib/search).

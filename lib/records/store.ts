@@ -51,8 +51,6 @@ interface UniqueTime {
 /** The records of a store: reads and writes of collections run in its transactions. */
 export class Store {
   readonly driver: StorageDriver
-  /** Ids for new records; an id is never used twice. */
-  readonly sequences: Sequences
   /**
    * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must
    * not write, and may run again. With a cache key, returns the cached result while nothing that it was read
@@ -67,7 +65,6 @@ export class Store {
 
   constructor(driver: StorageDriver) {
     this.driver = driver
-    this.sequences = new Sequences(driver)
     const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction | undefined>() : undefined
     this.#outer = outer
     this.readTogether =
@@ -222,66 +219,20 @@ export const cachedRead =
   (store: Pick<Store, 'read'>, input: Input): Promise<T> =>
     store.read((tx) => read(tx, input), cacheKey(name, input))
 
-/** Ids claimed in one write, so that insertions do not all contend for the sequence. */
-const BLOCK_SIZE = 32
-
-/** Numbers from 1 on, each given once. A restart leaves a gap of less than one block. */
-export class Sequences {
-  readonly #driver: StorageDriver
-  readonly #blocks = new Map<string, { next: number; end: number }>()
-  readonly #claims = new Map<string, Promise<void>>()
-
-  constructor(driver: StorageDriver) {
-    this.#driver = driver
-  }
-
-  /**
-   * The next number of a sequence. Call it before a write transaction, not within one: claiming a block is a
-   * write transaction itself.
-   * @param above the number is greater than this one, at the price of a gap
-   */
-  async next(name: string, above = 0): Promise<number> {
-    for (;;) {
-      const block = this.#blocks.get(name)
-      if (block !== undefined) block.next = Math.max(block.next, above + 1)
-      if (block !== undefined && block.next < block.end) return block.next++
-      const claim =
-        this.#claims.get(name) ?? this.#claim(name, above).finally(() => this.#claims.delete(name))
-      this.#claims.set(name, claim)
-      await claim
-    }
-  }
-
-  async #claim(name: string, above: number): Promise<void> {
-    const { start, end } = await this.#driver.write((tx) => claimIds(tx, name, BLOCK_SIZE, above))
-    this.#blocks.set(name, { next: start, end })
-  }
-}
-
-/**
- * Takes a number that is above those of earlier commits. Concurrent writers contend for it, unlike with
- * {@link Sequences}.
- */
+/** Takes the next number of a sequence, from 1 on. Those of later commits are higher. */
 export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {
-  const { start } = await claimIds(tx, sequence, 1)
-  return start
-}
-
-const claimIds = async (tx: WriteTransaction, sequence: string, size: number, above = 0) => {
   const bytes = await tx.get(sequenceKey(sequence))
-  const next = bytes === undefined ? 1 : decodeValue<number>(bytes)
-  const start = Math.max(next, above + 1)
-  const end = start + size
-  setSequence(tx, sequence, end)
-  return { start, end }
+  const number = bytes === undefined ? 1 : decodeValue<number>(bytes)
+  setSequence(tx, sequence, number + 1)
+  return number
 }
 
-/** The first number of each sequence that is not claimed. */
+/** The next number of each sequence. */
 export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
   for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
     yield { name: sequenceIn(key), next: decodeValue<number>(value) }
 }
 
-/** Sets the first number that is not claimed. Processes keep using the numbers that they have claimed. */
+/** Sets the next number of a sequence. */
 export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
   tx.put(sequenceKey(name), encodeValue(next))

@@ -10,7 +10,7 @@ import type { GitReader } from '../git/objects/reader.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
 import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
 
@@ -111,25 +111,29 @@ export class GitData {
 
   /**
    * Records the folder as pending and creates it.
-   * @param save saves the repository's record, in a write that calls {@link confirm}; gets the bytes on disk
+   * @param save saves the repository's record, in a write that calls `idIn` and {@link confirm}; gets the
+   * bytes on disk
    * @throws AllotError not_found when the repository to copy was deleted meanwhile
    */
   async create<T>(
-    id: number,
     content: GitContent,
     creator: Account,
-    save: (size: number) => Promise<T>,
+    save: (size: number, idIn: (tx: WriteContext) => Promise<number>) => Promise<T>,
   ): Promise<T> {
     const { store, gitStorage } = this.#options
-    if (gitStorage === undefined) return save(0)
+    if (gitStorage === undefined) return save(0, (tx) => takeNumber(tx, 'repository'))
+    const id = await store.write(async (tx) => {
+      const taken = await takeNumber(tx, 'repository')
+      await savePending(tx, taken)
+      return taken
+    })
     const budget = 'from' in content ? this.#copies : this.#creations
     const build = () =>
       'from' in content
         ? gitStorage.copy(content.from, id, content.branch)
         : gitStorage.create(id, content.branch, content.first)
-    await store.write((tx) => savePending(tx, id))
     try {
-      return await save(await budget.run(clientOfAccount(creator.id), build))
+      return await save(await budget.run(clientOfAccount(creator.id), build), async () => id)
     } catch (error) {
       // After a storage error the write may be durable anyway; a later start decides.
       if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)

@@ -11,7 +11,7 @@ import {
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
 import { reportedRefs } from '../webhooks/events.ts'
@@ -44,15 +44,13 @@ export class PushJournal {
   }
 
   /**
-   * Takes the id of an entry for a change without a git process that can be found: the caller then calls
-   * `save` in the write that begins the change, and `settle` after it.
+   * Saves an entry in the write that begins a change; the caller calls `settle` after it.
+   * @returns the id of the entry
    */
-  nextId(): Promise<number> {
-    return this.#options.store.sequences.next('push')
-  }
-
-  async save(tx: WriteContext, entry: Omit<PushJournalEntry, 'since'>): Promise<void> {
-    await pushJournal.save(tx, { ...entry, since: now() })
+  async save(tx: WriteContext, entry: Omit<PushJournalEntry, 'id' | 'since'>): Promise<number> {
+    const id = await takeNumber(tx, 'push')
+    await pushJournal.save(tx, { ...entry, id, since: now() })
+    return id
   }
 
   /**
@@ -62,14 +60,12 @@ export class PushJournal {
    * @throws AllotError not_found when the repository was deleted
    */
   async begin(repository: number, pid: number, push?: PushedRefs): Promise<number> {
-    const id = await this.nextId()
-    await this.#options.store.write(async (tx) => {
+    return this.#options.store.write(async (tx) => {
       if ((await repositoryById(tx, repository)) === undefined)
         throw new AllotError('not_found', 'the repository was deleted')
       const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
-      await this.save(tx, { id, repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
+      return this.save(tx, { repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
     })
-    return id
   }
 
   /**

@@ -89,11 +89,11 @@ export class Repositories {
     })
     const first = gitData.firstCommit(repository, authorFor(owner, creator))
     if (holder !== undefined) throw taken(holder)
-    const id = await this.#store.sequences.next('repository')
     const content = { branch: repository.defaultBranch ?? 'main', first }
-    return gitData.create(id, content, creator, (size) =>
+    return gitData.create(content, creator, (size, idIn) =>
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
+        const id = await idIn(tx)
         const isPrivate = repository.private ?? newRepositories === 'private'
         const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
         const inserted = await insertRepository(tx, this.#services, creator, record)
@@ -150,8 +150,9 @@ export class Repositories {
     const { quota, jobs, outbox } = this.#services
     const members = editOf(edit)
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
-    const entry = await journal?.nextId()
+    let entry: number | undefined
     const edited = await this.#change(which, async (tx, before) => {
+      entry = undefined
       const after = withEdit(before, members)
       if (after === before) return before
       checkTexts('repository', members)
@@ -160,7 +161,7 @@ export class Repositories {
       if (before.private && (await isWiderThanParent(tx, after)))
         throw invalidMember('private', 'a fork is never visible to more people than its parent')
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-      if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
+      entry = await journal?.save(tx, { repository: before.id, pid: null })
       const saved = await saveWithVisibility(tx, jobs, after)
       for (const action of actionsOf(before, members))
         await outbox.record(tx, { event: 'repository', action, repository: saved, by })

@@ -6,6 +6,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { GitStorage } from '../../lib/git/index.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { type PushJournalEntry, pendingFolders, pushJournal } from '../../lib/records/schema/index.ts'
+import { takeNumber } from '../../lib/records/store.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { git, urlFor } from '../git/client.ts'
@@ -53,8 +54,13 @@ const killed = async (t: TestContext) => {
     await git(folder, 'update-ref', 'refs/heads/main', after)
     const push = { by: alice.id, updates: [{ ref: 'refs/heads/main', before, after }] }
     const repository = (await first.as(alice, 'GET', `/repos/${path}`)).body.id
-    const id = await first.allot.hosting.pushJournal.nextId()
-    entries.push({ id, repository, pid: null, since: Math.floor(Date.now() / 1000), push })
+    entries.push({
+      id: await driver.write((tx) => takeNumber(tx, 'push')),
+      repository,
+      pid: null,
+      since: Math.floor(Date.now() / 1000),
+      push,
+    })
   }
   await first.stop()
   await driver.open()

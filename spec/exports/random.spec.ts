@@ -8,7 +8,7 @@ import { importStore } from '../../lib/exports/import.ts'
 import { AllotError } from '../../lib/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
 import { collections, type LedgerRecord } from '../../lib/records/schema/index.ts'
-import { Sequences } from '../../lib/records/store.ts'
+import { takeNumber } from '../../lib/records/store.ts'
 import { contentOf } from '../records/raw.ts'
 import { inChunks } from './instance.ts'
 
@@ -106,7 +106,7 @@ describe('Any content of a store', () => {
             .catch((error) =>
               assert.ok(error instanceof AllotError && error.code === 'conflict', String(error)),
             )
-        for (const name of sequences) await new Sequences(driver).next(name)
+        for (const name of sequences) await driver.write((tx) => takeNumber(tx, name))
         const chunks: Uint8Array[] = []
         const written = await exportStore(
           { driver, gitStorage: undefined, fileStorage: undefined },

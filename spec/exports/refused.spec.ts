@@ -252,14 +252,6 @@ describe('A store that is not empty', () => {
     for (const path of arriving) assert.ok(existsSync(path), path)
   })
 
-  it('is also one that has given out an id, even if nothing was saved', async () => {
-    const driver = memory()
-    const allot = await openAllot({ driver, repositories: false })
-    await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))
-    await allot.close()
-    await assert.rejects(into(driver, file), { code: 'conflict' })
-  })
-
   it('is not one that was only opened, which can be imported into', async () => {
     const driver = memory()
     await (await openAllot({ driver, repositories: false })).close()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
+import { takeNumber } from '../../lib/records/store.ts'
 import { spawnChild } from '../support/child.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { bytesIn, startGit } from './served.ts'
@@ -19,7 +20,7 @@ const begun = async (t: TestContext) => {
   const alice = await served.person('alice')
   const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
   writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
-  const number = await served.allot.hosting.pushJournal.nextId()
+  const number = await driver.write((tx) => takeNumber(tx, 'push'))
   const leave = (age: number, pid: number | null = null) =>
     driver.write(async (tx) => {
       const since = Math.floor(Date.now() / 1000) - age

@@ -388,7 +388,7 @@ describe('verify names', () => {
     [
       'a sequence that would give a number twice',
       put(['sequence', 'account'], encodeValue(3)),
-      /^the sequence \["sequence","account"\] continues at 3, but 33 is already in use$/,
+      /^the sequence \["sequence","account"\] continues at 3, but 9 is already in use$/,
       true,
     ],
     [

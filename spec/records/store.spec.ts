@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { Sequences, Store, takeNumber } from '../../lib/records/store.ts'
+import { Store, takeNumber } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 describe('The actions after a commit', () => {
@@ -41,12 +41,14 @@ describe('The actions after a commit', () => {
   })
 })
 
-it('The numbers of a sequence are given once, by two processes and by writes', async () => {
+it('Concurrent writes take each number of a sequence once, in the order of their commits', async () => {
   const driver = memory()
   await driver.open()
-  const processes = [new Sequences(driver), new Sequences(driver)]
-  const given: number[] = []
-  for (let turn = 0; turn < 100; turn++) given.push(await processes[turn % 2]!.next('repository'))
-  given.push(await driver.write((tx) => takeNumber(tx, 'repository')))
-  assert.equal(new Set(given).size, 101)
+  const taken: number[] = []
+  const take = async () => taken.push(await driver.write((tx) => takeNumber(tx, 'repository')))
+  await Promise.all(Array.from({ length: 100 }, take))
+  assert.deepEqual(
+    taken,
+    taken.map((_, at) => at + 1),
+  )
 })

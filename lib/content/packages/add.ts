@@ -12,7 +12,7 @@ import {
   packageVersions,
   RESERVED_PREFIX,
 } from '../../records/schema/index.ts'
-import type { WriteContext } from '../../records/store.ts'
+import { takeNumber, type WriteContext } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { ContentServices } from '../services.ts'
 import { checkedType, type PackageName } from './types.ts'
@@ -58,8 +58,6 @@ export const addFile = async (
   })
   if (target === undefined) return undefined
   const { ownerId, type } = target
-  const versionId = await store.sequences.next('packageVersion')
-  const id = await store.sequences.next('packageFile')
   const place = { area: 'packages' as const, ownerId, name: randomUUID() }
   const expected = { maxSize, size, sha256, digests: ['md5', 'sha1', 'sha512'] as const }
   return files.add(place, content, expected, async (tx, contentInfo) => {
@@ -69,7 +67,12 @@ export const addFile = async (
     const replaced = await replacedFile(tx, found, name, replaces)
     if (replaced !== undefined) await removePackageFile(tx, services, replaced)
     const { creator = viewer.id, createdAt = now() } = given
-    const before = found ?? { ...newVersion(versionId, ownerId, type, path), creator, createdAt }
+    const before = found ?? {
+      ...newVersion(await takeNumber(tx, 'packageVersion'), ownerId, type, path),
+      creator,
+      createdAt,
+    }
+    const id = await takeNumber(tx, 'packageFile')
     const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
     const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
     await packageFiles.save(tx, file)

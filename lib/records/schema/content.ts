@@ -33,8 +33,6 @@ const Issue = v.object({
   updatedAt: seconds,
   /** When it was closed, in seconds since 1970; null while it is open. */
   closedAt: v.nullable(seconds),
-  /** Highest id of its comments and events; absent until one is added. */
-  lastItem: v.optional(id),
 })
 /** An issue of a repository. */
 export type Issue = v.InferOutput<typeof Issue>
