@@ -240,9 +240,8 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
 
 /**
  * Deletions are counted by this prefix of their keys. It holds the names of most collections and indexes, and
- * the id that follows, such as that of an owner. Where the names are longer, the deletions of several ids are
- * counted and compacted together. A longer prefix would split the deletions of one id where the names are
- * short, and no part would reach MIN_DELETIONS.
+ * the id that follows, such as that of an owner. With a longer prefix, the deletions of one id would be split
+ * where the names are short, and no part would reach MIN_DELETIONS.
  */
 const PREFIX_BYTES = 27
 /** Deletions below a prefix from which compaction pays off. */
@@ -253,7 +252,6 @@ const MAX_PREFIXES = 1000
 /**
  * Compacts key ranges in which much was deleted. LevelDB keeps a tombstone for each deleted entry until it
  * happens to compact the file, and a range scan reads all of them: milliseconds for thousands of entries.
- * Compaction starts with the first batch that deletes nothing more below the prefix.
  */
 export class Compaction {
   readonly #compactRange: (start: Bytes, end: Bytes) => Promise<void>
@@ -273,7 +271,10 @@ export class Compaction {
       if (value !== undefined) continue
       const prefix = keyText(key.subarray(0, PREFIX_BYTES))
       touched.add(prefix)
-      this.#deletions.set(prefix, (this.#deletions.get(prefix) ?? 0) + 1)
+      const count = (this.#deletions.get(prefix) ?? 0) + 1
+      // Moves the prefix to the end: those that were touched last are kept.
+      this.#deletions.delete(prefix)
+      this.#deletions.set(prefix, count)
     }
     for (const [prefix, deletions] of this.#deletions) {
       if (touched.has(prefix)) continue

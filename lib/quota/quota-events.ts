@@ -110,7 +110,8 @@ export class QuotaEvents {
     if (!isHeard && !isWatched) return
     for (const event of quotaEventsBetween(await groupsOf(tx, owner), before, after, share)) {
       if (isWatched) await recorder!.record(tx, { owner, ...event })
-      if (isHeard) tx.afterCommit((isCommitted) => isCommitted && this.#notify(listener!, { owner, ...event }))
+      if (isHeard)
+        tx.afterCommit((isCommitted) => isCommitted && this.#notify(listener!, { owner, ...event }))
     }
   }
 

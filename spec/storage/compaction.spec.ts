@@ -54,6 +54,21 @@ describe('Ranges in which much was deleted', () => {
     assert.deepEqual(ranges, ['some'])
   })
 
+  it('are compacted also when each step of the deletion has records below other prefixes, and other writes come between', async () => {
+    const { compaction, ranges } = asked()
+    const records = (step: number) =>
+      Array.from(
+        { length: 50 },
+        (_, at) => [encodeKey(['ledger', 'r', 'lfs', `${step}-${at}`.padEnd(30, '0')]), undefined] as const,
+      )
+    for (let step = 0; step < 400; step++) {
+      compaction.noteChanges([...deletions('many', 50), ...records(step)])
+      compaction.noteChanges(deletions(`other ${step}`, 1))
+    }
+    await turn()
+    assert.deepEqual(ranges, ['many'])
+  })
+
   it('are those of one owner or repository, when its ledger entries were deleted', async () => {
     for (const index of ['main', 'overflow', 'inMain'] as const) {
       const ranges: Uint8Array[] = []
