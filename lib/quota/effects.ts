@@ -2,7 +2,6 @@
  * What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any
  * more.
  */
-import type { ReadTransaction } from '../storage/index.ts'
 import {
   bindingLimit,
   bindingLimits,
@@ -12,8 +11,7 @@ import {
   type SubjectLimit,
   stands,
 } from './evaluate.ts'
-import type { QuotaPlan } from './plan.ts'
-import { ownersWithOtherGroups, type SimulationDependencies, type SimulationOptions } from './simulation.ts'
+import type { OwnerWithOtherGroups } from './simulation.ts'
 import type { Subject, Usage } from './subjects.ts'
 
 /**
@@ -55,17 +53,14 @@ export interface Effects {
 
 /** @param limit owners that are listed at most; all are counted */
 export const effectsOf = async (
-  tx: ReadTransaction,
-  dependencies: SimulationDependencies,
-  plan: QuotaPlan,
-  { limit, ...options }: SimulationOptions & { readonly limit: number },
+  changed: AsyncIterable<OwnerWithOtherGroups>,
+  limit: number,
 ): Promise<Effects> => {
   const found = new Map(
     effects.map((effect) => [effect, { count: 0, owners: [] as Effects['owners'][number][] }]),
   )
   const groupsAfter = new Set<string>()
   let [affected, unlimited] = [0, 0]
-  const changed = ownersWithOtherGroups(tx, dependencies, plan, options)
   for await (const { owner, before, after, usage } of changed) {
     affected++
     for (const { name } of after) groupsAfter.add(name)

@@ -10,7 +10,7 @@ import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
 import type { Owner } from './owners.ts'
-import { Plans } from './plan.ts'
+import { applyDifferences, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
 import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
@@ -58,8 +58,11 @@ export class QuotaEngine {
   readonly ledger: LedgerById
   readonly expiries: Expiries
   readonly repositories: RepositoryCounters
-  readonly plans: Plans
   readonly reports: Reports
+  /** The changes that applying a plan would make. */
+  readonly differences: (tx: ReadTransaction, plan: QuotaPlan) => Promise<Differences>
+  /** Makes the changes of a plan, found in the same transaction. */
+  readonly apply: (tx: WriteContext, differences: Differences) => Promise<void>
   readonly #store: Store
   readonly #owners: OwnerCounters
   readonly #events: QuotaEvents
@@ -90,7 +93,11 @@ export class QuotaEngine {
     this.ledger = new LedgerById(this.#owners, jobs, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
     this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
-    this.plans = new Plans({ store, jobs, defaults, onChange: dropAll })
+    this.differences = (tx, plan) => differencesOf(tx, plan, defaults)
+    this.apply = async (tx, differences) => {
+      await applyDifferences(tx, jobs, differences)
+      tx.afterCommit(dropAll)
+    }
     this.reports = new Reports(store, defaults, owners)
     jobs.handle('removeLedgerEntries', removeEntriesJob)
     jobs.handle('removeAssignments', removeAssignmentsJob)

@@ -1,7 +1,7 @@
 import type { IndexEntry } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
-import { mergeDeferred, pageOf } from '../records/merge.ts'
+import { merge, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
@@ -236,7 +236,7 @@ const listedEntries = (
         entries: ledgerEntries.entries(tx, 'overflow', { prefix: [repository, kind], limit }),
       }
   }
-  return mergeDeferred([ownersEntries], overflowListings())
+  return merge([ownersEntries], false, overflowListings())
 }
 
 /**

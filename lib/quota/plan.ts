@@ -2,7 +2,7 @@ import { invalidMember } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo, byUtf8, existingGroup, groupNamed, removeGroup } from './group-assignments.ts'
@@ -45,41 +45,30 @@ export interface Differences {
   assignments: Difference<number, readonly string[]>[]
 }
 
-interface PlansDependencies {
-  readonly store: Store
-  readonly jobs: Jobs
-  readonly defaults: QuotaDefaults
-  /** Called after a durable change, which can concern every owner. */
-  readonly onChange: () => void
+/** The changes that applying the plan would make. */
+export const differencesOf = async (
+  tx: ReadTransaction,
+  plan: QuotaPlan,
+  defaults: QuotaDefaults,
+): Promise<Differences> => {
+  const before = await readPolicy(tx, defaults)
+  const after = applyPlan(plan, before)
+  return {
+    rules: differing(before.rules, after.rules),
+    groups: differing(before.groups, after.groups),
+    assignments: await assignmentDifferences(tx, plan, before),
+  }
 }
 
-export class Plans {
-  readonly #dependencies: PlansDependencies
-
-  constructor(dependencies: PlansDependencies) {
-    this.#dependencies = dependencies
-  }
-
-  /** The changes that applying the plan would make. */
-  async differences(tx: ReadTransaction, plan: QuotaPlan): Promise<Differences> {
-    const before = await readPolicy(tx, this.#dependencies.defaults)
-    const after = applyPlan(plan, before)
-    return {
-      rules: differing(before.rules, after.rules),
-      groups: differing(before.groups, after.groups),
-      assignments: await assignmentDifferences(tx, plan, before),
-    }
-  }
-
-  /**
-   * Makes the changes of a plan, found in the same transaction. Jobs take deleted groups from their owners.
-   */
-  async apply(tx: WriteContext, differences: Differences): Promise<void> {
-    await setRules(tx, differences.rules)
-    await setGroups(tx, this.#dependencies.jobs, differences.groups)
-    await setAssignments(tx, differences)
-    tx.afterCommit(this.#dependencies.onChange)
-  }
+/** Makes the changes of a plan, found in the same transaction. Jobs take deleted groups from their owners. */
+export const applyDifferences = async (
+  tx: WriteContext,
+  jobs: Jobs,
+  differences: Differences,
+): Promise<void> => {
+  await setRules(tx, differences.rules)
+  await setGroups(tx, jobs, differences.groups)
+  await setAssignments(tx, differences)
 }
 
 /**

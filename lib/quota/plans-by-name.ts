@@ -5,14 +5,19 @@ import type { Page, Slice } from '../records/pages.ts'
 import { assignments } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Effects } from './effects.ts'
+import { type Effects, effectsOf } from './effects.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { byUtf8, groupNamed } from './group-assignments.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
 import { checkNames, checkWholeRule, membersOf } from './rules.ts'
-import type { ChangedOwner, SimulationOptions } from './simulation.ts'
+import {
+  type ChangedOwner,
+  changedOwners,
+  type OwnerWithOtherGroups,
+  type SimulationOptions,
+} from './simulation.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
 export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
@@ -55,49 +60,51 @@ export class PlansByName {
   ): Promise<NamedDifferences> {
     checkPlan(plan)
     const { store, quota, owners } = this.#services
-    const { plans } = quota
     if (dryRun)
       return store.read(async (tx) => {
         const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-        return this.#withNames(tx, await plans.differences(tx, resolved.plan), resolved.names)
+        return this.#withNames(tx, await quota.differences(tx, resolved.plan), resolved.names)
       })
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
-      const differences = await plans.differences(tx, resolved.plan)
+      const differences = await quota.differences(tx, resolved.plan)
       const named = await this.#withNames(tx, differences, resolved.names)
       const ownerCounts = await ownersOfDeleted(tx, differences)
-      await plans.apply(tx, differences)
+      await quota.apply(tx, differences)
       await recordPlan(tx, by, named, ownerCounts)
       return named
     })
   }
 
   /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
-  async simulate(
+  simulate(
     plan: NamedPlan & Pick<SimulationOptions, 'defaultGroups'>,
     slice: Slice,
   ): Promise<Page<ChangedOwner>> {
-    checkPlan(plan)
-    const { store, quota, owners } = this.#services
-    return store.read(async (tx) => {
-      const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      return quota.reports.simulate(tx, resolved.plan, slice, { defaultGroups: plan.defaultGroups })
-    })
+    return this.#simulate(plan, plan, (changed) => changedOwners(changed, slice))
   }
 
   /**
    * What a plan, or the deletion of a rule or a group, would do to all owners. Stores nothing.
    * @param limit owners that are listed at most
    */
-  async effectsOf(
+  effectsOf(
     plan: NamedPlan,
-    options: Pick<SimulationOptions, 'without'> & { readonly limit: number },
+    { without, limit }: Pick<SimulationOptions, 'without'> & { readonly limit: number },
   ): Promise<Effects> {
+    return this.#simulate(plan, { without }, (changed) => effectsOf(changed, limit))
+  }
+
+  async #simulate<T>(
+    plan: NamedPlan,
+    options: SimulationOptions,
+    report: (changed: AsyncIterable<OwnerWithOtherGroups>) => Promise<T>,
+  ): Promise<T> {
     checkPlan(plan)
     const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      return quota.reports.effectsOf(tx, resolved.plan, options)
+      return report(quota.reports.withOtherGroups(tx, resolved.plan, options))
     })
   }
 

@@ -3,11 +3,10 @@ import type { Page, Slice } from '../records/pages.ts'
 import { type RepositoryUsage, repositories, repositoryUsages } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type Effects, effectsOf } from './effects.ts'
 import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit, stands } from './evaluate.ts'
 import { type OwnerIds, type OwnerQuotas, ownerQuotas, scanOwners } from './owner-scan.ts'
 import type { QuotaPlan } from './plan.ts'
-import { type ChangedOwner, type SimulationOptions, simulate } from './simulation.ts'
+import { type OwnerWithOtherGroups, ownersWithOtherGroups, type SimulationOptions } from './simulation.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { type Subject, type Usage, usedBy } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
@@ -85,23 +84,13 @@ export class Reports {
     return { items: largest.items().slice(offset), total: largest.total }
   }
 
-  /** Lists the owners for whom a plan would change whether they are over quota. Stores nothing. */
-  simulate(
+  /** The owners to whom other groups apply after a plan, or the deletion of a rule or a group. */
+  withOtherGroups(
     tx: ReadTransaction,
     plan: QuotaPlan,
-    slice: Slice,
-    options: SimulationOptions = {},
-  ): Promise<Page<ChangedOwner>> {
-    return simulate(tx, { defaults: this.#defaults, owners: this.#owners }, plan, slice, options)
-  }
-
-  /** What a plan, or the deletion of a rule or a group, would do to all owners. Stores nothing. */
-  effectsOf(
-    tx: ReadTransaction,
-    plan: QuotaPlan,
-    options: SimulationOptions & { readonly limit: number },
-  ): Promise<Effects> {
-    return effectsOf(tx, { defaults: this.#defaults, owners: this.#owners }, plan, options)
+    options: SimulationOptions,
+  ): AsyncIterable<OwnerWithOtherGroups> {
+    return ownersWithOtherGroups(tx, { defaults: this.#defaults, owners: this.#owners }, plan, options)
   }
 
   /** Whether the group applies to owners without an assigned one. */

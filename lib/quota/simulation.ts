@@ -31,25 +31,16 @@ export interface SimulationOptions {
   /** Default groups to use instead of the configured ones; an unknown name is refused. */
   readonly defaultGroups?: readonly string[] | undefined
   /** A rule or a group that is deleted. */
-  readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
+  readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined } | undefined
 }
 
-export interface SimulationDependencies {
-  readonly defaults: QuotaDefaults
-  readonly owners: OwnerIds
-}
-
-/** Lists the owners who would be over quota after the change and are not now, or the other way round. */
-export const simulate = async (
-  tx: ReadTransaction,
-  dependencies: SimulationDependencies,
-  plan: QuotaPlan,
+/** Lists those who would be over quota after the change and are not now, or the other way round. */
+export const changedOwners = async (
+  changed: AsyncIterable<OwnerWithOtherGroups>,
   { offset, limit }: Slice,
-  options: SimulationOptions,
 ): Promise<Page<ChangedOwner>> => {
   const items: ChangedOwner[] = []
   let total = 0
-  const changed = ownersWithOtherGroups(tx, dependencies, plan, options)
   for await (const { owner, before, after, usage } of changed) {
     const answers = changedAnswers(before, after, usage)
     if (answers.length === 0) continue
@@ -58,7 +49,7 @@ export const simulate = async (
   return { items, total }
 }
 
-interface OwnerWithOtherGroups {
+export interface OwnerWithOtherGroups {
   readonly owner: number
   readonly usage: Usage
   /** The groups that apply now, and after the change. Owners with the same groups have the same lists. */
@@ -69,7 +60,7 @@ interface OwnerWithOtherGroups {
 /** The owners to whom other groups apply after the change, or groups with other rules. */
 export async function* ownersWithOtherGroups(
   tx: ReadTransaction,
-  { defaults, owners }: SimulationDependencies,
+  { defaults, owners }: { readonly defaults: QuotaDefaults; readonly owners: OwnerIds },
   plan: QuotaPlan,
   { defaultGroups, without = {} }: SimulationOptions,
 ): AsyncGenerator<OwnerWithOtherGroups> {

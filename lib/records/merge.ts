@@ -4,37 +4,27 @@ import type { IndexEntry } from './collection.ts'
 
 export type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
 
-/**
- * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations,
- * without loading records: an entry that is skipped costs only the read of the entry.
- */
-export async function* merge(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
-  if (listings.length === 1) return yield* listings[0]!
-  const heads = new Heads(reverse)
-  try {
-    await heads.addAll(listings)
-    for (; heads.first !== undefined; await heads.advance()) yield heads.first
-  } finally {
-    await heads.end()
-  }
-}
-
 /** A listing that has no entry before `from`. */
 interface DeferredListing {
   from: Bytes
   entries: Entries
 }
 
+async function* none(): AsyncGenerator<DeferredListing> {}
+
 /**
- * Merges also the listings of `later`, which must be in the order of `from`; each is opened only when it is
- * needed.
+ * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations,
+ * without loading records: an entry that is skipped costs only the read of the entry.
+ * @param later more listings, in the order of `from`; each is opened only when it is needed
  */
-export async function* mergeDeferred(
+export async function* merge(
   listings: readonly Entries[],
-  later: AsyncIterable<DeferredListing>,
+  reverse = false,
+  later?: AsyncIterable<DeferredListing>,
 ): AsyncGenerator<IndexEntry> {
-  const heads = new Heads(false)
-  const waiting = later[Symbol.asyncIterator]()
+  if (listings.length === 1 && later === undefined) return yield* listings[0]!
+  const heads = new Heads(reverse)
+  const waiting = (later ?? none())[Symbol.asyncIterator]()
   try {
     await heads.addAll(listings)
     let next = await waiting.next()

@@ -49,6 +49,24 @@ const PATHS = [
 ]
 
 describe('The requests of a user', () => {
+  it('about quota read as little when groups are assigned to others, or taken from them', async () => {
+    const { quota } = allot.allot
+    const other = await allot.person('other')
+    await quota.groups.create({ name: 'some' })
+    await quota.groups.create({ name: 'more' })
+    const readsOfStatus = () => counted.during(() => quota.isOver('victim', 'size:all'))
+    await readsOfStatus()
+    const known = await readsOfStatus()
+    await quota.groups.assign(other.name, 'some')
+    assert.equal(await readsOfStatus(), known)
+    await quota.groups.setFor(other.name, ['more'])
+    assert.equal(await readsOfStatus(), known)
+    await quota.groups.unassign(other.name, 'more')
+    assert.equal(await readsOfStatus(), known)
+    await quota.groups.assign('victim', 'some')
+    assert.ok((await readsOfStatus()) > known)
+  })
+
   it('read a bounded number of records when others add the user to many organizations', async () => {
     const reads = new Map<string, number>()
     for (const path of PATHS) reads.set(path, await readsOf(victim, path))

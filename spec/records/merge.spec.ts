@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { IndexEntry } from '../../lib/records/collection.ts'
-import {
-  except,
-  firstOf,
-  intersect,
-  merge,
-  mergeDeferred,
-  pageOf,
-  recordKeyText,
-} from '../../lib/records/merge.ts'
+import { except, firstOf, intersect, merge, pageOf, recordKeyText } from '../../lib/records/merge.ts'
 
 /*
  * Listings are merged without loading records. Each law compares with sorting arrays; `reads` counts the
@@ -83,7 +75,7 @@ describe('merge', () => {
   })
 })
 
-describe('mergeDeferred', () => {
+describe('merge with later listings', () => {
   it('has the entries of all listings in order, whatever the first entry of a deferred one is', () =>
     check(fc.tuple(lists, lists, fc.nat(3)), async ([given, deferred, before]) => {
       const firstOrder = (list: readonly number[]) => Math.max(0, (list[0] ?? 20) - before)
@@ -91,7 +83,7 @@ describe('mergeDeferred', () => {
       async function* later() {
         for (const list of sorted) yield { from: Buffer.from([firstOrder(list)]), entries: listingOf(list) }
       }
-      const found = await taken(mergeDeferred(given.map(listingOf), later()))
+      const found = await taken(merge(given.map(listingOf), false, later()))
       assert.deepEqual(ordersOf(found), [...given.flat(), ...deferred.flat()].sort(ascending))
       assert.equal(usage.open, 0)
     }))
@@ -104,7 +96,7 @@ describe('mergeDeferred', () => {
         yield { from: Buffer.from([from]), entries: listingOf([from]) }
       }
     }
-    assert.deepEqual(ordersOf(await taken(mergeDeferred([listingOf([1, 2, 3])], later()), 3)), [1, 2, 3])
+    assert.deepEqual(ordersOf(await taken(merge([listingOf([1, 2, 3])], false, later()), 3)), [1, 2, 3])
     assert.equal(opened, 1, 'the first one is looked at, to know where it begins')
   })
 })
