@@ -94,13 +94,12 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   const streams = new StreamEndpoints({
     ...streamOptions(dependencies),
     clientOf: clientOfRequest,
-    authenticate: lfsAuthenticator(dependencies.lfsTokens),
-    userNow: (user) => hosting.identities.now(user),
     turns,
   })
   return new Dispatcher({
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
+    userNow: (user) => hosting.identities.now(user),
     clientOf: clientOfRequest,
     baseUrl: options.baseUrl,
     trustedProxies: options.trustedProxies,
@@ -119,6 +118,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
 
 const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependencies) => ({
   auth: options.requireSignIn ? ('required' as const) : ('optional' as const),
+  authenticate: lfsAuthenticator(lfsTokens),
   routes: streamRoutesFor({
     git: hosting.git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,

@@ -4,6 +4,7 @@ import { AllotError, type ErrorCode } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
+import { type LastingRights, lastingRights } from './lasting.ts'
 import type { Log } from './log.ts'
 import { EXPOSED_HEADERS } from './paging.ts'
 import { inRequestOrder, trackInFlight, UnreadResponses } from './pipelining.ts'
@@ -34,6 +35,8 @@ export interface RequestContext<I = unknown, R = unknown> {
    * need no authentication.
    */
   user: I | null | undefined
+  /** Every response that is a stream watches them. */
+  readonly rights: LastingRights<I>
   /** Passes the request on to the host, or to what else is mounted; absent when there is nothing. */
   readonly next?: Next | undefined
 }
@@ -90,6 +93,8 @@ interface DispatcherOptions<I extends Caller> {
   endpoints: readonly Endpoints<I>[]
   /** @throws AllotError unauthenticated for wrong credentials */
   authenticate: (req: IncomingMessage) => Promise<I | null>
+  /** @throws AllotError unauthenticated, forbidden when the credentials of a request that lasts have ended */
+  userNow: (user: I) => Promise<I>
   /** Client whose budgets a request counts against. */
   clientOf: (req: IncomingMessage, user: I | null) => string
   /** URL of the service, when it does not follow from the headers of a request. */
@@ -134,7 +139,8 @@ export class Dispatcher<I extends Caller> {
       const url = parseRequestUrl(req, endpoints.basePath)
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
-      const context = { req, res, url: url!, ...match, baseUrl, user: undefined, next }
+      const rights = lastingRights(() => this.#userNow(endpoints, context))
+      const context: Context<I> = { req, res, url: url!, ...match, baseUrl, user: undefined, rights, next }
       return inRequestOrder(res, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
@@ -181,6 +187,13 @@ export class Dispatcher<I extends Caller> {
       this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
     return handle === undefined ? endpoints.handle(context) : handle()
+  }
+
+  async #userNow(endpoints: Endpoints<I>, context: Context<I>): Promise<I | null> {
+    const { user = null, route } = context
+    const now = user && (await this.#options.userNow(user))
+    if (route.auth !== 'none') checkAccess(now, route, endpoints.accessMessages)
+    return now
   }
 
   /** Handles a request in one snapshot, and authenticates it there, too, unless authentication may write. */

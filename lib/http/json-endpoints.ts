@@ -102,6 +102,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
       client: () => clientOf(req, user),
+      whileAllowed: context.rights.whileAllowed,
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
@@ -126,6 +127,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     if (status === 404) return this.#sendNotFound(context, this.#options.notFoundMessage)
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
+    if (typeof body === 'function') context.rights.watch(signalOf(res), () => res.destroy())
     switch (kind?.kind) {
       case 'html':
         return send(res, status, body as string, HTML_HEADERS)

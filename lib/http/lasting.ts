@@ -37,3 +37,25 @@ export const watchRights = (
   timer.unref()
   ended.addEventListener('abort', () => clearInterval(timer), { once: true })
 }
+
+/** The rights of one request, which are read again while it lasts. */
+export interface LastingRights<I> {
+  /**
+   * Sets what is read again, besides the credentials and what the route demands.
+   * @param read gets the user as of then, and throws AllotError when a right is gone, which ends the request
+   */
+  whileAllowed(read: (user: I | null) => Promise<unknown>): void
+  /** As {@link watchRights}. */
+  watch(ended: AbortSignal, onLost: (error: AllotError) => void): void
+}
+
+/** @param userNow reads the user again, who must still be allowed to call the route */
+export const lastingRights = <I>(userNow: () => Promise<I | null>): LastingRights<I> => {
+  let stillAllowed: (user: I | null) => Promise<unknown> = async () => undefined
+  return {
+    whileAllowed(read) {
+      stillAllowed = read
+    },
+    watch: (ended, onLost) => watchRights(async () => stillAllowed(await userNow()), ended, onLost),
+  }
+}

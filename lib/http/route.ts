@@ -4,6 +4,7 @@ import type * as v from 'valibot'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
 import type { NamingRoute } from './former-names.ts'
+import type { LastingRights } from './lasting.ts'
 import type { Pagination, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
 
@@ -128,6 +129,8 @@ interface RouteRequest<I extends Caller = Caller, S = unknown> {
   /** URL of the API, without a slash at the end. */
   readonly apiUrl: string
   readonly htmlUrls: HtmlUrlsOf<S>
+  /** For replies that are streams. */
+  readonly whileAllowed: LastingRights<I>['whileAllowed']
 }
 
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
@@ -140,12 +143,13 @@ type Output<Schema, Otherwise> = Schema extends v.GenericSchema
 
 /** A request as the handler of a declared route gets it. */
 interface TypedRequest<I, S, Path extends string, A extends Auth, P, Q, B, G>
-  extends RouteRequest<Caller, S> {
+  extends Omit<RouteRequest<Caller, S>, 'whileAllowed'> {
   readonly user: (A extends 'optional' ? I | null : I) & (Caller | null)
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
   readonly body: Output<B, undefined>
   readonly page: G extends Paging ? Pagination : undefined
+  readonly whileAllowed: LastingRights<I>['whileAllowed']
 }
 
 type Declaration<I, S, Path extends string, A extends Auth, R extends Responses, P, Q, B, G> = Omit<
@@ -220,11 +224,7 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
   readonly signal: AbortSignal
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
-  /**
-   * Sets what is read again every minute while the request lasts, besides its credentials.
-   * @param read gets the user as of then, and throws AllotError when a right is gone, which ends the request
-   */
-  readonly whileAllowed: (read: (user: I | null) => Promise<unknown>) => void
+  readonly whileAllowed: LastingRights<I>['whileAllowed']
 }
 
 /**

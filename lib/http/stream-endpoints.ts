@@ -4,8 +4,7 @@ import type { BodyTurns } from './body/body-turns.ts'
 import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
-import { watchRights } from './lasting.ts'
-import type { StreamRequest, StreamRoute } from './route.ts'
+import type { StreamRoute } from './route.ts'
 import { type Routed, Router } from './router.ts'
 import {
   headersOf,
@@ -28,11 +27,6 @@ interface StreamEndpointsOptions<I extends Caller, S> {
   turns: BodyTurns
   /** Authenticates requests with credentials of one route; undefined for others. */
   authenticate?: (request: StreamCredentials) => Promise<I> | undefined
-  /**
-   * Reads the user of a request that lasts again.
-   * @throws AllotError unauthenticated, forbidden when the credentials have ended
-   */
-  userNow: (user: I) => Promise<I>
 }
 
 /** Credentials of a request for a stream, and the route that they are for. */
@@ -68,19 +62,17 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   }
 
   async handle(context: Context<I, S>): Promise<PendingReply> {
-    const { req, res, route, params, url, baseUrl, user = null } = context
+    const { req, res, route, params, url, baseUrl, user = null, rights } = context
     if (route === WRONG_METHOD) {
       const status = req.method === 'OPTIONS' ? 204 : 405
       return { status, headers: { Allow: `${params.allow}, OPTIONS` }, body: '' }
     }
     const { body, size } = decompressedBody(req, route)
     const signal = signalOf(res)
-    let stillAllowed: Parameters<StreamRequest<I>['whileAllowed']>[0] = async () => undefined
     const brokenBody = new Promise<never>((_resolve, reject) => {
       body.once('error', reject)
-      const read = async () => stillAllowed(user && (await this.#options.userNow(user)))
       // A response that has begun is cut off, which tells the client that it is incomplete.
-      watchRights(read, signal, (error) => (res.headersSent ? void res.destroy() : reject(error)))
+      rights.watch(signal, (error) => (res.headersSent ? void res.destroy() : reject(error)))
     })
     // The body can fail after the handler has ended, when nothing else awaits this promise.
     brokenBody.catch(() => undefined)
@@ -96,9 +88,7 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       client: sender.client,
       parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, sender, parse),
       signal,
-      whileAllowed: (read: typeof stillAllowed) => {
-        stillAllowed = read
-      },
+      whileAllowed: rights.whileAllowed,
     }
     try {
       const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])

@@ -65,6 +65,7 @@ export const createQuotaApi = ({
   return new Dispatcher({
     endpoints: [json],
     authenticate: authenticator(store, authenticate),
+    userNow: async (user) => user,
     clientOf,
     baseUrl,
     trustedProxies: 0,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
+import type { RequestContext } from '../http/dispatcher.ts'
 import { endAfterDrain } from '../http/drain.ts'
 import { dispositionOf } from '../http/responses.ts'
 import { sendHead, sendStreamReply, signalOf } from '../http/send.ts'
@@ -56,7 +57,7 @@ export class PageResponses {
   }
 
   /** Sends a file that the browser saves under its name, and does not display. */
-  async download(req: IncomingMessage, res: ServerResponse, file: Download): Promise<void> {
+  async download({ req, res, rights }: RequestContext, file: Download): Promise<void> {
     const { type, content, size } = file
     const headers = {
       'Content-Type': type,
@@ -65,6 +66,7 @@ export class PageResponses {
     }
     if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
     const signal = signalOf(res)
+    rights.watch(signal, () => res.destroy())
     const body = async () => ({ stream: await content(signal) })
     const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
     const reply = { status: 200, headers: all, body }

@@ -55,6 +55,7 @@ export const createPages = (given: PagesOptions) => {
     new Dispatcher<Identity>({
       endpoints: [endpoints],
       authenticate: (req) => hosting.identities.authenticate(req),
+      userNow: (user) => hosting.identities.now(user),
       clientOf: (req, user) => clientOf(req, user, options.trustedProxies),
       baseUrl,
       trustedProxies,
@@ -175,7 +176,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const query = new URLSearchParams(url.search)
     const { services, trustedProxies } = this.#options
     const { site, browser, origin, mount } = this.#visitOf(context)
-    const place = { site, pagesUrl: origin + mount, path: url.path }
+    const { whileAllowed } = context.rights
+    const place = { site, pagesUrl: origin + mount, path: url.path, whileAllowed }
     const client = clientOf(req, user, trustedProxies)
     const address = addressOf(req, trustedProxies)
     return route.handle(
@@ -190,7 +192,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       res.setHeader('Allow', reply.allow)
       this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
     } else if ('tag' in reply) this.#responses.asset(req, res, reply)
-    else if ('fileName' in reply) await this.#responses.download(req, res, reply)
+    else if ('fileName' in reply) await this.#responses.download(context, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply

@@ -9,6 +9,7 @@ import { pktLine } from '../../lib/git/pkt-lines.ts'
 import { atEnd } from '../support/cleanup.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { createPageClient } from '../web/browser.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
@@ -20,7 +21,12 @@ let alice: Person
 before(async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   atEnd(() => mock.timers.reset())
-  allot = await startGit()
+  let served: ServedGit | undefined
+  served = await startGit(
+    {},
+    { mount: (handler) => (req, res) => handler(req, res, () => served!.allot.pages(req, res)) },
+  )
+  allot = served
   alice = await allot.person('alice')
 })
 
@@ -160,16 +166,19 @@ for (const [what, end, part, headers] of UPLOADS)
     })
   })
 
-describe('A fetch', () => {
-  let large: string
-  let commit: string
-  before(async () => {
-    large = await allot.repository(alice, 'large', { private: true })
-    const checkout = await aCheckout({ large: randomBytes(SIZE) })
-    await git(checkout, 'push', '--quiet', urlFor(allot, large, alice), 'main')
-    commit = await git(checkout, 'rev-parse', 'main')
-  })
+let large: string
+let commit: string
+before(async () => {
+  large = await allot.repository(alice, 'large', { private: true })
+  const checkout = await aCheckout({ large: randomBytes(SIZE) })
+  await git(checkout, 'push', '--quiet', urlFor(allot, large, alice), 'main')
+  commit = await git(checkout, 'rev-parse', 'main')
+})
 
+/** What ends the right to read. */
+const READ_LOSSES = LOSSES.filter(([loss]) => !/push|archived|repository is deleted/.test(loss))
+
+describe('A fetch', () => {
   /** Begins a fetch of someone who may read the repository. */
   const fetching = async () => {
     const guest = await allot.person()
@@ -191,11 +200,75 @@ describe('A fetch', () => {
     assert.ok(size > SIZE)
   })
 
-  for (const [loss, , , lose] of LOSSES.filter(([loss]) => !/push|archived/.test(loss)))
+  for (const [loss, , , lose] of READ_LOSSES)
     it(`whose client reads slowly is cut off within a minute after ${loss}`, async () => {
       const { guest, response } = await fetching()
       await lose(guest, large)
       await minutes()
       await assert.rejects(text(response), /aborted|ECONNRESET/)
     })
+})
+
+/** Downloads of the repository `large`, whose requests are authenticated by a token or by a session. */
+const DOWNLOADS: [what: string, path: (repository: string) => string, isPage?: boolean][] = [
+  ['of a file', (path) => `api/v1/repos/${path}/raw/large`],
+  ['of a file that may be in LFS', (path) => `api/v1/repos/${path}/media/large`],
+  ['of an archive', (path) => `api/v1/repos/${path}/archive/main.tar.gz`],
+  ['of an archive at the URL that tags name', (path) => `${path}/archive/main.zip`],
+  ['of a file from its page', (path) => `${path}/raw/branch/main/large`, true],
+]
+
+for (const [what, pathOf, isPage = false] of DOWNLOADS)
+  describe(`A download ${what}`, () => {
+    /** Begins one by someone who may read the repository. */
+    const downloading = async () => {
+      const guest = await allot.person()
+      await change(alice, 'PUT', `/repos/${large}/collaborators/${guest.name}`, { permission: 'read' })
+      const page = createPageClient(allot.base)
+      if (isPage) {
+        await page.get('/-/sign-in')
+        assert.equal((await page.signIn('', guest.token)).status, 303)
+      }
+      const headers: Record<string, string> = isPage
+        ? { cookie: page.cookie }
+        : { authorization: `token ${guest.token}` }
+      const sent = request(`${allot.base}/${pathOf(large)}`, { headers }).end()
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      assert.equal(response.statusCode, 200)
+      await minutes()
+      return { guest, response }
+    }
+
+    it('ends with everything while nothing is lost', async () => {
+      const { response } = await downloading()
+      let size = 0
+      for await (const chunk of response) size += (chunk as Buffer).length
+      assert.ok(size >= SIZE, `${size} bytes`)
+    })
+
+    for (const [loss, , , lose] of READ_LOSSES)
+      it(`is cut off within a minute after ${loss}`, async () => {
+        const { guest, response } = await downloading()
+        await lose(guest, large)
+        await minutes()
+        await assert.rejects(text(response), /aborted|ECONNRESET/)
+      })
+  })
+
+it('An export is cut off within a minute after the administrator loses the rights or the token', async () => {
+  for (const [method, path, body] of [
+    ['PATCH', '/admin/users/NAME', { admin: false }],
+    ['DELETE', '/users/NAME/tokens/spec', undefined],
+  ] as const) {
+    const admin = await allot.person()
+    await change(allot.root, 'PATCH', `/admin/users/${admin.name}`, { admin: true })
+    const sent = request(`${allot.base}/api/v1/admin/export`, {
+      headers: { authorization: `token ${admin.token}` },
+    }).end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 200)
+    await change(allot.root, method, path.replace('NAME', admin.name), body)
+    await minutes()
+    await assert.rejects(text(response), /aborted|ECONNRESET/)
+  }
 })

@@ -76,6 +76,7 @@ export const serve = async (
   const dispatcher = new Dispatcher<Caller>({
     endpoints: [json],
     authenticate,
+    userNow: async (user) => user,
     clientOf,
     baseUrl: undefined,
     trustedProxies: 0,

@@ -37,12 +37,12 @@ const endpoints = new StreamEndpoints({
   ],
   services: null,
   clientOf: () => 'address',
-  userNow: async (user) => user,
 })
 
 const dispatcher = new Dispatcher({
   endpoints: [endpoints],
   authenticate: async () => null,
+  userNow: async (user) => user,
   clientOf: () => 'address',
   baseUrl: undefined,
   trustedProxies: 0,

@@ -194,7 +194,6 @@ describe('A download', () => {
       auth: 'optional',
       services: {},
       clientOf: () => 'address',
-      userNow: async (user) => user,
       turns: new BodyTurns(),
     })
     atRoot = await serve([], { endpoints: [streams] })

@@ -4,10 +4,10 @@ import { noreplyAddress } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitProcess } from '../../git/process.ts'
 import { successOf } from '../../git/processes.ts'
-import { SANDBOX, type StreamReply } from '../../http/index.ts'
+import { SANDBOX, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
-import { requirePush } from '../../repositories/write-access.ts'
+import { requirePush, requireStill } from '../../repositories/write-access.ts'
 import { parameter, repositoryNameOf } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { hostNameOf } from '../users.ts'
@@ -50,17 +50,35 @@ const DOWNLOAD_HEADERS = {
 export type ContentsRequest = Recipient & {
   readonly params: { readonly owner: string; readonly repo: string }
   readonly client: () => string
+  readonly whileAllowed: StreamRequest<Identity>['whileAllowed']
 }
 
 /** The repository of a request; undefined when the user cannot see it. */
-export const openIn = (
+export const openIn = async (
   services: Services,
-  { user, params, client }: ContentsRequest,
-): Promise<OpenRepository | undefined> => contentsIn(services).open(user, repositoryNameOf(params), client())
+  request: ContentsRequest,
+): Promise<OpenRepository | undefined> => {
+  const { user, params, client } = request
+  return watched(services, request, await contentsIn(services).open(user, repositoryNameOf(params), client()))
+}
 
 /** The repository of a request at a branch, a tag or a commit; undefined when there is none. */
-export const openAt = (services: Services, { user, params, client }: ContentsRequest, revision: string) =>
-  contentsIn(services).openAt(user, repositoryNameOf(params), revision, client())
+export const openAt = async (services: Services, request: ContentsRequest, revision: string) => {
+  const { user, params, client } = request
+  const open = await contentsIn(services).openAt(user, repositoryNameOf(params), revision, client())
+  return watched(services, request, open)
+}
+
+/** A download ends when its user may not read the repository any more. */
+const watched = <T extends OpenRepository>(
+  { store }: Services,
+  { whileAllowed }: ContentsRequest,
+  open: T | undefined,
+): T | undefined => {
+  if (open !== undefined)
+    whileAllowed((user) => store.read((tx) => requireStill(tx, user, open.repository.id, 'read')))
+  return open
+}
 
 /** A repository that the user may push to, and the user as its author. */
 export interface Changeable {

@@ -7,6 +7,7 @@ import type { Brand } from '../../host-pages/brand.ts'
 import type { HtmlUrls, ServedPage } from '../../host-pages/html-urls.ts'
 import type { Hosting } from '../../hosting/index.ts'
 import type { Auth } from '../../http/access.ts'
+import type { LastingRights } from '../../http/lasting.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Markdown } from '../../markdown/index.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
@@ -84,6 +85,8 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   readonly req: IncomingMessage
   /** Secret in the session cookie. */
   readonly secret: string
+  /** For downloads. */
+  readonly whileAllowed: LastingRights<Identity>['whileAllowed']
 }
 
 /** Path at which the pages are mounted, without a slash at the end. */

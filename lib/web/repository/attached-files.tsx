@@ -1,4 +1,5 @@
 /** Attachments: the list of them, and the page that sends one. */
+import type { Viewer } from '../../accounts/access.ts'
 import type { Attachment } from '../../records/schema/index.ts'
 import { Link, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
@@ -11,9 +12,14 @@ export const attachmentPageRoutes = [
     method: 'GET',
     path: '/-/attachments/{uuid}',
     auth: 'optional',
-    async handle({ user, params }, { hosting }): Promise<Download> {
-      const found = await hosting.attachments.open(user, params.uuid)
-      if (found === undefined) throw missing('such attachment')
+    async handle({ user, params, whileAllowed }, { hosting }): Promise<Download> {
+      const open = async (user: Viewer) => {
+        const found = await hosting.attachments.open(user, params.uuid)
+        if (found === undefined) throw missing('such attachment')
+        return found
+      }
+      const found = await open(user)
+      whileAllowed(open)
       const { attachment, read } = found
       const type = pictureType(attachment.name) ?? 'application/octet-stream'
       return { fileName: attachment.name, type, size: attachment.size, content: () => read() }

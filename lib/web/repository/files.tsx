@@ -17,6 +17,7 @@ import {
 } from '../../repositories/contents/files.ts'
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { requireStill } from '../../repositories/write-access.ts'
 import { formatCount, Link, Section, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
@@ -88,6 +89,8 @@ export const filePageRoutes = [
       const isFile =
         found !== undefined && found.entry.mode !== MODES.tree && found.entry.mode !== MODES.submodule
       if (!isFile) throw missing(`file ${path}`)
+      const { id } = view.repository
+      request.whileAllowed((user) => services.store.read((tx) => requireStill(tx, user, id, 'read')))
       return download(services, open, found)
     },
   }),
