@@ -49,7 +49,7 @@ export const countInOverflow = (
 }
 
 /** Where entries of a kind are listed by size. */
-interface EntryListing {
+export interface EntryListing {
   readonly index: 'main' | 'overflow'
   readonly prefix: readonly [id: number, kind: LedgerKind]
   /** The first order key that its entries can have; undefined for any. */

@@ -8,9 +8,6 @@ import type { Bytes } from '../storage/index.ts'
 export type KeyPart = string | number | boolean
 export type KeyTuple = readonly KeyPart[]
 
-/** The least part of all: a key with one more part, which is this one, follows the key at once. */
-export const LEAST_PART: KeyPart = false
-
 /** An index row of PostgreSQL holds at most 2,704 bytes. */
 export const MAX_KEY_BYTES = 2600
 

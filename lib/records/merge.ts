@@ -45,51 +45,6 @@ export async function* merge(
 const canBeNext = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
   first === undefined || Buffer.compare(from, first.order) <= 0
 
-/**
- * A listing that is read in parts, and a key before which it has no row; undefined when it can have rows
- * anywhere.
- */
-export interface PartedListing<Row> {
-  readonly from?: Bytes | undefined
-  readonly parts: AsyncIterator<readonly Row[]> | Iterator<readonly Row[]>
-}
-
-/**
- * The first rows of several ordered listings together. It takes whole parts, which costs a row a tenth of
- * what {@link merge} costs, and reads a part when the rows before it have been taken.
- */
-export const firstOf = async <Row extends Pick<IndexEntry, 'order'>>(
-  listings: readonly PartedListing<Row>[],
-  limit: number,
-): Promise<Row[]> => {
-  const first: Row[] = []
-  let open = listings.map(({ from, parts }) => ({ from, parts, rows: [] as Row[] }))
-  while (first.length < limit) {
-    const empty = open.filter(({ rows, from }) => rows.length === 0 && from === undefined)
-    const parts = await Promise.all(empty.map(({ parts }) => parts.next()))
-    for (const [index, { value = [] }] of parts.entries()) empty[index]!.rows = [...value]
-    open = open.filter(({ rows, from }) => rows.length > 0 || from !== undefined)
-    if (open.length === 0) break
-    // Up to this key, no listing has rows that have not been read.
-    const bound = open
-      .map(({ rows, from }) => from ?? rows.at(-1)!.order)
-      .reduce((left, right) => (Buffer.compare(right, left) < 0 ? right : left))
-    const due = open.filter(({ from }) => from !== undefined && Buffer.compare(from, bound) <= 0)
-    for (const listing of due) listing.from = undefined
-    if (due.length > 0) continue
-    const next = open.flatMap(({ rows }) => takeUntil(rows, bound))
-    // Sorting runs that are in order costs about one comparison a row.
-    for (const row of next.sort((left, right) => Buffer.compare(left.order, right.order))) first.push(row)
-  }
-  return first.slice(0, limit)
-}
-
-/** Removes the rows up to a key. */
-const takeUntil = <Row extends Pick<IndexEntry, 'order'>>(rows: Row[], bound: Bytes): Row[] => {
-  const end = rows.findIndex(({ order }) => Buffer.compare(order, bound) > 0)
-  return rows.splice(0, end === -1 ? rows.length : end)
-}
-
 type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
 
 interface Head {

@@ -29,18 +29,6 @@ const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
 
 /**
- * A result that keeps many of the range entries that it was made of, and says how many bytes they have. The
- * cache does not count range entries itself, because most results keep few of those that they read.
- */
-export interface HoldsEntries {
-  /** Bytes of these entries. */
-  readonly heldBytes: number
-}
-
-const heldBytesOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null && 'heldBytes' in value ? Number(value.heldBytes) : 0
-
-/**
  * Caches results of reads by cache key, for a database that only this process writes. A write removes the
  * results that depend on its keys before it begins, and a result that was read during such a write is not
  * cached. So a read never returns an older state than a read before it.
@@ -108,7 +96,7 @@ export class ReadCache {
   #store(cacheKey: string, value: unknown, reading: ActiveRead): void {
     const [keys, ranges] = [[...reading.keys], rangesOf(reading)]
     if (isOutdated(reading, ranges)) return
-    this.#results.set(cacheKey, { value, keys, ranges, size: reading.size + heldBytesOf(value) })
+    this.#results.set(cacheKey, { value, keys, ranges, size: reading.size })
     // The cache rejects a result that is too large.
     if (this.#results.peek(cacheKey)?.value !== value) return
     for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(cacheKey)

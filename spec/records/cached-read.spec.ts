@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
 import { cacheKey } from '../../lib/caches.ts'
-import { cachedListing } from '../../lib/records/cached-listing.ts'
-import { Collection } from '../../lib/records/collection.ts'
 import { cachedRead, Store } from '../../lib/records/store.ts'
-import { times } from '../support/long.ts'
 
 type Viewer = { readonly id: number; readonly scopes?: ReadonlySet<string> | undefined } | null
 
@@ -81,55 +77,6 @@ describe('A cached read', () => {
     assert.equal(runs, 2)
     await store.write(async (tx) => tx.put(key(1), Buffer.from('b')))
     assert.deepEqual([await read(store, { id: 1 }), runs], ['b', 3])
-    await driver.close()
-  })
-})
-
-describe('A cached listing', () => {
-  const numbers = new Collection({
-    name: 'number',
-    schema: v.object({ id: v.number(), value: v.number(), text: v.string() }),
-    id: ({ id }) => [id],
-    ordered: { value: ({ value }) => [1, value] },
-  })
-  const step = fc.record({
-    id: fc.nat(1200),
-    value: fc.option(fc.nat(1000), { freq: 4 }),
-    text: fc.constantFrom('a', 'b'),
-  })
-
-  it('has every row of the listing in its order after each write, of which it reads one part again', async () => {
-    let loaded = 0
-    const listing = cachedListing('spec numbers', numbers, async (tx, entries) => {
-      loaded += entries.length
-      return numbers.load(tx, entries)
-    })
-    const driver = memory()
-    await driver.open()
-    const store = new Store(driver)
-    const rows = async () => {
-      const parts: (readonly { id: number }[])[] = []
-      for await (const part of listing(store, 'value', [1])) parts.push(part)
-      return parts
-    }
-    await store.write(async (tx) => {
-      for (let id = 0; id < 1200; id++) await numbers.save(tx, { id, value: (id * 7919) % 1000, text: '' })
-    })
-    assert.ok((await rows()).length > 5)
-    await fc.assert(
-      fc.asyncProperty(step, async ({ id, value, text }) => {
-        loaded = 0
-        await store.write(async (tx) => {
-          if (value === null) await numbers.remove(tx, [id])
-          else await numbers.save(tx, { id, value, text })
-        })
-        const found = (await rows()).flat()
-        assert.deepEqual(found, await store.read((tx) => numbers.list(tx, 'value', { prefix: [1] })))
-        // The row can leave one part and come into another, and the parts beside them can become one or two.
-        assert.ok(loaded < 800, `${loaded} rows loaded`)
-      }),
-      { numRuns: times(20, 60), endOnFailure: true },
-    )
     await driver.close()
   })
 })

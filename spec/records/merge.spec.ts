@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { IndexEntry } from '../../lib/records/collection.ts'
-import { except, firstOf, intersect, merge, pageOf, recordKeyText } from '../../lib/records/merge.ts'
+import { except, intersect, merge, pageOf, recordKeyText } from '../../lib/records/merge.ts'
 
 /*
  * Listings are merged without loading records. Each law compares with sorting arrays; `reads` counts the
@@ -98,35 +98,6 @@ describe('merge with later listings', () => {
     }
     assert.deepEqual(ordersOf(await taken(merge([listingOf([1, 2, 3])], false, later()), 3)), [1, 2, 3])
     assert.equal(opened, 1, 'the first one is looked at, to know where it begins')
-  })
-})
-
-describe('firstOf', () => {
-  const partsOf = (list: readonly number[], size: number): IndexEntry[][] => {
-    const entries = list.map((order) => entryOf(order))
-    return Array.from({ length: Math.ceil(list.length / size) }, (_, part) =>
-      entries.slice(part * size, (part + 1) * size),
-    )
-  }
-
-  it('has the first rows of all listings together, in parts of any size', () =>
-    check(
-      fc.tuple(lists, fc.integer({ min: 1, max: 4 }), fc.nat(30), fc.boolean()),
-      async ([given, size, limit, known]) => {
-        const listings = given.map((list) => ({
-          from: known && list.length > 0 ? Buffer.from([list[0]!]) : undefined,
-          parts: partsOf(list, size)[Symbol.iterator](),
-        }))
-        const expected = given.flat().sort(ascending).slice(0, limit)
-        assert.deepEqual(ordersOf(await firstOf(listings, limit)), expected)
-      },
-    ))
-
-  it('reads no part of a listing whose first key is behind the rows that it returns', async () => {
-    let parts = 0
-    const far = { from: Buffer.from([9]), parts: { next: () => assert.fail(`part ${++parts} is read`) } }
-    const near = { parts: partsOf([1, 2, 3], 1)[Symbol.iterator]() }
-    assert.deepEqual(ordersOf(await firstOf([near, far], 3)), [1, 2, 3])
   })
 })
 

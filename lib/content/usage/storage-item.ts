@@ -103,19 +103,25 @@ export const largestRepositoryItems = (
       return [{ order, recordKey: order }, candidate]
     })
 
-/**
- * Loads ledger entries in steps, since a CSV file lists many. Those that were removed meanwhile are left out.
- */
+/** Loads records in steps between which other requests run. */
+export async function* inSteps<T>(
+  entries: readonly IndexEntry[],
+  load: (step: readonly IndexEntry[]) => Promise<T[]>,
+): AsyncGenerator<T[]> {
+  for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
+    yield await load(entries.slice(from, from + LOADED_AT_ONCE))
+    await setImmediate()
+  }
+}
+
+/** Ledger entries, of which a CSV file lists many, with their records. */
 export const loadPaced = async (
   tx: ReadTransaction,
   entries: readonly IndexEntry[],
 ): Promise<ReadonlyMap<IndexEntry, LedgerRecord>> => {
   const loaded = new Map<IndexEntry, LedgerRecord>()
-  for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
-    const step = entries.slice(from, from + LOADED_AT_ONCE)
-    for (const [entry, record] of await ledgerEntries.loadPairs(tx, step)) loaded.set(entry, record)
-    await setImmediate()
-  }
+  for await (const pairs of inSteps(entries, (step) => ledgerEntries.loadPairs(tx, step)))
+    for (const [entry, record] of pairs) loaded.set(entry, record)
   return loaded
 }
 

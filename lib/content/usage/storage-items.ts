@@ -5,10 +5,9 @@
  */
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import { entryListings } from '../../quota/partitions.ts'
-import { type CachedListing, cachedListing } from '../../records/cached-listing.ts'
+import { type EntryListing, entryListings } from '../../quota/partitions.ts'
 import type { IndexEntry } from '../../records/collection.ts'
-import { firstOf, type PartedListing } from '../../records/merge.ts'
+import { merge, pageOf } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
   type LedgerKind,
@@ -18,12 +17,13 @@ import {
   repositories,
   repositoryUsages,
 } from '../../records/schema/index.ts'
-import type { Store } from '../../records/store.ts'
-import type { Bytes, ReadTransaction } from '../../storage/index.ts'
+import { cachedRead, type Store } from '../../records/store.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import {
   type Candidate,
   ENTRY_KINDS,
   entryItem,
+  inSteps,
   isNamed,
   itemOf,
   largestRepositoryItems,
@@ -60,33 +60,24 @@ export const MAX_PER_KIND = 1000
 /** Longest list, in items. Skipping to a page reads index entries, not records. */
 const MAX_LISTED = 10_000
 
-/** The repositories of an owner with their usage. */
-const repositoriesWithUsage = cachedListing(
+/** The repositories of an owner with their usage, which each list needs. */
+const repositoriesWithUsage = cachedRead(
   'repositories with usage',
-  repositories,
-  async (tx, entries): Promise<RepositoryWithUsage[]> => {
-    const ids = entries.map((entry) => repositories.numberOf(entry))
-    const [owned, usages] = await Promise.all([
-      repositories.load(tx, entries),
-      repositoryUsages.byIds(tx, ids),
-    ])
-    return owned.flatMap((repository) => {
-      const usage = usages.get(repository.id)
-      return usage === undefined ? [] : [{ repository, usage }]
-    })
-  },
-)
-
-/** Entries by size, without their records: enough for lists of which a page is shown. */
-const entriesBySize = cachedListing('entries by size', ledgerEntries, async (_tx, entries) => entries)
-
-/** Entries by size with their records. */
-const recordsBySize = cachedListing(
-  'records by size',
-  ledgerEntries,
-  async (tx, entries): Promise<{ order: Bytes; record: LedgerRecord }[]> => {
-    const pairs = await ledgerEntries.loadPairs(tx, entries)
-    return pairs.map(([{ order }, record]) => ({ order, record }))
+  async (tx, { owner }: { owner: number }): Promise<RepositoryWithUsage[]> => {
+    const entries: IndexEntry[] = []
+    for await (const entry of repositories.entries(tx, 'id', { prefix: [owner] })) entries.push(entry)
+    const found: RepositoryWithUsage[] = []
+    for await (const owned of inSteps(entries, (step) => repositories.load(tx, step))) {
+      const usages = await repositoryUsages.byIds(
+        tx,
+        owned.map(({ id }) => id),
+      )
+      for (const repository of owned) {
+        const usage = usages.get(repository.id)
+        if (usage !== undefined) found.push({ repository, usage })
+      }
+    }
+    return found
   },
 )
 
@@ -124,7 +115,7 @@ export class StorageItems {
 
   /** The items with these ids that count toward the owner. */
   async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<StorageItem[]> {
-    const own = await this.#own(owner)
+    const own = await repositoriesWithUsage(this.#store, { owner })
     return this.#store.read(async (tx) => {
       const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
       const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
@@ -132,16 +123,10 @@ export class StorageItems {
     })
   }
 
-  async #own(owner: number): Promise<RepositoryWithUsage[]> {
-    const own: RepositoryWithUsage[] = []
-    for await (const part of repositoriesWithUsage(this.#store, 'id', [owner])) own.push(...part)
-    return own
-  }
-
   async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
     const { repository, uploader, search, sort = 'size', reverse } = query
     const kind = uploader ? 'attachments' : query.kind
-    const all = await this.#own(owner)
+    const all = await repositoriesWithUsage(this.#store, { owner })
     const isBySize = !search && !uploader && sort === 'size' && !reverse
     if (isBySize && !repository) return this.#largest(viewer, owner, all, kindsIn(kind), slice)
     const own = all.filter((one) => isNamed(one.repository, repository))
@@ -168,28 +153,23 @@ export class StorageItems {
   ): Promise<ShownItems> {
     const usages = own.map(({ usage }) => usage)
     const end = Math.min(MAX_LISTED, offset + limit)
-    const found = new Map<IndexEntry, Candidate>()
-    const listings = kinds.flatMap((kind): PartedListing<IndexEntry>[] => {
-      if (isEntryKind(kind)) return this.#listings(entriesBySize, owner, kind, usages, end)
-      const candidates = own.map((owned) => repositoryItem(viewer, owned, kind))
-      const entries = largestRepositoryItems(candidates, end)
-      for (const [entry, candidate] of entries) found.set(entry, candidate)
-      return [{ parts: [entries.map(([entry]) => entry)].values() }]
-    })
-    const page = (await firstOf(listings, end)).slice(offset)
+    const ofRepositories = kinds.flatMap((kind) =>
+      isEntryKind(kind) ? [] : own.map((owned) => repositoryItem(viewer, owned, kind)),
+    )
+    const found = new Map(largestRepositoryItems(ofRepositories, end))
     const byId = new Map(own.map(({ repository }) => [repository.id, repository]))
-    const total = await this.#store.read(async (tx) => {
-      const records = await loadPaced(
-        tx,
-        page.filter((entry) => !found.has(entry)),
-      )
-      for (const [entry, record] of records)
-        found.set(entry, entryItem(viewer, record, byId.get(record.repository ?? 0)))
-      return this.#total(tx, owner, kinds, usages)
+    return this.#store.read(async (tx) => {
+      const entryKinds = kinds.filter(isEntryKind)
+      const slice = { offset, limit: Math.max(0, end - offset) }
+      const page = await pageOf(entriesBySize(tx, owner, entryKinds, usages, end, [...found.keys()]), slice)
+      const entries = page.filter((entry) => !found.has(entry))
+      const shown = new Map(found)
+      for (const [entry, record] of await loadPaced(tx, entries))
+        shown.set(entry, entryItem(viewer, record, byId.get(record.repository ?? 0)))
+      const total = await this.#total(tx, owner, kinds, usages)
+      const items = page.flatMap((entry) => shown.get(entry) ?? [])
+      return { shown: items, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
     })
-    // On LevelDB, the entries come from earlier snapshots: one that was removed meanwhile has no record.
-    const shown = page.flatMap((entry) => found.get(entry) ?? [])
-    return { shown, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
   }
 
   async #find(
@@ -225,9 +205,11 @@ export class StorageItems {
     const perKind = kindsIn(kind).map(async (itemKind) => {
       if (!isEntryKind(itemKind))
         return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
-      const { items, total } = repository
-        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_PER_KIND))
-        : await this.#largestOfKind(owner, itemKind, usages)
+      const { items, total } = await this.#store.read((tx) =>
+        repository
+          ? this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_PER_KIND)
+          : this.#largestOfKind(tx, owner, itemKind, usages),
+      )
       return {
         candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
         total,
@@ -241,29 +223,15 @@ export class StorageItems {
   }
 
   async #largestOfKind(
+    tx: ReadTransaction,
     owner: number,
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],
   ): Promise<Page<LedgerRecord>> {
-    const first = await firstOf(
-      this.#listings(recordsBySize, owner, kind, usages, MAX_PER_KIND),
-      MAX_PER_KIND,
-    )
-    const total = await this.#store.read((tx) => this.#quota.ledger.total(tx, owner, kind, usages))
-    return { items: first.map(({ record }) => record), total }
-  }
-
-  #listings<Row>(
-    listing: CachedListing<'main' | 'overflow', Row>,
-    owner: number,
-    kind: LedgerKind,
-    usages: readonly RepositoryUsage[],
-    limit: number,
-  ): PartedListing<Row>[] {
-    return entryListings(owner, kind, usages).map(({ index, prefix, from }) => ({
-      from,
-      parts: listing(this.#store, index, prefix, limit),
-    }))
+    const slice = { offset: 0, limit: MAX_PER_KIND }
+    const entries = await pageOf(entriesBySize(tx, owner, [kind], usages, MAX_PER_KIND), slice)
+    const items = [...(await loadPaced(tx, entries)).values()]
+    return { items, total: await this.#quota.ledger.total(tx, owner, kind, usages) }
   }
 
   async #total(
@@ -279,6 +247,29 @@ export class StorageItems {
     )
     return totals.reduce((sum, total) => sum + total, 0)
   }
+}
+
+/**
+ * Entries of some kinds, and others in the same order, the largest first.
+ * @param limit entries that the caller takes at most
+ */
+const entriesBySize = (
+  tx: ReadTransaction,
+  owner: number,
+  kinds: readonly LedgerKind[],
+  usages: readonly RepositoryUsage[],
+  limit: number,
+  others: readonly IndexEntry[] = [],
+): AsyncIterable<IndexEntry> => {
+  const listings = kinds.flatMap((kind) => entryListings(owner, kind, usages))
+  const open = ({ index, prefix }: EntryListing) => ledgerEntries.entries(tx, index, { prefix, limit })
+  async function* overflow() {
+    const later = listings.flatMap(({ from, ...listing }) => (from === undefined ? [] : { ...listing, from }))
+    for (const listing of later.sort((left, right) => Buffer.compare(left.from, right.from)))
+      yield { from: listing.from, entries: open(listing) }
+  }
+  const main = listings.filter(({ from }) => from === undefined)
+  return merge([others, ...main.map(open)], false, overflow())
 }
 
 /** The items of a page, before their details are read. */
