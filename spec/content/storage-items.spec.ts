@@ -231,7 +231,7 @@ describe('The list of what an owner uses', () => {
       ...entry(number, 1000 + number),
     }))
     await hosting.ledger.batch(all as never)
-    /** What is read besides the repositories, each with its usage: entries, and those of a page with details. */
+    /** Entries that are read besides the repositories, each with its usage, and a page with details. */
     const queries: [query: StorageItemQuery, offset: number, entries: number][] = [
       [{}, 0, 100],
       [{}, ENTRIES - 100, ENTRIES],
