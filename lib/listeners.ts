@@ -107,14 +107,19 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,
     movedPath: movedPath(hosting),
-    unmatched(req, res, next) {
-      if (serveReference(req, res, options.basePath, options.pages.name)) return
-      if (next === undefined) sendEmpty(res, 404)
-      else next()
-    },
+    unmatched: unmatchedBy(options),
     log: host.log,
   })
 }
+
+/** Serves the API reference, and leaves all else to the host. */
+const unmatchedBy =
+  ({ basePath, pages: { name } }: Options): ConstructorParameters<typeof Dispatcher>[0]['unmatched'] =>
+  (req, res, next) => {
+    if (serveReference(req, res, basePath, name)) return
+    if (next === undefined) sendEmpty(res, 404)
+    else next()
+  }
 
 const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependencies) => ({
   auth: options.requireSignIn ? ('required' as const) : ('optional' as const),

@@ -9,6 +9,7 @@ import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { readFault } from '../errors.ts'
 import { storageForms } from './drivers.ts'
+import { addEnvironment, variableOf } from './environment.ts'
 
 /** Options of `createAllot` that have a section of their own. */
 const SECTIONS = [
@@ -125,11 +126,17 @@ export const limitsIn = ({ server, api }: Config): ServerLimits => {
 }
 
 /**
- * Reads the configuration file; every option has its default when no file is given.
- * @throws Error with one line for every key that is unknown or has a wrong value
+ * Reads the configuration file and the environment, whose options win; every other option has its default.
+ * @throws Error with one line for every option that is unknown or has a wrong value
  */
-export const readConfig = (file: string | undefined): Config =>
-  file === undefined ? v.parse(Config, {}) : checkFile(file, Config, toCamelCase(readToml(file)), toSnakeCase)
+export const readConfig = (file: string | undefined, environment = process.env): Config => {
+  const content = file === undefined ? {} : (toCamelCase(readToml(file)) as Record<string, unknown>)
+  const added = addEnvironment(content, Config, environment)
+  const sources = [...(file === undefined ? [] : [file]), ...(added.size > 0 ? ['the environment'] : [])]
+  return checkFile(sources.join(' and '), Config, content, (path, beside = path) =>
+    added.has(beside) ? variableOf(path) : toSnakeCase(path),
+  )
+}
 
 const STANDARD_INPUT = 0
 
@@ -153,7 +160,7 @@ const checkFile = <S extends v.GenericSchema>(
   file: string,
   schema: S,
   content: unknown,
-  spell?: (path: string) => string,
+  spell?: Parameters<typeof describeOptionIssue>[2],
 ): v.InferOutput<S> => {
   const { success, output, issues } = v.safeParse(schema, content)
   if (success) return output

@@ -9,6 +9,7 @@ import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
 import { type Config, readConfig, toSnakeCase } from './config.ts'
 import { type DriverOptions, findDriver, type NamedDriver, storageForms } from './drivers.ts'
+import { hasVariables } from './environment.ts'
 
 /** Options of every command that opens the store. They take precedence over the configuration file. */
 export interface StoreFlags {
@@ -26,7 +27,7 @@ export interface StoreLocation {
    * hold a password.
    */
   storage: string | undefined
-  /** Whether a configuration file was named, which has the limits of the server. */
+  /** Whether a file or the environment has the limits of the server. */
   isConfigured: boolean
 }
 
@@ -36,7 +37,7 @@ export const storeLocation = (flags: StoreFlags): StoreLocation => {
   const data = flags.data ?? config.server.data
   checkDataFolder(data)
   const storage = flags.storage ?? config.server.storage
-  return { config, data, storage, isConfigured: flags.config !== undefined }
+  return { config, data, storage, isConfigured: flags.config !== undefined || hasVariables('quota') }
 }
 
 /** The value of `--storage`, or that of the LevelDB in the data folder. */

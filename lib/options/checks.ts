@@ -11,7 +11,12 @@ import { describeIssue, describeValue, invalid, isObject, issuePath } from '../e
 type Issue = v.BaseIssue<unknown>
 
 /** The parts of a valibot schema from which the names of nested options are read. */
-type Member = { entries?: Record<string, Member>; wrapped?: Member; item?: Member; options?: Member[] }
+type Member = v.GenericSchema & {
+  entries?: Record<string, Member>
+  wrapped?: Member
+  item?: Member
+  options?: Member[]
+}
 
 /**
  * A text that names a folder, a file, a command or an address: the empty one would name something that was
@@ -37,15 +42,19 @@ export const checked = <S extends v.GenericSchema>(
 }
 
 /**
+ * Writes the path of an option as the user does, and that of another one in the way of the option `beside`.
+ */
+type Spell = (path: string, beside?: string) => string
+
+/**
  * The message of a wrong option, such as `quota.defaultGroups[0]: expected a string, received the number 5`.
- * @param spell writes the path of an option as the user does
  * @returns a line for each option that is wrong: several for one issue about a section that may also be a
  * boolean
  */
 export const describeOptionIssue = (
   issue: Issue,
   schema: object,
-  spell = (path: string): string => path,
+  spell: Spell = (path) => path,
 ): string[] => {
   const inSection = issuesInSection(issue)
   if (inSection.length > 0) return inSection.flatMap((inner) => describeOptionIssue(inner, schema, spell))
@@ -76,7 +85,7 @@ const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
         .map((inner) => ({ ...inner, path: [...(path ?? []), ...(inner.path ?? [])] }) as Issue)
 
 /** A line for each unknown option of a section: valibot reports only the first. */
-const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string): string[] => {
+const unknownIn = (issue: Issue, schema: object, spell: Spell): string[] => {
   const section = sectionOf(issuePath(issue))
   const element = section.replace(/\[\d+\]/g, '[]')
   const known = optionsIn(schema).map((option) =>
@@ -90,7 +99,7 @@ const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string
     .filter(({ path }) => !known.some((option) => option.path === path))
     .map((unknown) => {
       const near = nearest(unknown, known)
-      return `${spell(unknown.path)}: there is no such option${near === undefined ? '' : `; did you mean ${spell(near)}?`}`
+      return `${spell(unknown.path)}: there is no such option${near === undefined ? '' : `; did you mean ${spell(near, unknown.path)}?`}`
     })
 }
 
@@ -101,14 +110,16 @@ interface Option {
 }
 
 const optionsIn = (schema: object, section = ''): Option[] =>
-  Object.entries(entriesOf(schema as Member) ?? {}).flatMap(([name, member]) => {
+  Object.entries(entriesOf(schema) ?? {}).flatMap(([name, member]) => {
     const path = section + name
     const isList = (member.wrapped ?? member).item !== undefined
     const inside = optionsIn(member, `${path}${isList ? '[]' : ''}.`)
     return [{ path, isSection: inside.length > 0 }, ...inside]
   })
 
-const entriesOf = ({ entries, wrapped, item, options = [] }: Member): Member['entries'] => {
+/** The options of a section, or the sections of all options; undefined for an option. */
+export const entriesOf = (schema: object): Member['entries'] => {
+  const { entries, wrapped, item, options = [] } = schema as Member
   const inner = wrapped ?? item
   return entries ?? (inner && entriesOf(inner)) ?? options.map(entriesOf).find(Boolean)
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { type Config, readConfig } from '../../bin/config/config.ts'
 import { requireStore } from '../../bin/config/store.ts'
 import { runSync } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { basic, createSender } from '../support/test-server.ts'
 import { allot, served } from './in-process.ts'
-import { served as servedApart } from './program.ts'
+import { begin, served as servedApart, whenServing } from './program.ts'
 
 interface AuditEntry {
   actor: { id: number; login: string }
@@ -412,5 +413,109 @@ timeout = 0
     } finally {
       await server.stop()
     }
+  })
+})
+
+describe('The environment', () => {
+  const configured = (environment: Record<string, string>, toml?: string) => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    if (toml !== undefined) writeFileSync(file, toml)
+    return readConfig(toml === undefined ? undefined : file, environment)
+  }
+
+  it('sets options of a server, beside the file and the command line', async () => {
+    const folder = temporaryDirectory()
+    const file = join(folder, 'allot.toml')
+    writeFileSync(file, '[api]\nbase_path = "/from-file"\n[server]\npages = false\n')
+    const environment = {
+      ALLOT_SERVER_PORT: '1',
+      ALLOT_SERVER_DATA: `${folder}/data`,
+      ALLOT_API_BASE_PATH: '/of/it',
+    }
+    const server = await whenServing(begin(['serve', '--port', '0', '--config', file], folder, environment))
+    assert.match(server.api, /:\d\d+\/of\/it$/)
+    assert.ok(existsSync(join(folder, 'data/store')))
+    assert.equal((await fetch(new URL('/', server.api))).status, 404)
+    await server.stop()
+  })
+
+  it('gives the limits of owners to commands on the store', async () => {
+    const data = temporaryDirectory()
+    await allot(['user', 'add', 'ann', '--data', data])
+    const limit = { ALLOT_QUOTA_DEFAULT_TOTAL: '2 GiB' }
+    const { out } = await allot(['quota', 'show', 'ann', '--data', data], undefined, { env: limit })
+    assert.match(out, /2\.0 GiB/)
+  })
+
+  for (const [what, environment, toml, pick, expected] of [
+    [
+      'wins over the file',
+      { ALLOT_SERVER_PORT: '2' },
+      '[server]\nport = 1\nhost = "h"',
+      (c) => [c.server.port, c.server.host],
+      [2, 'h'],
+    ],
+    [
+      'has lists with commas',
+      { ALLOT_CORS_ORIGINS: 'https://a, https://b' },
+      '',
+      (c) => c.cors.origins,
+      ['https://a', 'https://b'],
+    ],
+    ['turns a section off', { ALLOT_LFS: 'false' }, '[lfs]\nmax_size = 5', (c) => c.lfs, false],
+    [
+      'turns a section on by an option of it',
+      { ALLOT_LFS: 'false', ALLOT_LFS_MAX_SIZE: '1 KiB' },
+      'lfs = false',
+      (c) => c.lfs,
+      { maxSize: 1024 },
+    ],
+    ['has text that looks like a number', { ALLOT_PAGES_NAME: '2024' }, '', (c) => c.pages.name, '2024'],
+    ['sets nothing to nothing', { ALLOT_SERVER_PORT: '' }, '', (c) => c.server.port, 3000],
+    [
+      'has other variables of the name',
+      { ALLOT_PORT: 'tcp://10.0.0.1', ALLOT_SERVICE_HOST: '10.0.0.1', ALLOT_URL: 'x' },
+      '',
+      (c) => c,
+      configured({}),
+    ],
+  ] as [string, Record<string, string>, string, (config: Config) => unknown, unknown][])
+    it(what, () => assert.deepEqual(pick(configured(environment, toml)), expected))
+
+  for (const [environment, message] of [
+    [{ ALLOT_SERVER_PORT: 'x' }, 'ALLOT_SERVER_PORT: expected a number, received the string "x"'],
+    [{ ALLOT_SERVER_PORT: '70000' }, 'ALLOT_SERVER_PORT: must not be above 65535'],
+    [
+      { ALLOT_SERVER_PROT: '1' },
+      'ALLOT_SERVER_PROT: there is no such option; did you mean ALLOT_SERVER_PORT?',
+    ],
+    [
+      { ALLOT_QUOTA_WARNAT: '1' },
+      'ALLOT_QUOTA_WARNAT: there is no such option; did you mean ALLOT_QUOTA_WARN_AT?',
+    ],
+    [
+      { ALLOT_API_DIALECT: 'x' },
+      'ALLOT_API_DIALECT: expected one of "specification", "forgejo", received the string "x"',
+    ],
+    [{ ALLOT_LFS: 'off' }, 'ALLOT_LFS: expected an object with options, or false, received the string "off"'],
+    [
+      { ALLOT_SERVER_HOST: ' ', ALLOT_SERVER_PAGES: 'yes' },
+      'ALLOT_SERVER_PAGES: expected a boolean, received the string "yes"',
+    ],
+  ] as const)
+    it(`is refused with the name of the variable: ${message}`, () => {
+      assert.throws(() => configured(environment), { message: `the environment:\n  ${message}` })
+    })
+
+  it('is refused together with the file', () => {
+    assert.throws(
+      () => configured({ ALLOT_SERVER_PORT: 'x' }, '[server]\nhost = 5\n'),
+      (error: Error) => {
+        assert.match(error.message, /allot\.toml and the environment:\n/)
+        assert.match(error.message, /\n {2}server\.host: expected a string/)
+        assert.match(error.message, /\n {2}ALLOT_SERVER_PORT: expected a number/)
+        return true
+      },
+    )
   })
 })

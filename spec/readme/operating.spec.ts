@@ -58,6 +58,27 @@ describe('The sample configuration', () => {
     assert.equal(maxConnectionsPerAddress, 250)
     assert.deepEqual([config.storage.retries, config.storage.readCache], [30, 32 * 1024 ** 2])
   })
+
+  it('can be given by the environment alone, with a variable of its own for each option', () => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    const text = read('examples/allot.toml')
+      .replaceAll(/^#(?=\w+ = |\[)/gm, '')
+      .replaceAll(/^\w+ = ""$/gm, '')
+    writeFileSync(file, text)
+    const variables: [name: string, value: string][] = []
+    let section = ''
+    for (const line of text.split('\n')) {
+      section = /^\[(\w+)\]$/.exec(line)?.[1] ?? section
+      const [, key, value] = /^(\w+) = (.*)$/.exec(line) ?? []
+      if (key === undefined) continue
+      const given: unknown = JSON.parse(value!)
+      variables.push([`ALLOT_${section}_${key}`.toUpperCase(), String(given)])
+    }
+    const environment = Object.fromEntries(variables)
+    assert.equal(Object.keys(environment).length, variables.length)
+    // The section turns webhooks on by itself.
+    assert.deepEqual(readConfig(undefined, environment), readConfig(file, {}))
+  })
 })
 
 it('starts Node with the same limit of memory by npm start, in the image and by the units', () => {
