@@ -213,14 +213,13 @@ export const openDiskStorage = (located: Located, driver: StorageDriver, log: Lo
   // Changes over the API are pushes, too.
   const age = leftoverAge({ driver })
   const isServed = git.http || ssh.port !== undefined || contents !== false
-  const transport = isServed
-    ? new Transport({ ...repositories, ...git, leftoverAge: age, onError })
-    : undefined
+  const transportOf = (reader?: GitReader) =>
+    isServed ? new Transport({ ...repositories, ...git, leftoverAge: age, reader, onError }) : undefined
   const gitStorage = new GitStorage({ ...repositories, ...handlers })
-  if (contents === false) return { gitStorage, transport, gitReader: undefined, fileStorage }
+  if (contents === false) return { gitStorage, transport: transportOf(), gitReader: undefined, fileStorage }
   const { cacheSize, ...limits } = contents
   const cacheSizes = { objectCacheSize: cacheSize / 2, responseCacheSize: cacheSize / 2 }
   const reading = { ...repositories, ...limits, ...cacheSizes }
   const gitReader = new GitReader({ ...reading, maxMemory: git.maxMemory, download: git, onError })
-  return { gitStorage, transport, gitReader, fileStorage }
+  return { gitStorage, transport: transportOf(gitReader), gitReader, fileStorage }
 }

@@ -16,7 +16,7 @@ import { PushCheck } from './push-check.ts'
 import { advertisePush } from './references.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { readSmallBody } from './small-body.ts'
-import { isSmallPush } from './small-pack.ts'
+import { type BaseReader, baseIn, isSmallPush } from './small-pack.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -46,6 +46,8 @@ export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'
 interface TransportOptions extends ProcessesOptions {
   /** Limit of a push in bytes, packed and unpacked; undefined: none. */
   readonly maxPushSize?: number | undefined
+  /** Reads the bases of deltas in small pushes. */
+  readonly reader?: BaseReader | undefined
 }
 
 const UPLOAD = [
@@ -157,7 +159,9 @@ export class Transport {
     // Before a large push git sends an empty one, to learn whether it is authorized.
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
-    const hook = isSmallPush(push.pack, maxPushSize) ? [] : await this.#pushCheck.config()
+    const base = baseIn(this.#options.reader, { repository: id, client: request.client })
+    const isSmall = await isSmallPush(push.pack, maxPushSize, base)
+    const hook = isSmall ? [] : await this.#pushCheck.config()
     const config = configuration(...RECEIVE, ...limits, ...hook)
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'receive-pack', args, request)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
@@ -81,10 +82,21 @@ describe('A small push', () => {
   const blob = (content: Buffer): Entry => ({ type: 3, content })
   const objects = (count: number) => Array.from({ length: count }, (_, at) => blob(Buffer.from(`${at}`)))
   const ordinary = craftedPack([blob(base), blob(Buffer.alloc(1000))])
+  /** The base of each delta is a file. */
+  const ofFile = async () => ({ type: 3, content: Buffer.alloc(0) })
   const toId = (content: Buffer, to: Buffer): Entry => ({ type: 7, content, base: to })
 
   it('needs no process for the check of its sizes, when it is what git sends', async () => {
-    const checkout = await aCheckout({ text: randomBytes(10_000).toString('hex'), empty: '' })
+    const names = Array.from({ length: 40 }, (_, at) => [`file-${at}`, `${at}`])
+    const text = randomBytes(10_000).toString('hex')
+    const checkout = await aCheckout({ ...Object.fromEntries(names), text, empty: '' })
+    const types: Readonly<Record<string, number>> = { commit: 1, tree: 2, blob: 3 }
+    const bases: string[] = []
+    const inCheckout = async (id: string) => {
+      const type = await git(checkout, 'cat-file', '-t', id)
+      bases.push(type)
+      return { type: types[type]!, content: execFileSync('git', ['cat-file', type, id], { cwd: checkout }) }
+    }
     const first = await git(checkout, 'rev-parse', 'HEAD')
     await commit(checkout, { text: `${await git(checkout, 'show', 'HEAD:text')}more` })
     await git(checkout, 'tag', '-a', '-m', 'tag', 'v1')
@@ -92,10 +104,11 @@ describe('A small push', () => {
     for (const option of ['--delta-base-offset', '--no-reuse-delta'])
       for (const [kind, names] of Object.entries(ids))
         assert.equal(
-          isSmallPush(await packOf(checkout, names, ['--thin', option])),
+          await isSmallPush(await packOf(checkout, names, ['--thin', option]), undefined, inCheckout),
           true,
           `${kind} ${option}`,
         )
+    assert.deepEqual([...new Set(bases)].sort(), ['blob', 'tree'])
   })
 
   for (const [name, pack, limit, isSmall] of [
@@ -120,8 +133,8 @@ describe('A small push', () => {
     ['is not a pack', Buffer.from('neither'), undefined, false],
     ['has not arrived', undefined, undefined, false],
   ] as const)
-    it(`that ${name} ${isSmall ? 'passes' : 'is checked by the hook'}`, () => {
-      assert.equal(isSmallPush(pack, limit), isSmall)
+    it(`that ${name} ${isSmall ? 'passes' : 'is checked by the hook'}`, async () => {
+      assert.equal(await isSmallPush(pack, limit, ofFile), isSmall)
     })
 
   it('is refused when a delta makes more than git.maxPushSize, and leaves nothing', async () => {

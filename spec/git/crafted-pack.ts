@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 
-/** An object of a pack as it is written there; a delta (type 7) names its base, a blob, by its content. */
+/** An object of a pack as it is written there; a delta (type 7) names its base by its content or its id. */
 export interface Entry {
   readonly type: 1 | 2 | 3 | 7
   readonly content: Buffer
-  readonly base?: Buffer
+  readonly base?: Buffer | string
   /** What the pack says of the size; the true size when absent. */
   readonly size?: number
 }
@@ -22,7 +22,7 @@ const entryBytes = ({ type, content, base, size = content.length }: Entry): Buff
   const head = rest === 0 ? [(type << 4) | size] : [(type << 4) | (size % 16) | 128, ...numberBytes(rest)]
   return Buffer.concat([
     Buffer.from(head),
-    base === undefined ? Buffer.alloc(0) : idOf(base),
+    base === undefined ? Buffer.alloc(0) : typeof base === 'string' ? Buffer.from(base, 'hex') : idOf(base),
     deflateSync(content),
   ])
 }
@@ -42,5 +42,18 @@ export const copies = ({ length }: Buffer, count: number): Buffer => {
     ...numberBytes(length),
     ...numberBytes(length * count),
     ...Array.from({ length: count }, () => copy).flat(),
+  ])
+}
+
+/** A delta that makes one content of another, whose beginning it copies. */
+export const deltaTo = (base: Buffer, target: Buffer): Buffer => {
+  let same = 0
+  while (same < Math.min(base.length, target.length, 255) && base[same] === target[same]) same++
+  const added = Array.from({ length: Math.ceil((target.length - same) / 127) }, (_, at) =>
+    target.subarray(same + at * 127, same + (at + 1) * 127),
+  )
+  return Buffer.concat([
+    Buffer.from([...numberBytes(base.length), ...numberBytes(target.length), 0b1001_0000, same]),
+    ...added.flatMap((part) => [Buffer.from([part.length]), part]),
   ])
 }

@@ -13,8 +13,10 @@ import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
+import { craftedPack, deltaTo, type Entry } from './crafted-pack.ts'
 import { deepFile, largeCommits, longHeader, longNames, type Planted, plant } from './planted.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
+import { pktLine } from './slow-push.ts'
 
 const pushes: Push[] = []
 let allot: ServedGit
@@ -354,5 +356,40 @@ describe('A push', () => {
       }
       for (const refs of [['main'], ['main', 'other']])
         assert.deepEqual(await push(good, ...refs), { code: 0, out: '', err: '' })
+    })
+
+  for (const [what, base, made, reason] of [
+    ['a folder without long names', longNames(4, 240), longNames(5, 240), undefined],
+    ['a name of more than 255 bytes', longNames(4, 240), longNames(4, 255), /has a name of 257 bytes/],
+    [
+      'a commit with more than 1,000 lines of headers',
+      longHeader('x', 900),
+      longHeader('x', 997),
+      /has more than 1000 lines of headers/,
+    ],
+  ] as const)
+    it(`whose deltas make ${what} of what is there is ${reason ? 'refused' : 'accepted'}`, async () => {
+      const path = await allot.repository(alice, `delta-${made.at(-1)!.id}`)
+      const checkout = await aCheckout()
+      await plant(join(checkout, '.git'), base)
+      const url = urlFor(allot, path, alice)
+      assert.equal((await attempt(checkout, ['push', '--quiet', '--force', url, 'main'])).err, '')
+      const entries = made.slice(1).flatMap((object, at): Entry[] => {
+        const old = base[at + 1]!
+        if (old.id === object.id) return []
+        return [{ type: 7, content: deltaTo(old.content, object.content), base: old.id }]
+      })
+      const command = `${'0'.repeat(40)} ${made.at(-1)!.id} refs/heads/new\0 report-status side-band-64k`
+      const answer = await fetch(`${urlFor(allot, path)}/git-receive-pack`, {
+        method: 'POST',
+        headers: {
+          authorization: `token ${alice.token}`,
+          'content-type': 'application/x-git-receive-pack-request',
+        },
+        body: Buffer.concat([Buffer.from(`${pktLine(command)}0000`), craftedPack(entries)]),
+      })
+      assert.match(await answer.text(), reason ?? /ok refs\/heads\/new/)
+      const branches = (await allot.as(alice, 'GET', `/repos/${path}/branches`)).body
+      assert.equal(branches.length, reason ? 1 : 2)
     })
 })
