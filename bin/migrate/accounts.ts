@@ -2,7 +2,7 @@ import type { NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
 import { pick } from '../../lib/records/edits.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { followNarrowed } from './copies.ts'
+import { followNarrowed, removedHere } from './copies.ts'
 import type { Right } from './labels.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
@@ -13,6 +13,7 @@ import { digestOf, type Item, type Things } from './things.ts'
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
 const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
+const EMAIL_REFUSED = 'users whose address at the source is refused here'
 const EXTERNAL_LOGIN = 'sign-in through another service, which is not used here'
 export const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
@@ -30,7 +31,10 @@ export const rightsToSee = (audience: Audience): Right[] => {
 
 type Members = Required<Pick<Account, (typeof MEMBERS)[number]>>
 /** The members that are followed. */
-const MEMBERS = ['fullName', 'website', 'description', 'location', 'admin', 'active', 'visibility'] as const
+const MEMBERS = [
+  ...(['fullName', 'email', 'website', 'description', 'location'] as const),
+  ...(['admin', 'active', 'visibility'] as const),
+] as const
 
 const membersOf = (account: Account): Members => pick(account, MEMBERS)
 
@@ -45,11 +49,12 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     )
       report.note('differs', CREATED_HERE, user.login)
     const account = existing ?? (await createUser(migration, user))
-    const { name: _, email: __, ...values } = newAccount(source, user)
+    const { name: _, email, ...others } = newAccount(source, user)
+    const values = { ...others, ...(email !== '' && { email }) }
     const outcome = await followAccount(migration, account, values, user.login)
     if (existing !== undefined) report.count('users', outcome)
     await keepDate(migration, account, user)
-    reportUser(migration, account, user)
+    reportUser(migration, (await migration.allot.hosting.accounts.byId(account.id)) ?? account, user)
   })
 
 /** Codes of an account that is refused for its address, malformed or taken, or for its name. */
@@ -63,8 +68,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   await migrationLog.save([record])
   const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
     // The address may be the reason: another account can have it. Any other reason refuses the account again.
-    const isRefused = error instanceof AllotError && REFUSED.includes(error.code) && wanted.email !== ''
-    if (!isRefused) throw error
+    if (!isRefused(error) || wanted.email === '') throw error
     return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })
   await migrationLog.save([copiedAs(record, account)])
@@ -89,7 +93,12 @@ export const copiedAs = <T>(record: T, account: Account) => ({
  * The name that an account gets here.
  * @throws AllotError invalid when the copy of another account has it
  */
-export const freeName = async ({ allot, names }: Migration, login: string): Promise<string> => {
+export const freeName = async (
+  { allot, names, migrationLog, report }: Migration,
+  login: string,
+): Promise<string> => {
+  const known = await migrationLog.get('account', '', names.key(login))
+  if (known?.copy !== undefined) report.note('overwritten', removedHere('account'), login)
   const name = names.wantedName(login)
   const found = await allot.hosting.accounts.byName(name)
   if (found === undefined || !names.isCopyOfOther('account', found.id, names.key(login))) return name
@@ -135,10 +144,33 @@ export const followAccount = async (
       ...rightsToSee(audienceOf[visibility as Visibility]),
     ],
     create: async () => false,
-    edit: (_, edit) => accounts.edit(id, edit, { by: OPERATOR }),
+    async edit(_, { email, ...edit }: Partial<Members>) {
+      await accounts.edit(id, edit, { by: OPERATOR })
+      if (email !== undefined) await followEmail(migration, account, email)
+    },
   }
   return followNarrowed(migration, things, async () => item, { id })
 }
+
+/** Another account can have the address here, also a copy that gets another one in this run. */
+const followEmail = async (
+  migration: Migration,
+  account: Account,
+  email: string,
+  isAgain = false,
+): Promise<void> => {
+  const { allot, report, giving } = migration
+  try {
+    await allot.hosting.accounts.edit(account.id, { email }, { by: OPERATOR })
+  } catch (error) {
+    if (!isRefused(error)) throw error
+    if (isAgain) report.note('differs', EMAIL_REFUSED, `${account.name} (${error.message})`)
+    else giving.push(() => followEmail(migration, account, email, true))
+  }
+}
+
+const isRefused = (error: unknown): error is AllotError =>
+  error instanceof AllotError && REFUSED.includes(error.code)
 
 /** The lesser one of the rights on both sides, as far as the source has them. */
 const narrowed = (here: Members, { admin, active, visibility }: Partial<Members>): Partial<Members> => ({
@@ -150,7 +182,7 @@ const narrowed = (here: Members, { admin, active, visibility }: Partial<Members>
 })
 
 /** A copy has the date of its original. */
-export const keepDate = async (
+const keepDate = async (
   { allot, migrationLog, names }: Migration,
   account: Account,
   { created }: SourceProfile,

@@ -1,5 +1,5 @@
 import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
-import { LABELS, REVOKED } from './labels.ts'
+import { type Kind, LABELS, REVOKED } from './labels.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import { digestOf, type Item, type Things, type Values } from './things.ts'
 
@@ -114,7 +114,10 @@ export const giveOne = async (
 }
 
 const noteCreatedAgain = ({ report }: Migration, things: Things, item: Item): void =>
-  report.note('overwritten', `${LABELS[things.kind].many} that were removed here`, labelOf(things, item))
+  report.note('overwritten', removedHere(things.kind), labelOf(things, item))
+
+/** What the report says before the names of copies that are created again. */
+export const removedHere = (kind: Kind): string => `${LABELS[kind].many} that were removed here`
 
 /** A name in the report, with what it belongs to. */
 const within = (name: string, scope: string): string => (scope === '' ? name : `${name} (${scope})`)

@@ -75,8 +75,8 @@ export interface Listed {
 }
 
 /**
- * Makes copied repositories private and archived when the source has deleted them, or has moved them to an
- * owner who does not exist here.
+ * Makes copied repositories private and archived when the source has deleted them, or has moved them to a
+ * user who does not exist here, or to an organization whose repositories are not listed.
  */
 export const revokeDeletedRepositories = async (
   migration: Migration,
@@ -105,8 +105,9 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   if (owner === undefined || owner.id !== former?.id) return
   const moved = await movedTo(migration, record)
   if (moved === 'unknown') return
-  if (moved !== undefined && (await names.accountOf(moved.given.owner.login)) !== undefined)
-    return followRepositoryNames(migration, [moved])
+  const to = moved && (await names.accountOf(moved.given.owner.login))
+  // An organization whose repositories are not listed can have members here whom the source has removed.
+  if (moved !== undefined && to?.kind === 'user') return followRepositoryNames(migration, [moved])
   await followRepository(migration, repository.id, record, () => ({ private: true, archived: true }))
   await withdraw(migration, collaboratorsOf(migration, { key: record, repository }), [])
   await removeFromTeams(migration, repository.id)

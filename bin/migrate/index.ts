@@ -78,6 +78,8 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
   await widen(migration, isWhole)
+  // After everything that changes them.
+  for (const one of copied) await restoreDates(migration, one)
   if (options.finish && options.report.isComplete()) await migration.migrationLog.save([FINISHED])
   if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
 }
@@ -244,17 +246,15 @@ const listRepositories = async (
 }
 
 /**
- * Forks are linked to their parents after all repositories exist, and get their dates after everything that
- * changes them.
+ * Forks are linked to their parents after all repositories exist.
  */
 const copyContents = async (migration: Migration, copied: readonly CopiedRepository[]): Promise<void> => {
   await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
   await eachOfSeveral('LFS objects', copied, (one) => copyLfs(migration, one))
   await eachOfSeveral('issues', copied, (one) => copyIssues(migration, one))
   await eachOfSeveral('releases', copied, (one) => copyReleases(migration, one))
-  await eachOfSeveral('forks and dates', copied, async (one) => {
+  await eachOfSeveral('forks', copied, async (one) => {
     await reportLeftBehind(migration, one)
     await linkParent(migration, one)
-    await restoreDates(migration, one)
   })
 }

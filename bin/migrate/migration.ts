@@ -67,7 +67,7 @@ export interface Migration extends MigrationOptions {
   readonly widening: Widening[]
 }
 
-export interface Widening {
+interface Widening {
   readonly kind: Kind
   readonly label: string
   run(): Promise<void>

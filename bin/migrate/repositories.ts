@@ -8,7 +8,7 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { rightsToSee, visibilityAt } from './accounts.ts'
-import { followNarrowed } from './copies.ts'
+import { followNarrowed, removedHere } from './copies.ts'
 import type { Right } from './labels.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
@@ -189,6 +189,8 @@ const createRepository = async (
   const { repositories } = allot.hosting
   const { login } = given.owner
   const key = names.repositoryKey(login, given.name, given.id)
+  const known = await migrationLog.get('repository', key.scope, key.name)
+  if (known?.copy !== undefined) report.note('overwritten', removedHere('repository'), given.full_name)
   const name = await freeName(migration, owner, given, key)
   const record = {
     ...({ kind: 'repository', ...key } as const),
@@ -250,19 +252,12 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
       report.note('notCopied', FORK, given.full_name)
   })
 
-/**
- * Gives a repository the dates of the source. A repository that was changed here later than there keeps its
- * date of change.
- */
+/** Gives a repository the dates of the source. */
 export const restoreDates = async (
-  { allot, startedAt }: Migration,
+  { allot }: Migration,
   { repository, given, isCopy }: CopiedRepository,
 ): Promise<void> => {
-  const { created_at: createdAt, updated_at: updatedAt } = given
-  if (!isCopy || createdAt === undefined) return
-  const changedHereAt = repository.updatedAt < startedAt ? repository.updatedAt : 0
-  await allot.hosting.repositories.setDates(repository.id, {
-    createdAt,
-    updatedAt: Math.max(updatedAt ?? createdAt, changedHereAt),
-  })
+  const { created_at: createdAt, updated_at: updatedAt = createdAt } = given
+  if (isCopy && createdAt !== undefined)
+    await allot.hosting.repositories.setDates(repository.id, { createdAt, updatedAt: updatedAt ?? createdAt })
 }

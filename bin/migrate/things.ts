@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
+import type { Origin } from '../../lib/content/migrated-content.ts'
+import type { CopyIds } from '../../lib/records/schema/index.ts'
 import type { Kind, Right } from './labels.ts'
 
 /** What is followed: things of a kind here, and items of the source. copies.ts brings them together. */
@@ -31,9 +32,6 @@ export interface Things {
   /** Whether labels of items already say what the items belong to. */
   readonly hasFullLabels?: true
 }
-
-/** The record of a copy in the migration log, without the copy. */
-export type Origin = Pick<MigrationRecord, 'scope' | 'name' | 'digest'>
 
 /** A thing that the source has, such as a key or an issue. */
 export interface Item {

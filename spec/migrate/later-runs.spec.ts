@@ -63,12 +63,13 @@ describe('A later run', () => {
 
     await as(source, 'PATCH', APP, { website: 'https://second.test' })
     await as(source, 'PATCH', `${APP}/issues/2`, { title: 'second' })
+    await as(source, 'PATCH', '/admin/users/ann', { email: 'ann@second.test' })
     const text = await run()
 
     const app = await as(target, 'GET', APP)
     assert.deepEqual([app.description, app.website, app.private], ['first', 'https://second.test', false])
     const user = await as(target, 'GET', '/users/ann')
-    assert.deepEqual([user.full_name, user.is_admin], ['', false])
+    assert.deepEqual([user.full_name, user.is_admin, user.email], ['', false, 'ann@second.test'])
     const [, two, one] = await as(target, 'GET', `${APP}/issues?state=all`)
     assert.deepEqual([one.title, one.state, two.title], ['one', 'open', 'second'])
     assert.equal((await as(target, 'GET', await releasePath(target))).name, 'first')
@@ -76,7 +77,7 @@ describe('A later run', () => {
     for (const member of ['name', 'description', 'permission', 'units_map'])
       assert.deepEqual((await here)[member], (await there)[member], member)
     assertLines(text, [
-      'accounts that were changed here: ann (fullName and admin)',
+      'accounts that were changed here: ann (fullName and admin and email)',
       'repositories that were changed here: ann/app (description and website and private)',
       'collaborators that were changed here: ben of ann/app (level)',
       'teams that were changed here: crew of acme (name and level and units)',
@@ -142,6 +143,17 @@ describe('A later run', () => {
     assert.equal((await as(target, 'GET', `${APP}/collaborators/ben/permission`)).permission, 'read')
   })
 
+  it('creates again a repository that was removed here, with its contents', async () => {
+    await as(target, 'DELETE', APP)
+    assertLines(await run(), ['repositories that were removed here: ann/app'])
+    const titles = (await as(target, 'GET', `${APP}/issues?state=all`)).map(
+      ({ title }: { title: string }) => title,
+    )
+    assert.deepEqual(titles, ['three', 'second', 'one'])
+    // The next one has this number at the source, too.
+    assert.equal((await as(target, 'POST', `${APP}/issues`, { title: 'mine' })).number, 4)
+  })
+
   it('shows to more people what the source shows to more people, in a run of everything in which nothing fails', async () => {
     const shown = async () => {
       const { private: hidden, archived } = await as(target, 'GET', APP)
@@ -170,8 +182,13 @@ describe('A later run', () => {
     await as(source, 'DELETE', `${APP}/issues/${number}`)
     await target.from(source, ['ann'])
     assert.deepEqual(await shown(), ['private', false, false])
-    await run()
+    await target.from(source)
     assert.deepEqual(await shown(), ['public', false, false])
+    const { differences } = JSON.parse(JSON.stringify(await target.compared(source)))
+    assert.deepEqual(
+      differences.filter(({ kind }: { kind: string }) => /user|repository|right/.test(kind)),
+      [],
+    )
   })
 
   it('is refused after a run with --finish in which nothing failed', async () => {

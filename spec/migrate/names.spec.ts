@@ -258,6 +258,18 @@ describe('A later run', () => {
     assert.deepEqual([hidden.private, hidden.archived], [true, true])
   })
 
+  it('of one owner hides a repository that was given to an organization, until a run of everything', async () => {
+    await fresh()
+    await run()
+    Object.assign(at.repository(10), { owner: 'acme' })
+    await run({}, ['ann'])
+    const hidden = (await found('ann', 'demo'))!
+    assert.deepEqual([hidden.private, hidden.archived], [true, true])
+    await run()
+    const moved = (await found('acme', 'demo'))!
+    assert.deepEqual([moved.id, moved.private, moved.archived], [hidden.id, false, false])
+  })
+
   it('keeps a name that was chosen here when the source changes its own', async () => {
     await fresh()
     await run(renaming('ann=annette'))
