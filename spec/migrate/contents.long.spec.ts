@@ -277,10 +277,10 @@ const everything = async (): Promise<string[]> => {
   await target.allot.export(async (bytes) => {
     text += Buffer.from(bytes).toString('latin1')
   })
-  // When a token was last used is saved some time after its use.
+  // When a token was last used is saved some time after its use; each fetch takes an id of a push.
   return text
     .trimEnd()
     .split('\n')
     .slice(1, -1)
-    .filter((line) => !line.startsWith('{"collection":"token"'))
+    .filter((line) => !/^\{("collection":"token"|"sequence":"push")/.test(line))
 }
