@@ -15,7 +15,7 @@ const ARGUMENTS =
  * Milliseconds that a browser may take to start, and a page to show what a spec waits for: the machine may be
  * busy with others. Shorter than a file may take, so that the message says what was awaited.
  */
-export const PATIENT_MS = 45_000
+export const PATIENT_MS = 90_000
 
 let shared: Promise<Browser> | undefined
 
