@@ -63,7 +63,7 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
   } = checked(HostOptions, given, EXAMPLE)
   if (!tokens && authenticate === undefined)
     throw invalid(
-      'tokens: false needs the option authenticate, since only tokens and passwords sign in without it',
+      'the option tokens can be false only with authenticate: without it, tokens and passwords sign in',
     )
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
