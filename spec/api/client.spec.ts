@@ -37,6 +37,24 @@ describe('allot/client', () => {
     assert.deepEqual([data, message, response.status], [undefined, 'token is required', 401])
   })
 
+  it('has an error for each response that is not a success, also for one without a body', async () => {
+    const path = { owner: 'root', repo: 'nothing' }
+    const missing = await client.GET('/repos/{owner}/{repo}', { params: { path } })
+    const error: { message?: string } | undefined = missing.error
+    assert.deepEqual([missing.data, error?.message, missing.response.status], [undefined, 'Not Found', 404])
+    for (const status of [301, 400, 404, 418, 500, 503])
+      for (const body of ['', '{"message":"no"}']) {
+        const answer = async () => new Response(body, { status })
+        const { data, error } = await createClient({ baseUrl: 'http://x.test', fetch: answer }).GET('/user')
+        assert.equal(data, undefined)
+        assert.ok(error, `${status} ${body}`)
+      }
+    const done = await client.DELETE('/admin/quota/rules/{quotarule}', {
+      params: { path: { quotarule: 'small' } },
+    })
+    assert.deepEqual([done.error, done.response.status], [undefined, 204])
+  })
+
   it('pages through a list', async () => {
     for (const name of ['ada', 'bea', 'cleo']) await allot.allot.accounts.createUser({ name })
     const names: string[] = []
