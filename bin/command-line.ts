@@ -45,8 +45,6 @@ export const withErrors = (program: Command): Command => {
 const INSTEAD: Readonly<Record<string, string>> = {
   'allot start': 'allot serve starts the server',
   'allot version': 'allot --version prints the version',
-  'allot user delete':
-    'users are deleted on the page Administration, or with DELETE /admin/users/{username} of the API',
 }
 
 /** An error about an unknown command, with what to use instead of the suggestion of a similar name. */

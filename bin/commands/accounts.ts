@@ -7,6 +7,7 @@ import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { Opened, StoreFlags } from '../config/store.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, parseList, remoteOptions, serverOption, storeOptions } from './options.ts'
+import { addUserChangeCommands } from './user-changes.ts'
 
 /** Commands for accounts: users, access tokens and organizations. */
 
@@ -22,6 +23,7 @@ export const addUserCommands = (program: Command): void => {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples('T=$(allot user add ci --token)', 'allot user add ada --admin'))
     .action(addUser)
+  addUserChangeCommands(user)
   storeOptions(user.command('link'))
     .argument('<name>')
     .description('make a link with which the user sets a password once, and print only the link')

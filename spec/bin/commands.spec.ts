@@ -234,6 +234,8 @@ describe('allot user, token and org', () => {
         /^error: unknown option '--json'\n/,
       ],
     ),
+    ['a change of nothing', ['user', 'edit', 'ci'], 2, /^allot: nothing to change: give --email, /],
+    ['a user who does not exist', ['user', 'disable', 'x'], 1, /^allot: .*there is no user named x/],
     ['an empty address', ['serve', '--host', ''], 2, /^allot: --host: expected an address/],
     ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
@@ -265,6 +267,9 @@ describe('allot user, token and org', () => {
     'user add bob --password short',
     'user add bob --email x',
     'user link bob',
+    'user delete bob',
+    'user disable bob',
+    'user edit bob --admin',
     'serve --host 192.0.2.1',
     'serve --storage mysql://x',
   ]
@@ -280,7 +285,6 @@ describe('allot user, token and org', () => {
   const UNKNOWN: readonly (readonly [words: string, instead: string])[] = [
     ['start', 'allot serve starts the server'],
     ['version', 'allot --version prints the version'],
-    ['user delete ci', 'users are deleted on the page Administration, or with DELETE '],
   ]
   for (const [words, instead] of UNKNOWN)
     it(`say what to use instead of allot ${words}`, async () => {
@@ -518,4 +522,45 @@ describe('The environment', () => {
       },
     )
   })
+})
+
+describe('Users are changed and deleted', () => {
+  const STEPS: readonly (readonly [args: string[], says: RegExp, user: object])[] = [
+    [
+      ['edit', 'ann', '--email', 'ann@example.org', '--full-name', 'Ann B.', '--admin'],
+      /the user ann is changed/,
+      { email: 'ann@example.org', full_name: 'Ann B.', is_admin: true },
+    ],
+    [['edit', 'ann', '--no-admin'], /is changed/, { full_name: 'Ann B.', is_admin: false }],
+    [['disable', 'ann'], /the user ann cannot sign in any more/, { active: false }],
+    [['disable', 'ann', '--undo'], /the user ann can sign in again/, { active: true }],
+    [['password', 'ann', '--password', 'a new password'], /the user ann has another password/, {}],
+  ]
+  for (const place of ['in a store', 'on a server'])
+    it(place, async () => {
+      const data = temporaryDirectory()
+      const token = (await allot(['user', 'add', 'root', '--admin', '--token', '--data', data])).out.trim()
+      await allot(['user', 'add', 'ann', '--password', 'an old password', '--data', data])
+      const server = place === 'on a server' ? await served(['--data', data]) : undefined
+      const env = server && { ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token }
+      const run = (...args: string[]) =>
+        allot(['user', ...args, ...(server ? [] : ['--data', data])], undefined, env && { env })
+      const users = async () => JSON.parse((await run('list', '--json')).out) as { login: string }[]
+      for (const [args, says, user] of STEPS) {
+        const { code, err } = await run(...args)
+        assert.equal(code, 0, err)
+        assert.match(err, says)
+        const ann = (await users()).find(({ login }) => login === 'ann')
+        assert.deepEqual({ ...ann, ...user }, ann, args.join(' '))
+      }
+      const running = server ?? (await served(['--data', data]))
+      const headers = basic('ann', 'a new password')
+      assert.equal((await createSender(running.api)('GET', '/user', { headers })).status, 200)
+      if (server === undefined) await running.stop()
+      assert.equal((await run('delete', 'ann')).code, 0)
+      assert.deepEqual(
+        (await users()).map(({ login }) => login),
+        ['root'],
+      )
+    })
 })
