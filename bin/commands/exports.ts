@@ -55,13 +55,14 @@ const exportStore = async (flags: StoreFlags, write: Output['write']): Promise<L
 
 /** Checks the export while it arrives: a connection that breaks must not leave a file that looks complete. */
 const exportServer = async (server: ApiClient, write: Output['write']): Promise<LastLine> => {
-  const { ExportReader } = await import('../../lib/exports/format.ts')
-  const reader = new ExportReader()
-  for await (const chunk of server.stream('/admin/export')) {
-    reader.push(chunk)
-    await write(chunk)
+  const { checkExport } = await import('../../lib/exports/format.ts')
+  async function* written() {
+    for await (const chunk of server.stream('/admin/export')) {
+      yield chunk
+      await write(chunk)
+    }
   }
-  return reader.end()
+  return checkExport(written())
 }
 
 interface Output {

@@ -121,102 +121,81 @@ export interface Line {
   text: Buffer
 }
 
+interface Reading {
+  /** Called with the first line before anything else is read. */
+  readonly checkFirst?: (first: FirstLine) => void
+  readonly onProgress?: OnProgress | undefined
+}
+
 /**
- * Reads an export as a stream: with `read`, or with `push` and `end`. Its content is verified only at the
- * end.
+ * Reads a whole export, whose content is verified only at the end.
+ * @param add called with the lines of each chunk, but for the first and the last one of the file
+ * @throws AllotError invalid, with the number of the line
  */
-export class ExportReader {
-  readonly #checkFirst: (first: FirstLine) => void
-  readonly #hash = createHash('sha256')
-  /** Bytes after the last line end. */
-  #rest: Uint8Array[] = []
-  #restLength = 0
+export const readExport = async (
+  source: AsyncIterable<Uint8Array>,
+  add: (lines: readonly Line[]) => Promise<void>,
+  { checkFirst, onProgress }: Reading = {},
+): Promise<LastLine> => {
+  const hash = createHash('sha256')
+  const progress = { lines: 0, bytes: 0 }
   /** The last whole line, which may be the last one of the export. */
-  #pending: Line | undefined
-
-  /** @param checkFirst called with the first line before anything else is read */
-  constructor(checkFirst: (first: FirstLine) => void = () => undefined) {
-    this.#checkFirst = checkFirst
-  }
-
-  /**
-   * Reads a whole export.
-   * @param add called with the lines of each chunk
-   * @throws AllotError invalid, with the number of the line
-   */
-  async read(
-    source: AsyncIterable<Uint8Array>,
-    add: (lines: Line[]) => Promise<void>,
-    onProgress: OnProgress = () => undefined,
-  ): Promise<LastLine> {
-    const progress = { lines: 0, bytes: 0 }
-    for await (const chunk of source) {
-      const lines = this.push(chunk)
-      await add(lines)
-      progress.lines += lines.length
-      progress.bytes += chunk.length
-      onProgress(progress)
+  let pending: Line | undefined
+  let isCut = false
+  for await (const chunk of linesOf(source)) {
+    const known: Line[] = []
+    for (const line of chunk.lines) {
+      if (pending === undefined) checkFirst?.(parseFirst(line.text))
+      else {
+        if (pending.text.subarray(0, LAST_LINE_START.length).equals(LAST_LINE_START))
+          throw textAfterEnd(pending.number)
+        hash.update(pending.text).update('\n')
+        if (pending.number > 1) known.push(pending)
+      }
+      pending = line
     }
-    return this.end()
+    await add(known)
+    isCut = chunk.isCut
+    progress.lines += known.length
+    progress.bytes += chunk.bytes
+    onProgress?.(progress)
   }
+  return checkLast(pending, isCut, hash.digest('hex'))
+}
 
-  /**
-   * @returns the lines that are known not to be the last one.
-   * @throws AllotError invalid, with the number of the line
-   */
-  push(chunk: Uint8Array): Line[] {
+/** The whole lines of each chunk, and whether it ends within a line. */
+async function* linesOf(source: AsyncIterable<Uint8Array>) {
+  let rest: Uint8Array[] = []
+  let [length, count] = [0, 0]
+  for await (const chunk of source) {
     const lines: Line[] = []
     let start = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      lines.push(...this.#advance(Buffer.concat([...this.#rest, chunk.subarray(start, end)])))
-      this.#rest = []
-      this.#restLength = 0
+      lines.push({ number: ++count, text: Buffer.concat([...rest, chunk.subarray(start, end)]) })
+      rest = []
+      length = 0
       start = end + 1
     }
-    this.#restLength += chunk.length - start
-    if (this.#restLength > MAX_LINE_BYTES)
-      throw invalid(`line ${this.#count + 1}: is longer than ${MAX_LINE_BYTES} bytes`)
-    if (start < chunk.length) this.#rest.push(Buffer.from(chunk.subarray(start)))
-    return lines
+    length += chunk.length - start
+    if (length > MAX_LINE_BYTES) throw invalid(`line ${count + 1}: is longer than ${MAX_LINE_BYTES} bytes`)
+    if (start < chunk.length) rest.push(Buffer.from(chunk.subarray(start)))
+    yield { lines, bytes: chunk.length, isCut: length > 0 }
   }
+}
 
-  /** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */
-  end(): LastLine {
-    if (this.#pending === undefined) throw notAnExport()
-    const { number, text } = this.#pending
-    const last = v.safeParse(LastLine, parseJson(text))
-    if (!last.success)
-      throw invalid(
-        `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
-      )
-    if (this.#restLength > 0) throw textAfterEnd(number)
-    if (last.output.lines !== number - 2 || last.output.sha256 !== this.#hash.digest('hex'))
-      throw invalid('the file was changed since it was written: its checksum is wrong')
-    return last.output
-  }
-
-  /** Number of complete lines that were read. */
-  get #count(): number {
-    return this.#pending?.number ?? 0
-  }
-
-  /**
-   * @returns the line before, which is now known not to be the last one; nothing for the first line of the
-   * file
-   * @throws AllotError invalid when the line before is the last one of the export
-   */
-  #advance(text: Buffer): Line[] {
-    const previous = this.#pending
-    this.#pending = { number: this.#count + 1, text }
-    if (previous === undefined) {
-      this.#checkFirst(parseFirst(text))
-      return []
-    }
-    if (previous.text.subarray(0, LAST_LINE_START.length).equals(LAST_LINE_START))
-      throw textAfterEnd(previous.number)
-    this.#hash.update(previous.text).update('\n')
-    return previous.number === 1 ? [] : [previous]
-  }
+/** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */
+const checkLast = (pending: Line | undefined, isCut: boolean, sha256: string): LastLine => {
+  if (pending === undefined) throw notAnExport()
+  const { number, text } = pending
+  const last = v.safeParse(LastLine, parseJson(text))
+  if (!last.success)
+    throw invalid(
+      `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
+    )
+  if (isCut) throw textAfterEnd(number)
+  if (last.output.lines !== number - 2 || last.output.sha256 !== sha256)
+    throw invalid('the file was changed since it was written: its checksum is wrong')
+  return last.output
 }
 
 const parseFirst = (text: Buffer): FirstLine => {
@@ -253,4 +232,4 @@ const parseJson = (text: Buffer): unknown => {
  * @throws AllotError invalid
  */
 export const checkExport = (source: AsyncIterable<Uint8Array>): Promise<LastLine> =>
-  new ExportReader().read(source, async () => undefined)
+  readExport(source, async () => undefined)

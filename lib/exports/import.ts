@@ -8,12 +8,12 @@ import type { InstanceStorage } from './export.ts'
 import {
   type ContentLine,
   currentTime,
-  ExportReader,
   type FirstLine,
   type LastLine,
   type Line,
   type OnProgress,
   parseLine,
+  readExport,
 } from './format.ts'
 import { saverOf } from './record-import.ts'
 
@@ -73,7 +73,7 @@ const importLines = async (
       await importBatch(lines.slice(index, index + BATCH_SIZE))
   }
   try {
-    const last = await new ExportReader(checkLayout).read(source, addLines, onProgress)
+    const last = await readExport(source, addLines, { checkFirst: checkLayout, onProgress })
     content.end()
     return last
   } catch (error) {
