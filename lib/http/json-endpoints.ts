@@ -88,10 +88,11 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
 
   async handle(context: Context<I, S>): Promise<JsonReply> {
     const { req, res, route, params, url, baseUrl, user = null } = context
-    const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf } = this.#options
+    const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf, turns } = this.#options
     if (route === this.#unmatched) return replyUnmatched(context)
     const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
+    const sender = { client: () => clientOf(req, user), signal: () => signalOf(res) }
     const request = {
       user,
       baseUrl,
@@ -101,14 +102,13 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       query: queryOf(route, url.search, members),
       page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
-      client: () => clientOf(req, user),
+      client: sender.client,
+      inTurn: <T>(bytes: number, make: () => Promise<T>) => turns.parse(bytes, sender, make),
       whileAllowed: context.rights.whileAllowed,
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
-      const signal = () => signalOf(res)
-      const { client } = request
-      request.body = await readBody(req, route, bodyLimit, { turns: this.#options.turns, client, signal })
+      request.body = await readBody(req, route, bodyLimit, { turns, ...sender })
     }
     const reply = await route.handle(request, services)
     const { page, apiUrl, query } = request

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
@@ -60,6 +61,18 @@ export class SerializedJson<T> {
     return value instanceof SerializedJson ? value : new SerializedJson(value)
   }
 
+  /** The JSON of a large value, ready to be sent. Other requests are served between the steps. */
+  static async ready<T>(make: () => T): Promise<SerializedJson<T>> {
+    const value = make()
+    await setImmediate()
+    const json = new SerializedJson(value)
+    await setImmediate()
+    json.#size = Buffer.byteLength(json.text)
+    json.#tag = tagOf(json.text)
+    await setImmediate()
+    return json
+  }
+
   /** Bytes of the text in UTF-8. */
   get size(): number {
     this.#size ??= Buffer.byteLength(this.text)
@@ -68,10 +81,12 @@ export class SerializedJson<T> {
 
   /** Entity tag; equal texts have equal tags in every process. */
   get tag(): string {
-    this.#tag ??= `"${hash('sha1', this.text, 'base64url')}"`
+    this.#tag ??= tagOf(this.text)
     return this.#tag
   }
 }
+
+const tagOf = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
 
 /**
  * Memoizes the JSON of objects that are never modified, by identity. Keeps the last variant of each object.

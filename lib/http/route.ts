@@ -124,6 +124,8 @@ interface RouteRequest<I extends Caller = Caller, S = unknown> {
    * address.
    */
   readonly client: () => string
+  /** Makes a large reply, in the turn of the client: see `BodyTurns`. */
+  readonly inTurn: <T>(bytes: number, make: () => Promise<T>) => Promise<T>
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
   /** URL of the API, without a slash at the end. */

@@ -53,6 +53,11 @@ export type ContentsRequest = Recipient & {
   readonly whileAllowed: StreamRequest<Identity>['whileAllowed']
 }
 
+/** The same, and its reply may be large. */
+export type LargeRequest = ContentsRequest & {
+  readonly inTurn: <T>(bytes: number, make: () => Promise<T>) => Promise<T>
+}
+
 /** The repository of a request; undefined when the user cannot see it. */
 export const openIn = async (
   services: Services,

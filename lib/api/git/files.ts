@@ -17,7 +17,7 @@ import {
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { example, number, text } from '../fields.ts'
 import { reply, route, type Services } from '../route.ts'
-import { type ContentsRequest, contentsIn, openAt, read, refQuery } from './access.ts'
+import { contentsIn, type LargeRequest, openAt, read, refQuery } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -145,14 +145,22 @@ const sizeAndContentOf = async (open: OpenCommit, found: FoundEntry) => {
   return { size, content: isRead ? await contentOf(open, found.entry) : undefined }
 }
 
-const presentFolder = async (
-  open: OpenCommit,
-  found: FoundEntry,
-  context: EntryContext,
-): Promise<ContentsResponse[]> => {
+/** A reply that is not made yet, and about how many bytes it has. */
+interface Unmade {
+  readonly bytes: number
+  readonly make: () => ContentsResponse | ContentsResponse[]
+}
+
+/** Bytes of an entry of a folder in a reply, besides its path. */
+const ENTRY_BYTES = 700
+
+const presentFolder = async (open: OpenCommit, found: FoundEntry, context: EntryContext): Promise<Unmade> => {
   const entries = await listFolder(open, found)
   const submodules = await submodulesAmong(open, entries)
-  return entries.map((entry) => presentEntry(entry, context, submodules))
+  return {
+    bytes: entries.length * ENTRY_BYTES,
+    make: () => entries.map((entry) => presentEntry(entry, context, submodules)),
+  }
 }
 
 /** Bytes of a folder that takes about as long to read as the history of one of its files. */
@@ -166,7 +174,7 @@ const presentPath = async (
   open: OpenCommit,
   path: string,
   contextOf: () => Promise<EntryContext>,
-): Promise<ContentsResponse | ContentsResponse[] | undefined> => {
+): Promise<Unmade | undefined> => {
   const ended = new AbortController()
   let search: Promise<string | undefined> | undefined
   try {
@@ -178,13 +186,14 @@ const presentPath = async (
     if (found === undefined) return undefined
     const context = await contextOf()
     if (found.entry.mode === MODES.tree) return await presentFolder(open, found, context)
-    return await presentFile(open, found, context, search)
+    const file = await presentFile(open, found, context, search)
+    return { bytes: file.content?.length ?? 0, make: () => file }
   } finally {
     ended.abort()
   }
 }
 
-type FolderRequest = ContentsRequest & { readonly query: { readonly ref?: string | undefined } }
+type FolderRequest = LargeRequest & { readonly query: { readonly ref?: string | undefined } }
 
 /** Caches what the last request for these contents of a commit got. */
 const replyContents = async (services: Services, request: FolderRequest, path: string) => {
@@ -199,7 +208,7 @@ const replyContents = async (services: Services, request: FolderRequest, path: s
     async () => {
       const context = async () => ({ urls: await urlsOf(services, open.repository, request), ref })
       const presented = await presentPath(open, path, context)
-      return presented && new SerializedJson(presented)
+      return presented && request.inTurn(presented.bytes, () => SerializedJson.ready(presented.make))
     },
   )
   return json === undefined ? reply(404) : reply(200, json)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
-import { NotFound } from '../../http/index.ts'
+import { NotFound, SerializedJson } from '../../http/index.ts'
 import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
@@ -166,11 +166,13 @@ export const refRoutes = [
       const found = await git.find(access, sha)
       if (found?.type !== 'blob') return reply(404)
       const isSmall = found.size <= git.maxObjectSize
-      const content = isSmall ? (await git.object(access, found.id))!.content.toString('base64') : null
+      const content = isSmall ? (await git.object(access, found.id))!.content : undefined
       const { api } = await urlsOf(services, open.repository, request)
       const { id, size } = found
-      const encoding = isSmall ? ('base64' as const) : null
-      return reply(200, { content, encoding, url: `${api}/git/blobs/${id}`, sha: id, size })
+      const about = { url: `${api}/git/blobs/${id}`, sha: id, size }
+      if (content === undefined) return reply(200, { content: null, encoding: null, ...about })
+      const make = () => ({ content: content.toString('base64'), encoding: 'base64' as const, ...about })
+      return reply(200, await request.inTurn(size, () => SerializedJson.ready(make)))
     },
   }),
 ]

@@ -12,9 +12,10 @@ const SHORT_MS = 5
 const message = 'too many large request bodies are being read: try again'
 
 /**
- * Turns of clients for request bodies. Parsing one stops all other requests meanwhile, and bodies wait in
- * memory until they are complete. Invariant: after a body whose parsing took 5 ms or longer, the next body of
- * the same client waits, so that there is time for the requests of others.
+ * Turns of clients for large bodies. Parsing that of a request, or making that of a response, stops all other
+ * requests meanwhile, and bodies of requests wait in memory until they are complete. Invariant: after a body
+ * that took 5 ms or longer, the next body of the same client waits, so that there is time for the requests of
+ * others.
  */
 export class BodyTurns {
   /**
@@ -26,7 +27,7 @@ export class BodyTurns {
     slotsPerClient: 1,
     queue: 1000,
     maxWaitMs: 10_000,
-    message,
+    message: 'too many large bodies are being parsed or made: try again',
   })
 
   /**
@@ -46,15 +47,15 @@ export class BodyTurns {
   }
 
   /**
-   * Parses a body in the turn of its client.
+   * Parses or makes a body in the turn of its client.
    * @throws AllotError unavailable when too many wait; ClientDisconnected as `read`
    */
-  async parse<T>(bytes: number, sender: Sender, body: () => T): Promise<T> {
+  async parse<T>(bytes: number, sender: Sender, body: () => T | Promise<T>): Promise<T> {
     if (bytes <= SMALL) return body()
     const release = await turnOf(this.#parsing, sender)
     const begun = performance.now()
     try {
-      return body()
+      return await body()
     } finally {
       const ms = performance.now() - begun
       if (ms < SHORT_MS) release()

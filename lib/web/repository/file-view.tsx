@@ -111,17 +111,17 @@ const shownOf = async (
 
 const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
 
-const lineAt = (lines: readonly string[], number: number): string =>
-  `<li id="L${number}">${lines[number - 1]}\n`
+type LineAt = HighlightedLines['lineAt']
+
+const itemOf = (lineAt: LineAt, number: number): string => `<li id="L${number}">${lineAt(number)}\n`
 
 /** The lines that fit on a page. */
-const linesFrom = ({ lines, isColored }: HighlightedLines, wanted: number): Lines => {
-  const total = lines.length
+const linesFrom = ({ total, lineAt, isColored }: HighlightedLines, wanted: number): Lines => {
   const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= total ? wanted : 1
   let html = ''
   let to = from - 1
   for (let size = 0; to < total; to++) {
-    const line = lineAt(lines, to + 1)
+    const line = itemOf(lineAt, to + 1)
     size += Buffer.byteLength(line)
     if (size > LINES_BUDGET && to >= from) break
     html += line
@@ -132,17 +132,17 @@ const linesFrom = ({ lines, isColored }: HighlightedLines, wanted: number): Line
     from,
     to,
     total,
-    previous: partBefore(lines, from),
-    last: partBefore(lines, total + 1),
+    previous: partBefore(lineAt, from),
+    last: partBefore(lineAt, total + 1),
     isCode: isColored,
   }
 }
 
 /** Where the part begins that ends before a line. */
-const partBefore = (lines: readonly string[], end: number): number => {
+const partBefore = (lineAt: LineAt, end: number): number => {
   let from = end - 1
   for (let size = 0; from > 0; from--) {
-    size += Buffer.byteLength(lineAt(lines, from))
+    size += Buffer.byteLength(itemOf(lineAt, from))
     if (size > LINES_BUDGET && from < end - 1) break
   }
   return from + 1

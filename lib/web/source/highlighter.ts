@@ -11,8 +11,10 @@ export interface HighlightInput {
 }
 
 export interface HighlightedLines {
-  /** Each line as HTML. */
-  readonly lines: readonly string[]
+  /** Number of lines. */
+  readonly total: number
+  /** A line as HTML, by its number from 1: a page shows few of many. */
+  readonly lineAt: (number: number) => string
   /** Whether they have colors; text in no programming language has none. */
   readonly isColored: boolean
 }
@@ -64,13 +66,15 @@ export class Highlighter {
     const lines = text.split('\n')
     const isPlain = text.length > MAX_HIGHLIGHTED || lines.some((line) => line.length > MAX_LINE)
     const colored = isPlain ? undefined : await this.#highlight(client, { ...input, text })
-    if (colored !== undefined) return { lines: colored, isColored: true }
-    const shown = lines.map((line) =>
+    const shown = (line: string) =>
       line.length > MAX_LINE
         ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${rest}`
-        : escapeHtml(line),
-    )
-    return { lines: shown, isColored: false }
+        : escapeHtml(line)
+    return {
+      total: lines.length,
+      lineAt: (number) => colored?.[number - 1] ?? shown(lines[number - 1]!),
+      isColored: colored !== undefined,
+    }
   }
 
   async #highlight(client: string, input: HighlightInput): Promise<string[] | undefined> {
