@@ -199,7 +199,7 @@ export class Organizations {
   ): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const { id } = await resolve(tx, organization)
-      const account = typeof member === 'number' ? await existingAccount(tx, member) : await member(tx)
+      const account = await find(tx, member)
       const before = await membershipOf(tx, id, (account ?? NO_ACCOUNT).id)
       if (account === undefined) throw noSuchAccount()
       if (before === undefined) return false
@@ -242,8 +242,11 @@ export const mayKnowOf = async (
   { organization, member, public: isPublic }: Membership,
 ): Promise<boolean> => isPublic === true || viewer?.id === member || isMemberOrAdmin(tx, viewer, organization)
 
+const find = (tx: ReadTransaction, which: Target<Account>): Promise<Account | undefined> =>
+  typeof which === 'number' ? existingAccount(tx, which) : which(tx)
+
 const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
-  const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
+  const account = await find(tx, which)
   if (account === undefined) throw noSuchAccount()
   return account
 }
