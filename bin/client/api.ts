@@ -82,10 +82,8 @@ export class ApiClient {
 
   /** URL of the API: an address with a path may be that of the API, or of what is above it. */
   #findBase(): Promise<string> {
-    const { base, otherBase, isServer = false } = this.#connection
-    this.#base ??= isServer
-      ? this.#firstApi([base, ...(otherBase === undefined ? [] : [otherBase])])
-      : Promise.resolve(base)
+    const { base, otherBase } = this.#connection
+    this.#base ??= otherBase === undefined ? Promise.resolve(base) : this.#firstApi([base, otherBase])
     return this.#base
   }
 
@@ -114,6 +112,7 @@ export class ApiClient {
         : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await sendRequest(base + path, { method, ...json })
     if (response.ok) return response
+    if (isServer && !isJson(response)) await this.#firstApi([base])
     if (response.status === 404 && notFound !== undefined) throw new NotFoundError(notFound)
     const message = messageIn(await response.text())
     if (!isServer && message !== '') throw new Error(message)
@@ -125,7 +124,9 @@ export class ApiClient {
     try {
       return (text === '' ? undefined : JSON.parse(text)) as T
     } catch {
-      throw new Error(`${await this.#findBase()} did not answer JSON: is it the address of an Allot?`)
+      const base = await this.#findBase()
+      if (this.#connection.isServer) await this.#firstApi([base])
+      throw new Error(`${base} did not answer JSON: is it the address of an Allot?`)
     }
   }
 }

@@ -371,6 +371,16 @@ describe('A wrong command line', () => {
       }
     })
 
+  it('asks a server for its version only when it must know whether that is an Allot', async () => {
+    const asked: (string | undefined)[] = []
+    const { origin } = await listen((req, res) => {
+      asked.push(req.url)
+      res.writeHead(200, { 'content-type': 'application/json', 'x-total-count': 0 }).end('[]')
+    })
+    assert.equal((await allot(['user', 'list', '--url', origin, '--token', 't'])).code, 0)
+    assert.deepEqual(asked, ['/api/v1/admin/users?page=1&limit=50'])
+  })
+
   it('shows no HTML of a proxy that answers in the place of an Allot', async () => {
     const { origin } = await listen((req, res) => {
       if (req.url?.endsWith('/version')) res.setHeader('content-type', 'application/json').end('{}')
