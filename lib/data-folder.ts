@@ -61,14 +61,18 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
     log = standardError,
     ...data
   } = checked(HostOptions, given, EXAMPLE)
-  if (!tokens && authenticate === undefined)
-    throw invalid(
-      'the option tokens can be false only with authenticate: without it, tokens and passwords sign in',
-    )
+  if (authenticate === undefined) refuseLoginOptions(tokens, data.pages)
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
   checkOutside(driver.folder, options)
   return { options, host: { driver, authenticate, tokens, onPush, htmlUrl, log } }
+}
+
+/** Options that only a host with its own login has. */
+const refuseLoginOptions = (tokens: boolean, { loginUrl, logoutUrl }: Options['pages']): void => {
+  const given = { 'tokens: false': !tokens, 'pages.loginUrl': loginUrl, 'pages.logoutUrl': logoutUrl }
+  for (const [option, value] of Object.entries(given))
+    if (value) throw invalid(`${option} needs the option authenticate, the host's own login`)
 }
 
 export const EXAMPLE = "{ data: './data' }"

@@ -85,6 +85,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     clientOf: clientOfRequest,
     credentialsKey: store.driver.shared ? (req) => hosting.identities.noteUse(req) : undefined,
     basePath: options.basePath,
+    signInMessage: signInMessages(host).json,
     // In the dialect `specification` the body of a 404 is empty.
     notFoundMessage: options.dialect === 'forgejo' ? "The target couldn't be found." : undefined,
     bodyLimit: options.maxBodySize,
@@ -121,8 +122,17 @@ const unmatchedBy =
     else next()
   }
 
-const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependencies) => ({
+/** What a client without credentials is told. It names only what signs in. */
+const signInMessages = ({ authenticate, tokens }: Host) => {
+  if (!tokens) return { json: 'sign in first', stream: 'sign in first' }
+  const stream = authenticate === undefined ? 'a password or a token' : 'an access token as the password'
+  return { json: 'token is required', stream: `sign in with ${stream}` }
+}
+
+const streamOptions = ({ options, host, lfsTokens, store, hosting }: ListenerDependencies) => ({
   auth: options.requireSignIn ? ('required' as const) : ('optional' as const),
+  signInMessage: signInMessages(host).stream,
+  realm: options.pages.name,
   authenticate: lfsAuthenticator(lfsTokens),
   routes: streamRoutesFor({
     git: hosting.git !== undefined && options.git.http,
@@ -137,6 +147,7 @@ const streamOptions = ({ options, lfsTokens, store, hosting }: ListenerDependenc
     hosting,
     git: hosting.git,
     lfsTokens,
+    signInMessage: signInMessages(host).stream,
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
@@ -161,6 +172,8 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
         servedPages: servedPagesOf(dependencies),
         hasSessions: host.authenticate === undefined,
         repositoryCreators: options.repositoryCreators,
+        hasTokens: host.tokens,
+        hasSsh: options.ssh.port !== undefined,
       },
     },
     brand: options.pages,

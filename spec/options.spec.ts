@@ -53,6 +53,15 @@ const WRONG: readonly [options: unknown, message: string][] = [
     `driver: expected a driver, such as level('./data/store') (for a folder, the option data is enough), received ${received}`,
   ]),
   [{ driver, authenticate: 'root' }, 'authenticate: expected a function, received a string'],
+  [{ driver, tokens: false }, "tokens: false needs the option authenticate, the host's own login"],
+  [
+    { driver, pages: { loginUrl: '/login' } },
+    "pages.loginUrl needs the option authenticate, the host's own login",
+  ],
+  [
+    { driver, authenticate: () => null, pages: { loginUrl: 'login' } },
+    'pages.loginUrl: expected a path such as /login?next={to}, or a URL that begins with https:// or http:// and a host',
+  ],
   [{ driver, authenticate: { username: 'root' } }, 'authenticate: expected a function, received an object'],
   [{ driver, onPush: true }, 'onPush: expected a function, received a boolean'],
   ...(

@@ -53,6 +53,8 @@ export interface StreamServices {
   readonly git: GitServices | undefined
   /** Undefined while git over SSH or Git LFS is off. */
   readonly lfsTokens: LfsTokens | undefined
+  /** Message of a 401 for a client without credentials. */
+  readonly signInMessage: string
   /** Maximum size of a file in bytes; undefined: no limit. */
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
 }
@@ -87,7 +89,8 @@ export const recipientOf = <User extends Viewer>(request: Recipient & { readonly
 }
 
 /** 401 for a client without credentials: git, git-lfs and browsers ask for some then. */
-export const signInRequired = () => new AllotError('unauthenticated', 'sign in with a password or a token')
+export const signInRequired = ({ signInMessage }: StreamServices) =>
+  new AllotError('unauthenticated', signInMessage)
 
 type Declarations = ReturnType<typeof routesFor<Identity, Services>>
 

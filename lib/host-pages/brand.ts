@@ -28,6 +28,19 @@ const Name = v.pipe(
   v.regex(/^(?=.*\S)[^\p{Cc}\u2028\u2029]*$/u, 'expected text of one line'),
 )
 
+const OwnPage = address(
+  ['https:', 'http:'],
+  'expected a path such as /login?next={to}, or a URL that begins with https:// or http:// and a host',
+)
+
+/**
+ * The address of a page of the host, with the page to come back to.
+ * @param template value of `loginUrl` or `logoutUrl`
+ * @param path path of that page, with its mount point
+ */
+export const withWayBack = (template: string, origin: string, path: string): string =>
+  template.replaceAll('{to}', encodeURIComponent(isPath(template) ? path : origin + path))
+
 export const BrandOptions = v.strictObject({
   name: v.pipe(
     v.optional(Name, 'Allot'),
@@ -51,6 +64,16 @@ export const BrandOptions = v.strictObject({
     v.description('Path or URL of the link in the header that leads back to your site; no link when absent.'),
   ),
   backText: v.pipe(v.optional(Name, 'Back'), v.description('Text of that link.')),
+  loginUrl: v.pipe(
+    v.optional(OwnPage),
+    v.description(
+      'Path or URL of your page to sign in, with `authenticate`, such as `/login?next={to}`. Pages that need a user lead there, with the page to come back to in place of `{to}`: its path, or its URL when the value is a URL.',
+    ),
+  ),
+  logoutUrl: v.pipe(
+    v.optional(OwnPage),
+    v.description('The same for the link to sign out, such as `/logout?next={to}`.'),
+  ),
   css: v.pipe(
     v.optional(v.pipe(v.string(), v.maxLength(65_536, 'expected at most 65536 characters')), ''),
     v.description(

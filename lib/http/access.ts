@@ -34,7 +34,7 @@ export interface AccessMessages {
   readonly notAdmin: string
 }
 
-const API_MESSAGES: AccessMessages = {
+export const API_MESSAGES: AccessMessages = {
   unauthenticated: 'token is required',
   notAdmin: 'user should be the site admin',
 }

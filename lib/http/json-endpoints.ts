@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import type { Caller } from './access.ts'
+import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
 import type { BodyTurns } from './body/body-turns.ts'
 import { readBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
@@ -43,6 +43,8 @@ interface JsonEndpointsOptions<I extends Caller, S> {
   turns: BodyTurns
   /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
+  /** Message of a 401 for a client without credentials. */
+  signInMessage: string
   /** Message of a 404 for which the route has no message; undefined: every 404 has an empty body. */
   notFoundMessage: string | undefined
   /** Bytes of a body, for routes that do not declare a limit. */
@@ -69,12 +71,14 @@ type Context<I extends Caller, S> = RequestContext<I, PreparedRoute<I, S>>
 export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
+  readonly accessMessages: AccessMessages
   readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
 
   constructor(options: JsonEndpointsOptions<I, S>) {
     this.basePath = options.basePath
+    this.accessMessages = { ...API_MESSAGES, unauthenticated: options.signInMessage }
     this.#options = options
     const unmatched = this.#unmatched
     this.router = new Router(options.routes.map(prepared), { wrongMethod: unmatched, unknownPath: unmatched })

@@ -245,8 +245,14 @@ export interface StreamRoute<I extends Caller = Caller, S = unknown> {
   readonly accepts?: string
   /** Bytes of the decompressed body; unlimited when absent. */
   readonly bodyLimit?: number
-  /** Headers and body of error responses; one line of text when absent. */
-  readonly refusal?: (failure: Failure) => { headers: Readonly<Record<string, string>>; body: string }
+  /**
+   * Headers and body of error responses; one line of text when absent. A 401 has a challenge, such as
+   * `Basic realm="Allot"`.
+   */
+  readonly refusal?: (
+    failure: Failure,
+    challenge?: string,
+  ) => { headers: Readonly<Record<string, string>>; body: string }
   handle(request: StreamRequest<I>, services: S): Promise<StreamReply>
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { AccessRule, Caller } from './access.ts'
+import { type AccessMessages, type AccessRule, API_MESSAGES, type Caller } from './access.ts'
 import type { BodyTurns } from './body/body-turns.ts'
 import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
@@ -23,6 +23,10 @@ interface StreamEndpointsOptions<I extends Caller, S> {
   auth: 'optional' | 'required'
   services: S
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Message of a 401 for a client without credentials. */
+  signInMessage: string
+  /** Name of the service, which clients show when they ask for a password. */
+  realm: string
   /** Shared by all endpoints, so that a client has one turn. */
   turns: BodyTurns
   /** Authenticates requests with credentials of one route; undefined for others. */
@@ -46,10 +50,12 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   readonly basePath = ''
   readonly router: Router<DeclaredRoute<I, S>>
   readonly getsOnlyRead = false
+  readonly accessMessages: AccessMessages
   readonly #options: StreamEndpointsOptions<I, S>
 
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
+    this.accessMessages = { ...API_MESSAGES, unauthenticated: options.signInMessage }
     const { auth } = options
     const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ auth, ...route }))
     this.router = streamRouter(routes, WRONG_METHOD)
@@ -108,8 +114,10 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     const { status, message } = failure
     // The rest of a refused body is only discarded, for a short time, so the connection is closed.
     if (!req.complete) res.shouldKeepAlive = false
-    const headers = [...challenge(status), ...retryAfterHeader(failure)]
-    const refusal = route.refusal?.(failure)
+    // git asks its user for a name and a password only when a response carries a challenge.
+    const challenge = status === 401 ? challengeOf(this.#options.realm) : undefined
+    const headers = [...(challenge ? ['WWW-Authenticate', challenge] : []), ...retryAfterHeader(failure)]
+    const refusal = route.refusal?.(failure, challenge)
     if (refusal === undefined) return send(res, status, `${message}\n`, [...TEXT_HEADERS, ...headers])
     send(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...headers])
   }
@@ -135,6 +143,12 @@ const WRONG_METHOD: DeclaredRoute<never, never> = {
   handle: () => Promise.reject(new Error('this route is never called')),
 }
 
-/** git asks its user for a name and a password only when a response carries a challenge. */
-const challenge = (status: number): string[] =>
-  status === 401 ? ['WWW-Authenticate', 'Basic realm="Allot", charset="UTF-8"'] : []
+/** A realm is ASCII (RFC 7617 has no other): letters lose their accents, and others are left out. */
+const challengeOf = (realm: string): string => {
+  const name =
+    realm
+      .normalize('NFKD')
+      .replace(/[^ -~]/g, '')
+      .trim() || 'code'
+  return `Basic realm="${name.replace(/["\\]/g, '\\$&')}", charset="UTF-8"`
+}

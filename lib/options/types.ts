@@ -301,6 +301,13 @@ export interface PagesOptions {
   /** Text of that link. Default: `"Back"`. */
   backText?: string | undefined
   /**
+   * Path or URL of your page to sign in, with `authenticate`, such as `/login?next={to}`. Pages that need a user
+   * lead there, with the page to come back to in place of `{to}`: its path, or its URL when the value is a URL.
+   */
+  loginUrl?: string | undefined
+  /** The same for the link to sign out, such as `/logout?next={to}`. */
+  logoutUrl?: string | undefined
+  /**
    * CSS that follows the style sheet of the pages in the same file, such as values of the variables that
    * `docs/configuration.md` lists. Default: `""`.
    */

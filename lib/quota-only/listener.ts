@@ -56,6 +56,7 @@ export const createQuotaApi = ({
     services,
     htmlUrls,
     basePath,
+    signInMessage: 'sign in first',
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
     turns: new BodyTurns(),

@@ -70,11 +70,12 @@ const SectionLink = ({ to, isCurrent, children }: RenderableProps<{ to: string; 
 }
 
 const SignInLink = () => {
-  const { path, search, hasSessions, urlOf } = usePageContext()
+  const { path, search, hasSessions, loginUrl, urlOf } = usePageContext()
   // The query of a link that sets a password is a secret, which no other URL may contain.
-  const to = path === SET_PASSWORD ? SIGN_IN : signInTo(path, search)
-  return hasSessions && path !== SIGN_IN ? (
-    <a class="account" href={urlOf(to)}>
+  const own = urlOf(path === SET_PASSWORD ? SIGN_IN : signInTo(path, search))
+  const to = hasSessions ? path !== SIGN_IN && own : loginUrl
+  return to ? (
+    <a class="account" href={to}>
       Sign in
     </a>
   ) : null
@@ -85,7 +86,7 @@ const MENU_PAGES = /^\/-\/(?:settings|account)(?:\/|$)/
 
 /** What belongs to the user, in a list that opens without a script. */
 const UserMenu = ({ username }: { username: string }) => {
-  const { path, hasSessions, servedPages } = usePageContext()
+  const { path, hasSessions, hasTokens, logoutUrl, servedPages } = usePageContext()
   return (
     <details class="choice account">
       <summary aria-current={MENU_PAGES.test(path) ? 'true' : undefined}>
@@ -109,12 +110,22 @@ const UserMenu = ({ username }: { username: string }) => {
               Settings
             </Link>
           </li>
-          <li>
-            <Link to="/-/account" currentBelow={['/-/account']}>
-              <Icon name="token" />
-              Tokens and sessions
-            </Link>
-          </li>
+          {hasTokens && (
+            <li>
+              <Link to="/-/account" currentBelow={['/-/account']}>
+                <Icon name="token" />
+                {hasSessions ? 'Tokens and sessions' : 'Tokens'}
+              </Link>
+            </li>
+          )}
+          {logoutUrl !== undefined && (
+            <li>
+              <a href={logoutUrl}>
+                <Icon name="sign-out" />
+                Sign out
+              </a>
+            </li>
+          )}
         </ul>
         {hasSessions && (
           <Post to="/-/sign-out">

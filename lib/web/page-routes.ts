@@ -66,16 +66,23 @@ export const loginRoutes = [
   ...sessionPageRoutes,
 ]
 
+const TOKEN_PAGES = /^\/-\/(?:account(?:\/|$)|admin\/account\/token$)/
+
 /**
  * The routes that a service has: hosts have pages of people and repositories themselves, or a login.
  * @param requireSignIn whether visitors must sign in for all of them but those of the login
  */
 export const pageRoutesFor = (
-  { servedPages, hasSessions }: Pick<PageServices['settings'], 'servedPages' | 'hasSessions'>,
+  {
+    servedPages,
+    hasSessions,
+    hasTokens,
+  }: Pick<PageServices['settings'], 'servedPages' | 'hasSessions' | 'hasTokens'>,
   requireSignIn: boolean,
 ): PageRoute[] => [
   ...pageRoutes
     .filter(({ kind }) => kind === undefined || servedPages.has(kind))
+    .filter(({ path }) => hasTokens || !TOKEN_PAGES.test(path))
     .map((route) =>
       requireSignIn && route.auth === 'optional' ? { ...route, auth: 'required' as const } : route,
     ),

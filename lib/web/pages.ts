@@ -5,24 +5,16 @@ import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { FindMovedPath } from '../http/former-names.ts'
 import type { Failure, Log } from '../http/index.ts'
-import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
 import { pageRoutesFor } from './page-routes.ts'
 import { type Form, formOf, readForm } from './parts/form.ts'
 import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
-import {
-  type BrowserSession,
-  browserSessionOf,
-  checkCsrf,
-  csrfToken,
-  SESSION_ENDED,
-  sessionCookie,
-  signInTo,
-} from './session.tsx'
+import { checkCsrf, csrfToken, SESSION_ENDED, sessionCookie, signInTo } from './session.tsx'
 import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
+import { hostLinks, newVisit, type Visit } from './visit.ts'
 
 export interface PagesOptions {
   services: Omit<PageServices, 'highlighter'>
@@ -82,18 +74,6 @@ export const createPages = (given: PagesOptions) => {
 }
 
 type Options = PagesOptions & { readonly services: PageServices }
-
-/** How the browser of a request reached the pages. */
-interface Visit {
-  /** Origin that the browser knows, such as `https://git.example.org`. */
-  readonly origin: string
-  readonly isSecure: boolean
-  /** Path at which the pages are mounted, without a slash at the end. */
-  readonly mount: string
-  /** URL of the service; unknown for pages that a host has mounted, unless it is configured. */
-  readonly site: string | undefined
-  readonly browser: BrowserSession
-}
 
 interface AssetRoute {
   readonly method: 'GET'
@@ -203,10 +183,14 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
     const { res, url } = context
-    const { hasSessions } = this.#options.services.settings
+    const { services, brand } = this.#options
     if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
-    // A host with its own login has no page to sign in at.
-    if (status === 401 && hasSessions) return this.#responses.redirect(res, url.mount + signInPath(context))
+    if (status === 401) {
+      const login = services.settings.hasSessions
+        ? url.mount + signInPath(context)
+        : hostLinks(context, this.#visitOf(context), brand).loginUrl
+      if (login !== undefined) return this.#responses.redirect(res, login)
+    }
     const view = failureView(status === 401 ? 403 : status, message, context.form !== undefined)
     this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
   }
@@ -214,7 +198,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
     const { brand, services, basePath } = this.#options
-    const { servedPages, hasSessions } = services.settings
+    const { servedPages, hasSessions, hasTokens } = services.settings
     const { site, browser } = visit
     const { isNew, secret } = browser
     const { status = 200, retryAfter } = view
@@ -224,11 +208,13 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       search: context.url.search,
       formToken: csrfToken(secret),
       user,
+      ...hostLinks(context, visit, brand),
       avatarUrl: (name) => services.htmlUrls.avatar(name),
       hasSessions,
+      hasTokens,
       servedPages,
       brand,
-      urls: site === undefined || !hasSessions ? undefined : { site, api: site + basePath },
+      urls: site === undefined || !hasTokens ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
     const more = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
@@ -284,14 +270,6 @@ const assetRoutesOf = (brand: Brand) =>
   Object.entries(assetsOf(brand)).map(
     ([path, asset]): AssetRoute => ({ method: 'GET', path, auth: 'none', asset }),
   )
-
-/** @throws AllotError bad_request for a malformed Host header */
-const newVisit = ({ req, url: { mount } }: Context, { baseUrl, trustedProxies }: Options): Visit => {
-  const origin = baseUrl === undefined ? baseUrlOf(req, '', trustedProxies) : new URL(baseUrl).origin
-  const address = { mount, origin, isSecure: origin.startsWith('https:') }
-  const site = baseUrl ?? (mount === '' ? origin : undefined)
-  return { ...address, site, browser: browserSessionOf(req, address) }
-}
 
 /** Signing in leads back to the page of a GET; a form is not sent again, and the user must know that. */
 const signInPath = ({ req, url: { path, search } }: Context): string =>

@@ -174,7 +174,7 @@ const PAGE_QUERY = /^[!$-;=?-~]{1,2000}$/
  * The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another
  * site.
  */
-const targetOf = (to: string | null): string => {
+export const targetOf = (to: string | null): string => {
   const [path = '', ...rest] = (to ?? '').split('?')
   // No segment of a plain path is empty, so that it cannot begin with the name of another host.
   if (path !== '/' && !PLAIN_PATH.test(path)) return '/'

@@ -163,7 +163,7 @@ describe('The handler of createQuota', () => {
   it('answers 401 to a request that the host does not know, and 403 to one without the right', async () => {
     const unknown = createSender(`${base}/api/v1`)
     for (const path of ['/user/quota', '/admin/quota/rules'])
-      assertError(await unknown('GET', path), 401, /token is required/)
+      assertError(await unknown('GET', path), 401, /sign in first/)
     assertError(await as('tenant')(base, 'GET', '/admin/quota/rules'), 403)
     assertError(await as('tenant')(base, 'PUT', '/admin/ledger/lfs/x', {}), 403)
     const narrow = as('ops', { 'x-admin': 'yes', 'x-scopes': 'read:admin' })

@@ -26,7 +26,7 @@ const FORMS = formsOf({ server: () => allot, gpg, ids, changed: () => changed })
 
 before(async () => {
   const login = { failures: 1000, failuresFromAddress: 10_000, failuresForName: 10_000 }
-  allot = await startPages({ driver, login })
+  allot = await startPages({ driver, login, ssh: { port: 22 } })
   const { hosting, quota } = allot.allot
   ids.set('root', allot.root.id)
   await hosting.accounts.edit(allot.root.id, { password: PASSWORD })

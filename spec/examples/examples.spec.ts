@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { aCheckout, git } from '../git/client.ts'
 import { packageEnvironment } from '../support/built-package.ts'
 import { output, printed, run, runSync, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -92,6 +93,28 @@ const MORE: Record<string, (curl: string) => Promise<void>> = {
     }
     assert.match(await page('acme'), /<li>notes: 6 bytes<\/li>/)
     assert.doesNotMatch(await page('initech'), /<b>|notes/)
+  },
+  'own-identity.ts': async (curl) => {
+    const { origin } = new URL(/http[^']+/.exec(curl)![0])
+    const get = (path: string, cookie = '') =>
+      fetch(origin + path, { headers: { cookie }, redirect: 'manual' })
+    const settings = await get('/-/settings')
+    assert.equal(settings.headers.get('location'), '/login?next=%2F-%2Fsettings')
+    assert.equal((await get('/login?next=//evil.example')).headers.get('location'), '/')
+    const [cookie = ''] = (await get('/login')).headers.get('set-cookie')!.split(';')
+    assert.match(await (await get('/-/settings', cookie)).text(), /Sign out/)
+    const post = async (path: string, body: object) => {
+      const headers = { cookie, 'content-type': 'application/json' }
+      const made = await fetch(origin + path, { method: 'POST', headers, body: JSON.stringify(body) })
+      assert.equal(made.status, 201)
+      return made.json()
+    }
+    await post('/api/v1/user/repos', { name: 'demo' })
+    const { sha1 } = await post('/api/v1/users/alice/tokens', { name: 'git', scopes: ['write:repository'] })
+    const url = `${origin.replace('//', `//alice:${sha1}@`)}/alice/demo.git`
+    await git(await aCheckout(), 'push', '--quiet', url, 'main')
+    await get('/logout', cookie)
+    assert.equal((await get('/-/settings', cookie)).status, 303)
   },
   'tenants.ts': async (curl) => {
     const { origin } = new URL(/http\S+/.exec(curl)![0])

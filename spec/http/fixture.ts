@@ -68,6 +68,7 @@ export const serve = async (
     clientOf,
     basePath: '/api/v1',
     turns: new BodyTurns(),
+    signInMessage: 'token is required',
     notFoundMessage: undefined,
     bodyLimit: 1024,
     pageLimits: { default: 30, max: 50 },

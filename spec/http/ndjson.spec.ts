@@ -17,6 +17,8 @@ const reply = (stream: Readable) => ({
 const logged: string[] = []
 const endpoints = new StreamEndpoints({
   auth: 'optional',
+  realm: 'Allot',
+  signInMessage: 'sign in first',
   turns: new BodyTurns(),
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),

@@ -193,6 +193,8 @@ describe('A download', () => {
       routes,
       auth: 'optional',
       services: {},
+      realm: 'Allot',
+      signInMessage: 'sign in first',
       clientOf: () => 'address',
       turns: new BodyTurns(),
     })

@@ -271,7 +271,7 @@ describe('The ts snippets', () => {
     }
     const prefix = code.includes("'north'") ? '/north' : ''
     const [path, body] = code.includes('createQuota')
-      ? ['/files/api/v1/user/quota', /token is required/]
+      ? ['/files/api/v1/user/quota', /sign in first/]
       : [`${prefix}/api/v1/version`, /"Version"/]
     const response = await fetch(`http://127.0.0.1:${port}${path}`)
     assert.match(await response.text(), body)

@@ -313,7 +313,7 @@ describe('The other settings of a user', () => {
   let ann: Person
   let browser: PageClient
   before(async () => {
-    allot = await startPages()
+    allot = await startPages({ ssh: { port: 22 } })
     ann = await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
     browser = allot.browser()
     await browser.signIn('ann', PASSWORD)

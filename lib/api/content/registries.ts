@@ -16,8 +16,8 @@ type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = Stream
 type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
 
 /** @throws AllotError unauthenticated, forbidden without the scope */
-const writerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity => {
-  if (user === null) throw signInRequired()
+const writerOf = ({ user }: Pick<PackageRequest, 'user'>, services: StreamServices): Identity => {
+  if (user === null) throw signInRequired(services)
   requireScopes(user, { scope: 'write:package' })
   return user
 }
@@ -35,15 +35,15 @@ const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
  */
 const required = async <T>(
   { user, params }: Pick<PackageRequest<'owner'>, 'user' | 'params'>,
-  { hosting }: StreamServices,
+  services: StreamServices,
   finding: Promise<T | undefined | false>,
 ): Promise<T> => {
   const found = await finding
   if (found !== undefined && found !== false) return found
   // The 404 of a former name becomes a redirect, for clients without credentials as well if they can see the
   // account.
-  const hasMoved = user === null && (await hosting.accounts.presentName(user, params.owner))
-  if (user === null && !hasMoved) throw signInRequired()
+  const hasMoved = user === null && (await services.hosting.accounts.presentName(user, params.owner))
+  if (user === null && !hasMoved) throw signInRequired(services)
   throw new AllotError('not_found', 'there is no such package')
 }
 
@@ -53,7 +53,7 @@ const upload = async (request: FileRequest, services: StreamServices) => {
   const { params, size, body } = request
   const { hosting, maxFileBytes } = services
   const { packages: maxSize } = maxFileBytes
-  const user = writerOf(request)
+  const user = writerOf(request, services)
   if (size !== undefined && maxSize !== undefined && size > maxSize)
     throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
   const adding = hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize })
@@ -74,14 +74,18 @@ const download = async (request: FileRequest, services: StreamServices) => {
 
 const removeFile = async (request: FileRequest, services: StreamServices) => {
   const { packages } = services.hosting
-  const removing = packages.removeFile(writerOf(request), genericPackage(request), request.params.file)
+  const removing = packages.removeFile(
+    writerOf(request, services),
+    genericPackage(request),
+    request.params.file,
+  )
   await required(request, services, removing)
   return empty(204)
 }
 
 const removeVersion = async (request: PackageRequest, services: StreamServices) => {
   const { packages } = services.hosting
-  await required(request, services, packages.remove(writerOf(request), genericPackage(request)))
+  await required(request, services, packages.remove(writerOf(request, services), genericPackage(request)))
   return empty(204)
 }
 

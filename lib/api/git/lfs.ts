@@ -55,10 +55,10 @@ const json = (status: number, value: unknown): StreamReply => ({
 })
 
 /** git-lfs shows the `message` of the body, and asks for credentials when it gets `LFS-Authenticate`. */
-const refusal = ({ status, message }: Failure) => ({
+const refusal = ({ message }: Failure, challenge?: string) => ({
   headers: {
     'Content-Type': TYPE,
-    ...(status === 401 ? { 'LFS-Authenticate': 'Basic realm="Allot"' } : {}),
+    ...(challenge !== undefined && { 'LFS-Authenticate': challenge }),
   },
   body: JSON.stringify({ message }),
 })

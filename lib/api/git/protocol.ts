@@ -25,13 +25,14 @@ export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
-  { store }: StreamServices,
+  services: StreamServices,
   { user, params, whileAllowed }: RepositoryRequest,
   right: GitRight = 'read',
 ): Promise<Repository> => {
+  const { store } = services
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const found = await findForGit(store, user, params.owner, nameIn(params.repo))
-  if (found === undefined && user === null) throw signInRequired()
+  if (found === undefined && user === null) throw signInRequired(services)
   if (found === undefined) throw new AllotError('not_found', 'there is no such repository')
   const { repository } = found
   whileAllowed((user) => store.read((tx) => requireStill(tx, user, repository.id, right)))
@@ -47,7 +48,7 @@ export const writableRepository = async (
   request: RepositoryRequest,
 ): Promise<{ repository: Repository; user: Identity }> => {
   const { user } = request
-  if (user === null) throw signInRequired()
+  if (user === null) throw signInRequired(services)
   requireScopes(user, { scope: 'write:repository' })
   const repository = await requireReadable(services, request, 'push')
   await services.store.read((tx) => requirePush(tx, user, repository))

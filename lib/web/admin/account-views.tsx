@@ -105,8 +105,20 @@ const Profile = ({ account, entered, failure }: AccountFormProps) => {
   )
 }
 
-const Access = ({ user, account: { name }, entered, failure }: AccountFormProps & { user: Identity }) => (
-  <Section id="access" title="Access">
+/** What the user can sign in with here. */
+const Access = (props: AccountFormProps & { user: Identity }) => {
+  const { hasSessions, hasTokens } = usePageContext()
+  if (!hasSessions && !hasTokens) return null
+  return (
+    <Section id="access" title="Access">
+      {hasSessions && <PasswordForms {...props} />}
+      {hasTokens && <TokenForm {...props} />}
+    </Section>
+  )
+}
+
+const PasswordForms = ({ account: { name }, failure }: AccountFormProps) => (
+  <>
     <Post to="/-/admin/account/password" fields={{ name }} class="stacked">
       <Field
         failure={failure}
@@ -119,38 +131,39 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
         Set password
       </button>
     </Post>
-    {usePageContext().hasSessions && (
-      <Post to="/-/admin/account/password-link" fields={{ name }} class="stacked">
-        <p class="small">
-          Or let {name} choose a password with a link that works once, within {LINK_DAYS} days.
-        </p>
-        <button type="submit" class="secondary">
-          Create a link
-        </button>
-      </Post>
-    )}
-    <details class="more" open={entered !== undefined}>
-      <summary>Create a token for {name}</summary>
-      <Post to={TOKEN} fields={{ name }} class="stacked">
-        <Field
-          failure={failure}
-          name="name"
-          id="token"
-          value={entered?.text('token') ?? ''}
-          hint="The token is shown once, on the next page."
-          isRequired
-        />
-        <ScopeFields
-          failure={failure}
-          user={user}
-          chosen={entered?.all('scope') ?? ['read:user', 'read:repository']}
-        />
-        <button type="submit" class="secondary">
-          Create token
-        </button>
-      </Post>
-    </details>
-  </Section>
+    <Post to="/-/admin/account/password-link" fields={{ name }} class="stacked">
+      <p class="small">
+        Or let {name} choose a password with a link that works once, within {LINK_DAYS} days.
+      </p>
+      <button type="submit" class="secondary">
+        Create a link
+      </button>
+    </Post>
+  </>
+)
+
+const TokenForm = ({ user, account: { name }, entered, failure }: AccountFormProps & { user: Identity }) => (
+  <details class="more" open={entered !== undefined}>
+    <summary>Create a token for {name}</summary>
+    <Post to={TOKEN} fields={{ name }} class="stacked">
+      <Field
+        failure={failure}
+        name="name"
+        id="token"
+        value={entered?.text('token') ?? ''}
+        hint="The token is shown once, on the next page."
+        isRequired
+      />
+      <ScopeFields
+        failure={failure}
+        user={user}
+        chosen={entered?.all('scope') ?? ['read:user', 'read:repository']}
+      />
+      <button type="submit" class="secondary">
+        Create token
+      </button>
+    </Post>
+  </details>
 )
 
 const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; isOwn: boolean }) =>

@@ -1,12 +1,23 @@
 /** The page with the form that creates a user or an organization. */
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { FlashMessage, PageHead, Post, Section, usePageContext } from '../parts/components.tsx'
 import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
+import type { Refusal } from '../parts/labels.ts'
 import type { View } from '../parts/route.ts'
 import { CRUMBS } from './account-views.tsx'
 import { AdminTabs } from './form.tsx'
+
+const PasswordField = ({ failure }: { failure: Refusal | undefined }) =>
+  usePageContext().hasSessions ? (
+    <Field
+      failure={failure}
+      name="password"
+      type="password"
+      hint={`At least ${MIN_PASSWORD_LENGTH} characters. Without a password, the user signs in with a token.`}
+    />
+  ) : null
 
 /** @param form what was entered, when it was refused */
 export const newAccountView = (kind: Account['kind'], message: FlashMessage, form?: Form): View => {
@@ -36,12 +47,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
             {kind === 'user' ? (
               <Fields>
                 <Field failure={failure} name="email" type="email" value={enteredIn('email')} />
-                <Field
-                  failure={failure}
-                  name="password"
-                  type="password"
-                  hint={`At least ${MIN_PASSWORD_LENGTH} characters. Without a password, the user signs in with a token.`}
-                />
+                <PasswordField failure={failure} />
               </Fields>
             ) : (
               <>

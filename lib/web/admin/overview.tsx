@@ -223,7 +223,7 @@ interface Step {
 }
 
 /** The next steps on a new instance, in order; empty when all are done. */
-const nextSteps = async ({ quota }: PageServices, { owners }: OwnersSnapshot): Promise<Step[]> => {
+const nextSteps = async ({ quota, settings }: PageServices, { owners }: OwnersSnapshot): Promise<Step[]> => {
   if (owners.length > 5) return []
   const [rules, groups] = [await quota.rules.list(sliceOf(1)), await quota.groups.list(sliceOf(1))]
   const steps = [
@@ -237,8 +237,8 @@ const nextSteps = async ({ quota }: PageServices, { owners }: OwnersSnapshot): P
     },
     {
       isDone: owners.some(({ used }) => used > 0),
-      text: 'Store something: create a repository with a token, and push',
-      to: '/-/account',
+      text: `Store something: create a repository${settings.hasTokens ? ' with a token' : ''}, and push`,
+      to: settings.hasTokens ? '/-/account' : '/',
     },
   ]
   return steps.every(({ isDone }) => isDone) ? [] : steps

@@ -40,6 +40,10 @@ interface PageSettings {
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
   readonly repositoryCreators: 'users' | 'administrators'
+  /** Whether access tokens sign in. */
+  readonly hasTokens: boolean
+  /** Whether git is served over SSH, with the keys of users. */
+  readonly hasSsh: boolean
 }
 
 /** Where a page is mounted, and who views it. */
@@ -59,10 +63,15 @@ export interface PageContext {
   avatarUrl(name: string): string | undefined
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
+  /** Whether access tokens sign in. */
+  readonly hasTokens: boolean
+  /** The host's page to sign in, and that to sign out, each with the way back to this page. */
+  readonly loginUrl: string | undefined
+  readonly logoutUrl: string | undefined
   readonly brand: Brand
   /**
-   * The service and its API, for commands that send a token; undefined when the URL is unknown, or the host
-   * authenticates users.
+   * The service and its API, for commands that send a token; undefined when the URL is unknown, or tokens are
+   * turned off.
    */
   readonly urls: { readonly site: string; readonly api: string } | undefined
 }

@@ -108,7 +108,7 @@ const usedFailure = ({ used }: UsedKeyError, kind: Refused['kind']): Refusal =>
       }
 
 const keysView = async (
-  { hosting }: PageServices,
+  { hosting, settings: { hasSsh } }: PageServices,
   { user, query }: KeyRequest,
   { done, failure }: FlashMessage,
   entered?: Refused,
@@ -123,8 +123,10 @@ const keysView = async (
       <>
         <SettingsHead title="SSH and GPG keys" subtitle="Public keys, which everyone may read." />
         <FlashMessage done={done} failure={failure} />
-        <SshKeyList {...ssh} page={sshPage} to={(ssh) => keysPath(ssh, gpgPage)} />
-        <NewSshKey {...ofKind('ssh')} />
+        {(hasSsh || ssh.total > 0) && (
+          <SshKeyList {...ssh} page={sshPage} to={(ssh) => keysPath(ssh, gpgPage)} />
+        )}
+        {hasSsh && <NewSshKey {...ofKind('ssh')} />}
         <GpgKeyList {...gpg} page={gpgPage} to={(gpg) => keysPath(sshPage, gpg)} />
         <NewGpgKey {...ofKind('gpg')} />
       </>

@@ -73,20 +73,24 @@ const settingsView = async (
  * The heading and the tabs of the pages of settings. Where the host signs users in, they have no password
  * here, and a session whose scopes cannot change it has no tab for it.
  */
-export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => (
-  <>
-    <PageHead title={title} subtitle={subtitle} />
-    <Tabs
-      label="Settings"
-      tabs={[
-        { name: 'Edit profile', to: '/-/settings' },
-        ...(mayChangePassword(usePageContext()) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
-        { name: 'Keys', to: '/-/settings/keys' },
-        { name: 'Tokens', rest: 'and sessions', to: '/-/account' },
-      ]}
-    />
-  </>
-)
+export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => {
+  const context = usePageContext()
+  const sessions = context.hasSessions ? { rest: 'and sessions' } : {}
+  return (
+    <>
+      <PageHead title={title} subtitle={subtitle} />
+      <Tabs
+        label="Settings"
+        tabs={[
+          { name: 'Edit profile', to: '/-/settings' },
+          ...(mayChangePassword(context) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
+          { name: 'Keys', to: '/-/settings/keys' },
+          ...(context.hasTokens ? [{ name: 'Tokens', ...sessions, to: '/-/account' }] : []),
+        ]}
+      />
+    </>
+  )
+}
 
 const mayChangePassword = ({ hasSessions, user }: PageContext): boolean =>
   hasSessions && user !== null && hasScope(user.scopes, 'write:user')

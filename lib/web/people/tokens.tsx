@@ -45,7 +45,10 @@ const SCOPE_TEXTS: Readonly<Record<OfferedScope, string>> = {
   'read:secrets': 'For administrators: export everything, with password hashes.',
 }
 
-const TOKENS: Crumb = { name: 'Tokens and sessions', to: '/-/account' }
+const crumbOf = ({ settings }: PageServices): Crumb => ({
+  name: settings.hasSessions ? 'Tokens and sessions' : 'Tokens',
+  to: '/-/account',
+})
 
 interface TokenForm {
   readonly name: string
@@ -71,7 +74,7 @@ export const tokenPageRoutes = [
       try {
         checkChosenScopes(user, values.scopes)
         const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes, user)
-        return createdView(user.username, values.name, secret)
+        return createdView(user.username, values.name, secret, [crumbOf(services)])
       } catch (error) {
         return refusedForm(
           error,
@@ -84,10 +87,10 @@ export const tokenPageRoutes = [
   page({
     ...settingsForm,
     path: '/-/account/revoke',
-    async handle({ user, form }, { hosting }) {
+    async handle({ user, form }, services) {
       const id = form.text('token')
-      if (form.text('confirmed') === '') return confirmation(id, form.text('name'))
-      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, Number(id), user)))
+      if (form.text('confirmed') === '') return confirmation(id, form.text('name'), crumbOf(services))
+      if (!/^\d{1,15}$/.test(id) || !(await services.hosting.tokens.remove(user.id, Number(id), user)))
         throw new AllotError('not_found', 'this token is already revoked')
       return { to: '/-/account?done=revoked' }
     },
@@ -101,22 +104,21 @@ export const checkChosenScopes = (user: Identity, scopes: readonly string[]): vo
 }
 
 const tokensView = async (
-  { hosting, settings }: PageServices,
+  services: PageServices,
   { user, secret }: Pick<PageRequest<string, Identity>, 'user' | 'secret'>,
   message: FlashMessage,
   values: TokenForm,
   number = 1,
 ): Promise<View> => {
+  const { hosting, settings } = services
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
+  const title = crumbOf(services).name
   const sessions = settings.hasSessions ? await hosting.sessions.list(user.id, secret) : undefined
   return {
-    title: 'Tokens and sessions',
+    title,
     body: (
       <>
-        <SettingsHead
-          title="Tokens and sessions"
-          subtitle="Access tokens let programs act for you, within their scopes."
-        />
+        <SettingsHead title={title} subtitle="Access tokens let programs act for you, within their scopes." />
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
         <NewToken user={user} values={values} failure={message.failure} />
@@ -229,12 +231,7 @@ export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
 )
 
 /** Shows a token once. */
-export const createdView = (
-  username: string,
-  name: string,
-  secret: string,
-  crumbs: readonly Crumb[] = [TOKENS],
-): View =>
+export const createdView = (username: string, name: string, secret: string, crumbs: readonly Crumb[]): View =>
   secretView({
     title: 'New token',
     name,
@@ -249,11 +246,11 @@ export const createdView = (
     crumbs,
   })
 
-const confirmation = (id: string, name: string): View =>
+const confirmation = (id: string, name: string, crumb: Crumb): View =>
   confirmationPage({
     title: 'Revoke this token?',
     name,
-    crumb: TOKENS,
+    crumb,
     effect: 'Programs that use the token stop working at once, and sessions that began with it end.',
     to: '/-/account/revoke',
     fields: { token: id },

@@ -4,7 +4,7 @@ import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listTags } from '../../repositories/contents/refs.ts'
 import { Command, quoted } from '../parts/command.tsx'
-import { formatCount, Link, Section, Size } from '../parts/components.tsx'
+import { formatCount, Link, Section, Size, usePageContext } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
@@ -149,6 +149,7 @@ const FirstPush = ({
   addresses: Addresses
   hasTags: boolean
 }) => {
+  const { hasSessions, hasTokens } = usePageContext()
   const branch = quoted(repository.defaultBranch)
   const remote = `git remote add origin ${quoted(http ?? ssh ?? `…/${name.owner}/${name.name}.git`)}`
   const push = `git push -u origin ${branch}`
@@ -172,7 +173,11 @@ const FirstPush = ({
       />
       <p>Or push a repository that you have:</p>
       <Command text={[remote, push].join('\n')} />
-      <p class="small">Git asks for your user name, and for an access token or your password.</p>
+      {hasTokens && (
+        <p class="small">
+          Git asks for your user name, and for an access token{hasSessions && ' or your password'}.
+        </p>
+      )}
     </Section>
   )
 }
