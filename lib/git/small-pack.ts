@@ -176,7 +176,7 @@ const entryAt = (pack: Buffer, position: number): Entry => {
   return { type, base: value, size, start }
 }
 
-/** Seven bits in each byte, the highest first; each further byte adds one, so that no number has two forms. */
+/** Seven bits in each byte, the highest first; each further byte adds one: no number has two forms. */
 const distanceAt = (bytes: Buffer, position: number): { value: number; end: number } => {
   let byte = bytes.readUInt8(position)
   let [value, end] = [byte & 127, position + 1]

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
 import { isSmallPush } from '../../lib/git/small-pack.ts'
+import { spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
@@ -95,7 +96,8 @@ describe('A small push', () => {
     const inCheckout = async (id: string) => {
       const type = await git(checkout, 'cat-file', '-t', id)
       bases.push(type)
-      return { type: types[type]!, content: execFileSync('git', ['cat-file', type, id], { cwd: checkout }) }
+      const { stdout } = spawnChild('git', ['cat-file', type, id], { cwd: checkout })
+      return { type: types[type]!, content: await buffer(stdout) }
     }
     const first = await git(checkout, 'rev-parse', 'HEAD')
     await commit(checkout, { text: `${await git(checkout, 'show', 'HEAD:text')}more` })
