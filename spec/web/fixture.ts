@@ -19,7 +19,7 @@ export const MARKUP = `<img src=x onerror="alert(1)">'"&</td><script>alert(2)</s
 export const startFixture = async (now = Date.now()): Promise<PageServer> => {
   mock.timers.enable({ apis: ['Date'], now: now - 80 * DAY })
   try {
-    const allot = await startPages({ quota: { defaultGroups: ['free'] } })
+    const allot = await startPages({ quota: { defaultGroups: ['free'] }, ssh: { port: 22 } })
     await fill(allot.allot)
     await allot.allot.hosting.accounts.edit(allot.root.id, { password: PASSWORD })
     return allot
