@@ -6,9 +6,11 @@ import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import type { NamedDifferences, NamedPlan, PlansByName } from './quota/plans-by-name.ts'
-import { checkSubject, type Rules } from './quota/rules.ts'
+import type { OwnerOverQuota } from './quota/reports.ts'
+import { checkNames, checkSubject, type Rules } from './quota/rules.ts'
+import type { ChangedOwner } from './quota/simulation.ts'
 import type { Subject } from './quota/subjects.ts'
-import { checkSlice } from './records/pages.ts'
+import { checkSlice, type Page, type Slice } from './records/pages.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
 /**
@@ -68,12 +70,50 @@ export interface HostQuota {
    */
   history(owner: string, options?: HistoryOptions): Promise<DailyUsage[]>
   /**
+   * Owners that are over quota, for any subject or for one, largest excess first: `GET /admin/quota/over`. It
+   * reads every owner.
+   * @throws AllotError invalid for an unknown subject, a share that is not from 0 to 1, and a wrong slice
+   */
+  over(slice: Slice, query?: OverQuery): Promise<Page<OverOwner>>
+  /**
+   * Owners who would be over quota if rules, groups and assignments were as planned, and are not now, or the
+   * other way round: `POST /admin/quota/simulate`. Stores nothing, and reads every owner.
+   * @throws AllotError invalid for what `apply` refuses, for an unknown default group, and for a wrong slice
+   */
+  simulate(plan: NamedPlan & SimulatedDefaults, slice: Slice): Promise<Page<SimulatedOwner>>
+  /**
    * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
    * @returns the differences between the stored state and the plan
    * @throws AllotError invalid for an unknown or repeated owner, rule or group, and for a member that is
    * wrong
    */
   apply(plan: NamedPlan, options?: ApplyOptions): Promise<NamedDifferences>
+}
+
+interface OverQuery {
+  /** Any subject when absent. */
+  subject?: Subject | undefined
+  /** Also finds owners with no more than this share of the limit left: 0 to 1. */
+  within?: number | undefined
+}
+
+/** An owner that is over a limit, or near it, with the subject and the rule that bind. */
+export interface OverOwner extends Omit<OwnerOverQuota, 'owner'> {
+  /** Name of the owner. */
+  owner: string
+}
+
+interface SimulatedDefaults {
+  /** Names of default groups in place of the configured ones. */
+  defaultGroups?: readonly string[] | undefined
+}
+
+/** An owner for whom a plan changes an answer. */
+export interface SimulatedOwner {
+  /** Name of the owner. */
+  owner: string
+  /** The answers that change, by subject. */
+  answers: ChangedOwner['answers']
 }
 
 interface HistoryOptions {
@@ -112,7 +152,8 @@ const actor = (by: Actor | undefined): Actor | undefined => {
   return by
 }
 
-export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServices): HostQuota => {
+export const createHostQuota = (services: HostQuotaServices): HostQuota => {
+  const { store, quota, owners, plans } = services
   const found = (name: string, owner: Owner | undefined): Owner => {
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
     return owner
@@ -157,11 +198,43 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServic
       checkArgument(isObject(options), 'options', 'an object, such as { days: 30 }', options)
       return presentHistory(await quota.history(await idOf(owner), options.days))
     },
+    ...reportsByName(services),
     apply: async (plan, options = {}) => {
       checkArgument(isObject(options), 'options', 'an object, such as { dryRun: true }', options)
       const { dryRun = false, by } = options
       checkArgument(typeof dryRun === 'boolean', 'dryRun', 'true or false', dryRun)
       return plans.apply(plan, { dryRun, by: actor(by) })
+    },
+  }
+}
+
+const reportsByName = ({
+  store,
+  quota,
+  owners,
+  plans,
+}: HostQuotaServices): Pick<HostQuota, 'over' | 'simulate'> => {
+  /** With names of owners; without those that were deleted meanwhile. */
+  const named = async <T extends { owner: number }>({ items, total }: Page<T>) => {
+    const ids = items.map(({ owner }) => owner)
+    const found = await store.read((tx) => owners.byIds(tx, ids))
+    const known = items.filter(({ owner }) => found.has(owner))
+    return { items: known.map((item) => ({ ...item, owner: found.get(item.owner)!.name })), total }
+  }
+  return {
+    over: async (slice, query = {}) => {
+      checkArgument(isObject(query), 'query', 'an object, such as { within: 0.2 }', query)
+      const { subject, within = 0 } = query
+      const isShare = typeof within === 'number' && within >= 0 && within <= 1
+      checkArgument(isShare, 'within', 'a share from 0 to 1', within)
+      const asked = { subject: subject === undefined ? undefined : checkSubject(subject), within }
+      return named(await quota.reports.overQuota(asked, checkSlice(slice)))
+    },
+    simulate: async (plan, slice) => {
+      checkArgument(isObject(plan), 'plan', 'an object with rules, groups and assignments', plan)
+      const { defaultGroups } = plan
+      if (defaultGroups !== undefined) checkNames('defaultGroups', defaultGroups)
+      return named(await plans.simulate(plan, checkSlice(slice)))
     },
   }
 }

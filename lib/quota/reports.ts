@@ -12,7 +12,7 @@ import { type Subject, type Usage, usedBy } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
 
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
-interface OwnerOverQuota extends SubjectLimit {
+export interface OwnerOverQuota extends SubjectLimit {
   owner: number
   over: boolean
   /** Bytes that count toward the subject. */

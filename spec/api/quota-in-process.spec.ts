@@ -221,3 +221,63 @@ describe('A host that keeps rules in process', () => {
     await quota.groups.remove('g')
   })
 })
+
+describe('over and simulate', () => {
+  const slice = { offset: 0, limit: 10 }
+
+  it('find what the HTTP API finds, with the names of owners', async () => {
+    const own = await start({ repositories: false })
+    const { quota, ledger } = own.allot
+    for (const [owner, size] of [
+      ['ann', 30],
+      ['bob', 9],
+      ['cy', 1],
+    ] as const) {
+      await own.person(owner)
+      await own.allot.repositories.create(
+        (await own.allot.accounts.byName(owner))!,
+        (await own.allot.accounts.byName(owner))!,
+        { name: 'r' },
+      )
+      const entry = { kind: 'artifacts', key: owner, repository: `${owner}/r`, name: 'a', run: 1 } as const
+      await ledger.put({ ...entry, size })
+    }
+    const assignments = { ann: ['g'], bob: ['g'], cy: ['g'] }
+    const rules = [{ name: 'r', limit: 10, subjects: ['size:all'] as Subject[] }]
+    const plan = { rules, groups: [{ name: 'g', rules: ['r'] }], assignments }
+    const simulated = await quota.simulate(plan, slice)
+    const asked = await own.as(own.root, 'POST', '/admin/quota/simulate', plan)
+    const loginsOf = ({ body }: { body: { owner: { login: string } }[] }) =>
+      body.map(({ owner }) => owner.login)
+    assert.deepEqual([simulated.items.map(({ owner }) => owner), simulated.total], [['ann'], 1])
+    assert.deepEqual(loginsOf(asked), ['ann'])
+    assert.deepEqual((await quota.over(slice)).items, [], 'nothing is stored')
+    await quota.apply(plan)
+    for (const [query, path, names] of [
+      [{}, '/admin/quota/over', ['ann']],
+      [{ within: 0.2 }, '/admin/quota/over?within=20%25', ['ann', 'bob']],
+      [
+        { within: 1, subject: 'size:all' },
+        '/admin/quota/over?within=100%25&subject=size:all',
+        ['ann', 'bob', 'cy'],
+      ],
+    ] as const) {
+      const { items, total } = await quota.over(slice, query)
+      assert.deepEqual([items.map(({ owner }) => owner), total], [names, names.length])
+      assert.deepEqual(loginsOf(await own.as(own.root, 'GET', path)), names)
+    }
+    const [first] = (await quota.over({ offset: 1, limit: 1 }, { within: 0.2 })).items
+    assert.deepEqual([first?.owner, first?.over, first?.used], ['bob', false, 9])
+  })
+
+  for (const [what, ask] of [
+    ['subject', (quota: HostQuota) => quota.over(slice, { subject: never('size:x') })],
+    ['within', (quota: HostQuota) => quota.over(slice, { within: 20 })],
+    ['slice', (quota: HostQuota) => quota.over(never(undefined))],
+    ['limit', (quota: HostQuota) => quota.simulate({}, { offset: 0, limit: -1 })],
+    ['plan', (quota: HostQuota) => quota.simulate(never(7), slice)],
+  ] as const)
+    it(`refuse a wrong ${what}`, async () => {
+      await assert.rejects(ask(allot.allot.quota), { code: 'invalid' })
+    })
+})

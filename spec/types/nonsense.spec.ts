@@ -105,6 +105,8 @@ const QUOTA_METHODS: Methods = {
   isOver: [name, [subject, isNever]],
   explain: [name, [subject, isAbsent]],
   history: [name, [{ days: 3 }, optional(isObject), { days: (value) => isAbsent(value) || value === 5 }]],
+  over: [slice, [{ within: 0 }, optional(isObject), { subject: isAbsent, within: isAbsent }]],
+  simulate: [[{ prune: false }, isObject, { ...planMembers, defaultGroups: optional(isEmptyList) }], slice],
   apply: [
     [{ prune: false }, isObject, planMembers],
     [{ dryRun: true }, optional(isObject), { dryRun: optional(isFlag), by: isAbsent }],
