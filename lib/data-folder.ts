@@ -56,6 +56,7 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
     driver: own,
     authenticate,
     tokens = true,
+    onBeforeStore,
     onPush,
     htmlUrl,
     log = standardError,
@@ -65,7 +66,7 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
   checkOutside(driver.folder, options)
-  return { options, host: { driver, authenticate, tokens, onPush, htmlUrl, log } }
+  return { options, host: { driver, authenticate, tokens, onBeforeStore, onPush, htmlUrl, log } }
 }
 
 /** Options that only a host with its own login has. */

@@ -20,6 +20,12 @@ export type { FetchOptions, MountOptions } from './http/index.ts'
 export type { DailyUsage, HostQuota } from './in-process-quota.ts'
 export type { AllotOptions } from './options/index.ts'
 export type * from './options/types.ts'
+export {
+  type BytesToStore,
+  type OnBeforeStore,
+  refuseOver,
+  type StoreKind,
+} from './quota/before-store.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type {
   NamedDifferences as QuotaPlanDifferences,

@@ -107,6 +107,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     corsOrigins: options.cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,
+    runHandler: (handle) => hosting.beforeStore.runVia('http', handle),
     movedPath: movedPath(hosting),
     unmatched: unmatchedBy(options),
     log: host.log,

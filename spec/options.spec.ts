@@ -64,6 +64,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
   ],
   [{ driver, authenticate: { username: 'root' } }, 'authenticate: expected a function, received an object'],
   [{ driver, onPush: true }, 'onPush: expected a function, received a boolean'],
+  [{ driver, onBeforeStore: 'no' }, 'onBeforeStore: expected a function, received a string'],
   ...(
     [
       [false, 'a boolean'],

@@ -76,8 +76,8 @@ export class Attachments {
 
   /**
    * Adds an attachment.
-   * @throws AllotError too_large, also beyond the limit of a day; invalid for a bad name; not_found when the
-   * target was deleted meanwhile; forbidden
+   * @throws AllotError too_large, also beyond the limit of a day; over_quota when the host refuses it;
+   * invalid for a bad name; not_found when the target was deleted meanwhile; forbidden
    */
   async add(
     viewer: SignedIn,
@@ -98,7 +98,14 @@ export class Attachments {
     if (target === undefined) throw targetDeleted()
     const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
-    return files.add(place, content, { maxSize }, async (tx, { size }) => {
+    const counted = {
+      as: target.counted.on === 'issue' ? 'issues' : 'releases',
+      owner: target.repository.owner,
+      by: viewer.id,
+      repository: target.repository.id,
+      kind: 'attachment',
+    } as const
+    return files.add(place, content, { maxSize }, counted, async (tx, { size }) => {
       const current = await writableTarget(tx, viewer, path, on)
       if (current?.id !== target.id) throw targetDeleted()
       await refuseFull(tx, this.#services, current)

@@ -9,6 +9,7 @@ import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
+import { gitUsage } from '../repositories/asked-changes.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
@@ -56,10 +57,10 @@ export class Forks {
    * @returns undefined when the repository or the organization does not exist or is hidden
    * @throws AllotError conflict when the new owner owns the parent, has a fork of it, or a repository of the
    * name; forbidden in an organization in which the viewer cannot create repositories; not_found when the
-   * repository or the new owner is deleted meanwhile
+   * repository or the new owner is deleted meanwhile; over_quota when the host refuses it
    */
   async fork(viewer: SignedIn, from: RepositoryName, options: ForkOptions): Promise<Repository | undefined> {
-    const { store, gitData } = this.#services
+    const { store, gitData, beforeStore } = this.#services
     const plan = plannedFork(viewer, from, options)
     const checked = await store.read(async (tx) => {
       const creator = await accounts.get(tx, [viewer.id])
@@ -69,10 +70,19 @@ export class Forks {
       checkRepositoryName(given.name)
       checkTexts('repository', given)
       await refuseTaken(tx, into.id, given.name)
-      return { creator, content: { from: source.id, branch: source.defaultBranch } }
+      return { creator, planned, content: { from: source.id, branch: source.defaultBranch } }
     })
     if (checked === undefined) return undefined
-    const { creator, content } = checked
+    const { creator, planned, content } = checked
+    const lfs = { lfs: planned.source.lfs }
+    // Asked before the copy is made, whose size is about that of the source.
+    const checkAgain = await beforeStore.ask({
+      owner: planned.into.id,
+      change: { ...gitUsage(planned.given.private ?? false, planned.source.size), ...lfs },
+      by: creator.id,
+      repository: planned.source.id,
+      kind: 'fork',
+    })
     const fork = await gitData.create(content, creator, (size, idIn) =>
       store.write(async (tx) => {
         const planned = await plan(tx)
@@ -84,6 +94,7 @@ export class Forks {
         await this.#lfsCopies.begin(tx, source.id, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
         await this.#recordFork(tx, source.id, repository, creator.id)
+        await checkAgain?.(tx, lfs)
         return repository
       }),
     )

@@ -60,8 +60,9 @@ export class Lfs {
 
   /**
    * Stores an object; storing one that already exists changes nothing.
-   * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was
-   * deleted; forbidden when the user may not push to it, also when the right was withdrawn during the upload
+   * @throws AllotError too_large; over_quota when the host refuses it; invalid when the content does not
+   * match; not_found when the repository was deleted; forbidden when the user may not push to it, also when
+   * the right was withdrawn during the upload
    */
   async add(
     user: SignedIn & { readonly username: string },
@@ -70,15 +71,29 @@ export class Lfs {
     content: Readable,
     maxSize: number | undefined,
   ): Promise<void> {
-    const { files } = this.#services
+    const { files, store } = this.#services
     const place = newPlace(id, oid)
+    const [repository, stored] = await store.read((tx) =>
+      Promise.all([existing(tx, id), objectIn(tx, id, oid)]),
+    )
+    const counted = stored === undefined ? countedIn(repository, user.id) : null
     const save = async (tx: WriteContext): Promise<void> => {
       const repository = await existing(tx, id)
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
       await this.#count(tx, repository, { oid, size })
     }
-    await files.add(place, content, { maxSize, size, sha256: oid }, save).catch(ifStored)
+    await files.add(place, content, { maxSize, size, sha256: oid }, counted, save).catch(ifStored)
+  }
+
+  /**
+   * Asks the host before a client uploads objects, as a whole: of what does not fit, it uploads nothing.
+   * @throws AllotError over_quota
+   */
+  async askBefore(user: SignedIn, repository: Repository, objects: readonly LfsObject[]): Promise<void> {
+    const lfs = objects.reduce((sum, { size }) => sum + size, 0)
+    const { as: _, ...storing } = countedIn(repository, user.id)
+    await this.#services.beforeStore.ask({ ...storing, change: { lfs } })
   }
 
   /**
@@ -89,7 +104,9 @@ export class Lfs {
   async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
     const { oid, size } = object
     const save = async (tx: WriteContext) => this.#count(tx, await existing(tx, id), object)
-    await this.#services.files.add(newPlace(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
+    await this.#services.files
+      .add(newPlace(id, oid), content, { size, sha256: oid }, null, save)
+      .catch(ifStored)
   }
 
   async #count(tx: WriteContext, { id, owner }: Repository, { oid, size }: LfsObject): Promise<void> {
@@ -224,6 +241,10 @@ const existing = async (tx: ReadTransaction, id: number): Promise<Repository> =>
   if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
   return repository
 }
+
+/** What an uploaded object counts as. */
+const countedIn = ({ id, owner }: Repository, by: number) =>
+  ({ as: 'lfs', owner, by, repository: id, kind: 'lfs' }) as const
 
 const ifStored = (error: unknown): void => {
   if (!(error instanceof AlreadyStored)) throw error

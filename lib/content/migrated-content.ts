@@ -130,7 +130,7 @@ export class MigratedContent {
     if (target === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
     const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
-    return files.add(place, content, { size: attachment.size }, async (tx) => {
+    return files.add(place, content, { size: attachment.size }, null, async (tx) => {
       const current = await anyTarget(tx, attachment)
       if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
       await refuseFull(tx, this.#services, current)

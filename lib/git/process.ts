@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { access, constants } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { lowerPriorityOf } from '../priority.ts'
 
@@ -36,13 +36,6 @@ export const REUSE_OF_MEMORY = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
   MALLOC_TRIM_THRESHOLD_: String(16 * 1024 * 1024),
 }
-
-/**
- * Environment in which git finds no program but its own, which are not in the PATH: an archive of a file with
- * `$Format:%G?$` and `export-subst` would start gpg on a signature that was pushed, and before 2.41 git does
- * not read the setting `gpg.program` there.
- */
-export const NO_PROGRAMS = process.platform === 'win32' ? {} : { PATH: '/dev/null' }
 
 const CONFIGURATION = [
   // The repositories may be on a disk that another user owns.
@@ -109,6 +102,8 @@ export interface GitProcess {
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable
+  /** The socket that {@link ProcessOptions.hasChannel} asks for. */
+  readonly channel: Duplex | undefined
   readonly ended: Promise<ExitResult>
   /** Sends SIGTERM, so that git removes its temporary files, and SIGKILL after 5 seconds. */
   stop(cause?: ExitResult['cause']): void
@@ -128,6 +123,8 @@ interface ProcessOptions extends ProcessLimits {
    * when the server is killed. For a git that would not wait for input by itself.
    */
   readonly isHeld?: boolean
+  /** Opens a socket to what git starts, such as hooks, as descriptor 3. */
+  readonly hasChannel?: boolean
 }
 
 /** Node's pipes are sockets, which count their bytes. */
@@ -146,11 +143,12 @@ const MAX_STDERR = 4096
  */
 export const startProcess = async (
   args: readonly string[],
-  { git, env, isDetached, isHeld = false, ...limits }: ProcessOptions,
+  { git, env, isDetached, isHeld = false, hasChannel = false, ...limits }: ProcessOptions,
 ): Promise<GitProcess> => {
   const limited = withMemoryLimit(await locate(git), args, limits.maxMemory)
   const [command, commandArgs] = isHeld ? held(...limited) : limited
-  const child = spawn(command, commandArgs, { env, detached: isDetached, stdio: 'pipe' }) as PipedProcess
+  const stdio = Array<'pipe'>(hasChannel ? 4 : 3).fill('pipe')
+  const child = spawn(command, commandArgs, { env, detached: isDetached, stdio }) as PipedProcess
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause) => reject(startError(git, cause)))
@@ -169,7 +167,8 @@ export const startProcess = async (
       resolve({ code, stderr: stderr().trim(), cause: cause() })
     })
   })
-  return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, ended, stop }
+  const channel = hasChannel ? (child.stdio[3] as Duplex) : undefined
+  return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, channel, ended, stop }
 }
 
 const stopper = (child: ChildProcess, isDetached: boolean) => {

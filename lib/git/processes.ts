@@ -41,6 +41,8 @@ export interface ProcessClient {
   readonly signal: AbortSignal
   /** Count of bytes on the client's connection, see {@link ProcessLimits.traffic}. */
   readonly traffic?: ProcessLimits['traffic']
+  /** Whether a hook asks the server; the hook finds `ALLOT_ASKS` set. */
+  readonly hasChannel?: boolean
 }
 
 /** Same names as the options `git.*`. */
@@ -102,15 +104,16 @@ export class GitProcesses {
     id: number,
     program: Program,
     args: readonly string[],
-    { protocol, client, signal, traffic }: ProcessClient,
+    { protocol, client, signal, traffic, hasChannel = false }: ProcessClient,
     { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
   ): Promise<GitProcess> {
     const { git } = this.#options
     const release = await this.#budget.acquire(client, { signal })
     const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
-    const env = { ...environmentFor(protocol), ...this.#env }
-    const kind = { isDetached: isWriter(program), isHeld: HELD.includes(program) }
+    const asks = hasChannel ? { ALLOT_ASKS: '1' } : {}
+    const env = { ...environmentFor(protocol), ...this.#env, ...asks }
+    const kind = { isDetached: isWriter(program), isHeld: HELD.includes(program), hasChannel }
     const options = { git, env, idleTimeout, traffic, timeout, maxMemory, ...kind }
     const child = await repository
       .start(isWriter(program), () => startProcess(args, options))

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import { AllotError } from '../errors.ts'
+import { sizeOf } from './folders.ts'
 import { MAX_HEADER_LINES, MAX_NAME } from './objects/parse.ts'
 
 /**
@@ -8,6 +12,9 @@ import { MAX_HEADER_LINES, MAX_NAME } from './objects/parse.ts'
  * them.
  */
 export const EXCEEDS_SIZE = 'exceeds maximum allowed size'
+
+/** Codes of the answer to the hook; a sentence follows a refusal. */
+const [STORE_IT, REFUSE_IT] = [0, 1]
 
 /**
  * Bytes of a tree, and of a commit or a tag: git holds each of them in memory as a whole, also when it serves
@@ -22,7 +29,8 @@ export const MAX_PATH = 4096
  * A pre-receive hook: runs when all objects of a push are in git's quarantine and no reference has changed.
  * Invariants: the unpacked size of a push is bounded, however well it is compressed, where a delta counts
  * with its own size, and the object that it makes must not exceed the limit either; commits, tags and names
- * have the lengths that people need. Paths are those that git finds first to each new object.
+ * have the lengths that people need. Paths are those that git finds first to each new object. At the end it
+ * asks the server, when that wants to be asked.
  *
  * `awk` knows lines, and some cannot hold a NUL. So a NUL of a commit becomes another character; in trees,
  * where each name ends with one, it changes places with the line feed. Lengths stay what they are.
@@ -41,13 +49,14 @@ objects() {
     --batch-check='%(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(objectname)' || echo failed
 }
 
-objects | awk "$refuse"'
+unpacked=$(objects | awk "$refuse"'
   BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; max["tree"] = ${MAX_TREE}; max["commit"] = max["tag"] = ${MAX_TEXT} }
   { check($1 != "failed") }
   $1 != "blob" && $2 > max[$1] { refuse("the " $1 " " $5 " of this push is larger than " max[$1] " bytes") }
   { sum += ($4 ~ /^0+$/) ? $2 : $3 }
   push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push ${EXCEEDS_SIZE} of " sprintf("%.0f", push) " bytes") }
-' >&2 || exit 1
+  END { printf "%.0f", sum }
+') || { echo "$unpacked" >&2; exit 1; }
 
 # Shorter ones cannot have so many lines.
 objects | awk '($1 == "commit" || $1 == "tag") && $2 > ${2 * MAX_HEADER_LINES} { print $5 }' |
@@ -87,7 +96,14 @@ while read -r old new ref; do
   case $new in *[!0]*) echo "$new" ;; esac
 done | GIT_ALTERNATE_OBJECT_DIRECTORIES=$alternates git rev-list --objects --stdin --not --all | awk "$refuse"'
   length($0) > ${41 + MAX_PATH} { refuse("the path of " $1 " in this push has " length($0) - 41 " bytes, and at most ${MAX_PATH} are possible") }
-' >&2
+' >&2 || exit 1
+
+[ -n "$ALLOT_ASKS" ] || exit 0
+echo "$unpacked $GIT_QUARANTINE_PATH" >&3
+read -r code sentence <&3
+[ "$code" = ${STORE_IT} ] && exit 0
+echo "\${sentence:-the server has stopped: try again}" >&2
+exit 1
 `
 
 /**
@@ -118,6 +134,45 @@ export class PushCheck {
     await this.#written
     return [`core.hooksPath=${this.#folder}`]
   }
+}
+
+/** Bytes of the objects of a push. */
+export interface PushSize {
+  /** On the disk. */
+  readonly size: number
+  /** Unpacked; a delta has its own size. */
+  readonly unpackedSize: number
+}
+
+/**
+ * Answers the hook, which asks whether a push may be stored.
+ * @param channel of the git that takes the push
+ * @param store rejects with an AllotError, whose message is a sentence for the person
+ * @param onError called for any other error
+ */
+export const answerHook = (
+  channel: Duplex,
+  store: (push: PushSize) => Promise<void>,
+  onError: (error: Error) => void,
+): void => {
+  // git has ended.
+  channel.on('error', () => undefined)
+  createInterface({ input: channel }).once('line', async (line) => {
+    const space = line.indexOf(' ')
+    const answer = await sizeOf(line.slice(space + 1))
+      .then((size) => store({ size, unpackedSize: Number(line.slice(0, space)) }))
+      .then(
+        () => String(STORE_IT),
+        (error: Error) => `${REFUSE_IT} ${sentenceOf(error, onError).replaceAll(/\s+/g, ' ')}`,
+      )
+    channel.end(`${answer}\n`)
+  })
+}
+
+const sentenceOf = (error: Error, onError: (error: Error) => void): string => {
+  if (error instanceof AllotError) return error.message
+  onError(error)
+  return 'the size of this push could not be checked: try again'
 }
 
 /**

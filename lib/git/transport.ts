@@ -12,7 +12,7 @@ import {
   type ProcessesOptions,
 } from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
-import { PushCheck } from './push-check.ts'
+import { answerHook, PushCheck, type PushSize } from './push-check.ts'
 import { advertisePush } from './references.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { readSmallBody } from './small-body.ts'
@@ -36,6 +36,11 @@ export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'
    * @param updates that a push asks for
    */
   started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
+  /**
+   * Called when all objects are checked, and no reference has changed; when absent, nobody is asked.
+   * @throws Error that refuses the push, with a sentence for the person
+   */
+  readonly storing?: ((updates: readonly RefUpdate[], size: PushSize) => Promise<void>) | undefined
   /**
    * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
    * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
@@ -160,11 +165,17 @@ export class Transport {
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
     const base = baseIn(this.#options.reader, { repository: id, client: request.client })
-    const isSmall = await isSmallPush(push.pack, maxPushSize, base)
+    const { storing } = listener
+    const isSmall = storing === undefined && (await isSmallPush(push.pack, maxPushSize, base))
     const hook = isSmall ? [] : await this.#pushCheck.config()
     const config = configuration(...RECEIVE, ...limits, ...hook)
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
-    const child = await this.#processes.start(id, 'receive-pack', args, request)
+    const hasChannel = storing !== undefined
+    const child = await this.#processes.start(id, 'receive-pack', args, { ...request, hasChannel })
+    if (storing !== undefined) {
+      const onError = (error: Error) => this.#options.onError(error, { repository: id })
+      answerHook(child.channel!, (size) => storing(push.updates, size), onError)
+    }
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
     if (push.pack === undefined) feed(request.body, child)

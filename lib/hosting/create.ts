@@ -30,6 +30,7 @@ import { OwnerTable } from '../content/usage/owner-table.ts'
 import { StorageItems } from '../content/usage/storage-items.ts'
 import { logError } from '../http/index.ts'
 import { createKeyReader } from '../keys/reader.ts'
+import { BeforeStore } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
 import type { Repository } from '../records/schema/index.ts'
@@ -62,16 +63,17 @@ export type Hosting = Readonly<ReturnType<typeof createHosting>>
 export const createHosting = (dependencies: HostingDependencies) => {
   const { store, quota, jobs, outbox, addresses, storage, settings, host, onDeletionError } = dependencies
   const { gitStorage, fileStorage, transport, gitReader } = storage
-  const hostName = new URL(settings.baseUrl ?? 'http://localhost').hostname
+  const { baseUrl = 'http://localhost', newRepositories } = settings
+  const hostName = new URL(baseUrl).hostname
   const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
-  const files = new StoredFiles({ store, fileStorage, onDeletionError })
+  const beforeStore = beforeStoreOf(dependencies)
+  const files = new StoredFiles({ store, fileStorage, beforeStore, onDeletionError })
   const pushJournal = pushJournalOf(dependencies)
   const keyReader = createKeyReader()
-  const { newRepositories } = settings
-  const services = { store, quota, jobs, gitData, files, outbox, newRepositories }
+  const services = { store, quota, beforeStore, jobs, gitData, files, outbox, newRepositories }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
-  const git = gitServicesOf(dependencies, accounts, pushJournal)
+  const git = gitServicesOf(dependencies, accounts, pushJournal, beforeStore)
   const credentials = credentialsOf(dependencies, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
   registerJobs(services)
@@ -79,10 +81,10 @@ export const createHosting = (dependencies: HostingDependencies) => {
     accounts,
     ...credentials,
     organizations: new Organizations(store, removal),
-    sshKeys: new SshKeys(store, keyReader),
-    gpgKeys: new GpgKeys(store, keyReader),
+    ...keysOf(store, keyReader),
     setUp: new SetUp(store, host.tokens),
     pushJournal,
+    beforeStore,
     git,
     contents: contentsOf(dependencies, git?.maintenance),
     files,
@@ -118,6 +120,16 @@ export const createHosting = (dependencies: HostingDependencies) => {
       await fileStorage.close()
     },
   }
+}
+
+const keysOf = (store: Store, keyReader: ReturnType<typeof createKeyReader>) => ({
+  sshKeys: new SshKeys(store, keyReader),
+  gpgKeys: new GpgKeys(store, keyReader),
+})
+
+const beforeStoreOf = ({ store, quota, host: { onBeforeStore, log } }: HostingDependencies) => {
+  const onError = logError(log, 'onBeforeStore failed, so nothing was stored')
+  return new BeforeStore({ store, quota, owners: accountOwners, onBeforeStore, onError })
 }
 
 const pushJournalOf = ({ storage: { gitStorage }, host, ...dependencies }: HostingDependencies) =>
@@ -185,19 +197,24 @@ const gitServicesOf = (
   { store, host, storage: { transport } }: HostingDependencies,
   accounts: Accounts,
   pushJournal: PushJournal,
+  beforeStore: BeforeStore,
 ) => {
   if (transport === undefined) return undefined
   const shared = { transport, pushJournal }
   const maintenance = new RepositoryMaintenance({
     ...shared,
     store,
-    onError: logError(
-      host.log,
-      'a repository could not be maintained; its next push or search tries it again',
-    ),
+    onError: logError(host.log, 'a repository could not be maintained; its next push or search tries again'),
   })
   const onError = logError(host.log, 'the size of a repository could not be updated')
-  const pushes = new Pushes({ ...shared, accounts, maintenance, onPush: pushListener(host), onError })
+  const pushes = new Pushes({
+    ...shared,
+    accounts,
+    beforeStore,
+    maintenance,
+    onPush: pushListener(host),
+    onError,
+  })
   return { transport, pushes, maintenance }
 }
 

@@ -6,6 +6,7 @@ import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/reader.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Log } from '../http/index.ts'
+import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Store } from '../records/store.ts'
@@ -29,6 +30,7 @@ interface HostingSettings {
 export interface HostingHost {
   readonly authenticate?: HostAuthenticate | undefined
   readonly tokens: boolean
+  readonly onBeforeStore?: OnBeforeStore | undefined
   readonly onPush?: ((push: Push) => void | Promise<void>) | undefined
   readonly log: Log
 }

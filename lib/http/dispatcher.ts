@@ -112,6 +112,8 @@ interface DispatcherOptions<I extends Caller> {
    * Whether requests are authenticated outside of the snapshot: the host's own login may create an account.
    */
   authenticateFirst: boolean
+  /** Runs the handlers of routes. */
+  runHandler?: <T>(handle: () => T) => T
   /** Finds what a path with a former name names now. */
   movedPath?: FindMovedPath<I>
   /** Handles requests that no endpoints match. */
@@ -186,7 +188,8 @@ export class Dispatcher<I extends Caller> {
       checkAccess(user, route, endpoints.accessMessages)
       this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
-    return handle === undefined ? endpoints.handle(context) : handle()
+    const { runHandler = (run) => run() } = this.#options
+    return runHandler(handle ?? (() => endpoints.handle(context)))
   }
 
   async #userNow(endpoints: Endpoints<I>, context: Context<I>): Promise<I | null> {

@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { BrandOptions } from '../host-pages/brand.ts'
 import { AvatarUrl, type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
+import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { Push } from '../repositories/push-journal.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import {
@@ -245,6 +246,11 @@ export interface HostDependencies {
    * `false`, pages and routes have no tokens.
    */
   tokens?: boolean
+  /**
+   * Called before bytes are stored that count toward a quota, and refuses them by an `AllotError` with the
+   * code `over_quota`. It must decide within 30 seconds.
+   */
+  onBeforeStore?: OnBeforeStore
   /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */
   onPush?: (push: Push) => void | Promise<void>
   /** Makes `html_url`s point to the host's own pages, where a template in `htmlUrls` cannot. */
@@ -261,6 +267,7 @@ const hostEntries = {
   ),
   authenticate: optionalFunction<HostAuthenticate>(),
   tokens: v.optional(v.boolean()),
+  onBeforeStore: optionalFunction<OnBeforeStore>(),
   onPush: optionalFunction<NonNullable<HostDependencies['onPush']>>(),
   htmlUrl: optionalFunction<HtmlUrlFunction>(),
   log: optionalObject<Log>(

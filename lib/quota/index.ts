@@ -15,8 +15,9 @@ import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from '.
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
 import { type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
-import type { Subject } from './subjects.ts'
+import type { Subject, Usage } from './subjects.ts'
 import {
+  addDelta,
   HISTORY_DAYS,
   OwnerCounters,
   RepositoryCounters,
@@ -117,10 +118,18 @@ export class QuotaEngine {
 
   /**
    * Refuses a transaction that would take an owner over quota.
+   * @param more bytes that are to be counted later
    * @throws OverQuotaError
    */
-  async requireWithin(tx: WriteContext, { id, name }: Owner, subjects: Iterable<Subject>): Promise<void> {
-    requireWithin(name, subjects, await this.#groupsOf(tx, id), await this.#owners.change(tx, id))
+  async requireWithin(
+    tx: ReadTransaction,
+    { id, name }: Owner,
+    subjects: Iterable<Subject>,
+    more: Partial<Usage> = {},
+  ): Promise<void> {
+    const { before, after } = await this.#owners.change(tx, id)
+    const change = { before, after: addDelta(after, more) }
+    requireWithin(name, subjects, await this.#groupsOf(tx, id), change)
   }
 
   /**

@@ -68,6 +68,17 @@ const definitions: Record<Subject, Definition> = {
   'size:wiki': { used: () => 0 },
 }
 
+/** The narrowest subject of each kind of usage. */
+export const subjectOf: Readonly<Record<keyof Usage, Subject>> = {
+  reposPublic: 'size:repos:public',
+  reposPrivate: 'size:repos:private',
+  lfs: 'size:git:lfs',
+  issues: 'size:assets:attachments:issues',
+  releases: 'size:assets:attachments:releases',
+  artifacts: 'size:assets:artifacts',
+  packages: 'size:assets:packages:all',
+}
+
 export const isSubject = (value: unknown): value is Subject =>
   typeof value === 'string' && Object.hasOwn(definitions, value)
 

@@ -50,7 +50,7 @@ export const checkSum = (bytes: number): number => {
 /** The usage of each owner, counted in the transaction that changes it. */
 export class OwnerCounters {
   readonly #listener: UsageListener
-  readonly #deltas = new WeakMap<WriteContext, Map<number, Usage>>()
+  readonly #deltas = new WeakMap<ReadTransaction, Map<number, Usage>>()
   readonly #days = new WeakMap<WriteContext, number>()
 
   constructor(listener: UsageListener) {
@@ -89,7 +89,7 @@ export class OwnerCounters {
   }
 
   /** How the transaction has changed the usage of an owner so far. */
-  async change(tx: WriteContext, owner: number): Promise<UsageChange> {
+  async change(tx: ReadTransaction, owner: number): Promise<UsageChange> {
     const before = usageOfRecord(await ownerUsages.get(tx, [owner]))
     return { owner, before, after: addDelta(before, this.#deltas.get(tx)?.get(owner) ?? {}) }
   }
@@ -277,5 +277,5 @@ export const usageOfRepository = (repository: RepositoryUsage): Usage => {
   return { reposPublic, reposPrivate, lfs, issues, releases, artifacts, packages }
 }
 
-const negative = (delta: UsageDelta): UsageDelta =>
+export const negative = (delta: UsageDelta): UsageDelta =>
   Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, 0 - size]))

@@ -1,9 +1,9 @@
 /** The condition of a put that happens only when its owner is within quota afterwards. */
 import { AllotError } from '../errors.ts'
-import type { EntrySize, LedgerRecord } from '../records/schema/index.ts'
+import type { LedgerRecord } from '../records/schema/index.ts'
 import { bindingLimit, explain, type QuotaExplanation, type QuotaGroup } from './evaluate.ts'
 import { countedAs } from './ledger.ts'
-import { type Subject, usedBy, withAncestors } from './subjects.ts'
+import { type Subject, subjectOf, usedBy, withAncestors } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
 
 /** Nothing was stored, because an owner would be over quota: code `over_quota`, status 413. */
@@ -18,17 +18,9 @@ export class OverQuotaError extends AllotError {
   }
 }
 
-const SUBJECTS: Readonly<Record<EntrySize, Subject>> = {
-  lfs: 'size:git:lfs',
-  issues: 'size:assets:attachments:issues',
-  releases: 'size:assets:attachments:releases',
-  artifacts: 'size:assets:artifacts',
-  packages: 'size:assets:packages:all',
-}
-
 /** Every subject that an entry counts toward. */
 export const subjectsOf = (entry: Pick<LedgerRecord, 'kind' | 'on'>): readonly Subject[] =>
-  withAncestors(SUBJECTS[countedAs(entry)])
+  withAncestors(subjectOf[countedAs(entry)])
 
 /**
  * Refuses a change that makes the sum of a subject grow, and the usage exceed the limit that decides about

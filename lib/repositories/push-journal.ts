@@ -3,6 +3,7 @@ import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import type { GitStorage } from '../git/index.ts'
+import type { CheckAgain } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import {
   accounts,
@@ -69,6 +70,24 @@ export class PushJournal {
   }
 
   /**
+   * Counts bytes that git has not kept yet, in one write with a check of quota; `settle` measures them.
+   * @throws AllotError not_found when the repository was deleted; unavailable when the push has ended
+   */
+  countAhead(entry: number, id: number, bytes: number, check: CheckAgain): Promise<void> {
+    const { store, quota } = this.#options
+    return store.write(async (tx) => {
+      const repository = await repositoryById(tx, id)
+      if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+      // Nothing would settle the bytes of a push that has ended meanwhile.
+      if ((await pushJournal.get(tx, [entry])) === undefined) throw new AllotError('unavailable', ENDED)
+      const size = repository.size + bytes
+      await quota.repositories.resize(tx, id, size)
+      await repositories.save(tx, { ...repository, size })
+      await check(tx)
+    })
+  }
+
+  /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param changes.push what has changed, and by whom; absent when nothing did
    * @param changes.isCleaned false when git left something that another writer or server may own: the entry
@@ -121,6 +140,8 @@ export class PushJournal {
       }
   }
 }
+
+const ENDED = 'the push has ended before the server has decided about it'
 
 /** References that a push changes, and the id of the account that pushes. */
 interface PushedRefs {

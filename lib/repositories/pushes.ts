@@ -1,13 +1,18 @@
 import type { Readable } from 'node:stream'
 import type { Accounts } from '../accounts/accounts.ts'
 import { AllotError } from '../errors.ts'
+import type { RefUpdate } from '../git/push.ts'
+import type { PushSize } from '../git/push-check.ts'
 import type { PushListener, PushRequest, Transport } from '../git/transport.ts'
+import type { BeforeStore, BytesToStore, CheckAgain } from '../quota/before-store.ts'
 import type { Repository } from '../records/schema/index.ts'
+import { gitUsage } from './asked-changes.ts'
 import type { RepositoryMaintenance } from './maintenance.ts'
 import type { Push, PushJournal } from './push-journal.ts'
 
 interface PushesOptions {
   readonly accounts: Accounts
+  readonly beforeStore: BeforeStore
   readonly pushJournal: PushJournal
   readonly transport: Transport
   /** Maintains repositories after pushes. */
@@ -15,6 +20,23 @@ interface PushesOptions {
   /** Notifies the host of a push that is counted. */
   readonly onPush: (push: Push) => void
   readonly onError: (error: unknown, fields: object) => void
+}
+
+/** Bytes of the file of a reference. */
+const REF_BYTES = 41
+
+/** {@link PushJournal.countAhead} of one push. */
+type CountAhead = (bytes: number, check: CheckAgain) => Promise<void>
+
+/** Who pushes, and how the push came. */
+export interface PushSource {
+  readonly id: number
+  readonly username: string
+  readonly via: BytesToStore['via']
+  /** Whether a client pushes, or the API makes a commit or changes a reference. */
+  readonly kind: 'push' | 'commit'
+  /** Called when the host refuses it, besides git's report. */
+  readonly onRefused?: (error: Error) => void
 }
 
 /** Serves fetches and pushes, whichever way the client connects. */
@@ -39,16 +61,36 @@ export class Pushes {
    * @returns git's report
    * @throws AllotError bad_request, too_large, unavailable
    */
-  receive(
-    { id }: Repository,
-    { id: by, username }: { readonly id: number; readonly username: string },
-    request: PushRequest,
-  ): Promise<Readable> {
-    const listener = this.#countingListener(id, by, async (counted, updates) => {
-      if (updates.length > 0) await this.#notify(counted, username, updates)
+  receive(repository: Repository, source: PushSource, request: PushRequest): Promise<Readable> {
+    const { id } = repository
+    const counting = this.#countingListener(id, source.id, async (counted, updates) => {
+      if (updates.length > 0) await this.#notify(counted, source.username, updates)
       this.#options.maintenance.afterChange(counted)
     })
-    return this.#options.transport.receive(id, request, listener)
+    const { countAhead, ...listener } = counting
+    const storing: PushListener['storing'] = (updates, size) =>
+      this.#ask(repository, source, updates, size, countAhead).catch((error) => {
+        source.onRefused?.(error)
+        throw error
+      })
+    const isAsked = this.#options.beforeStore.isOn
+    return this.#options.transport.receive(id, request, isAsked ? { ...listener, storing } : listener)
+  }
+
+  /** Asks the host, and counts the bytes at once when they must be within quota. */
+  async #ask(
+    { id: repository, owner, private: isPrivate }: Repository,
+    { id: by, via, kind }: PushSource,
+    updates: readonly RefUpdate[],
+    { size: objects, unpackedSize }: PushSize,
+    countAhead: CountAhead,
+  ): Promise<void> {
+    const created = updates.filter(({ before, after }) => before === null && after !== null)
+    const size = objects + created.length * REF_BYTES
+    const change = gitUsage(isPrivate, size)
+    const storing = { owner, change, by, repository, kind, unpackedSize, via }
+    const checkAgain = await this.#options.beforeStore.ask(storing)
+    if (checkAgain !== undefined) await countAhead(size, checkAgain)
   }
 
   /**
@@ -59,7 +101,7 @@ export class Pushes {
     id: number,
     by: number,
     onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
-  ): PushListener {
+  ): PushListener & { readonly countAhead: CountAhead } {
     const { pushJournal, onError } = this.#options
     let entry: number
     let isCounted = false
@@ -67,6 +109,7 @@ export class Pushes {
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },
+      countAhead: (bytes, check) => pushJournal.countAhead(entry, id, bytes, check),
       async finished(updates, isCleaned) {
         const push = updates.length > 0 ? { by, updates } : undefined
         const repository = await pushJournal.settle(entry, id, { push, isCleaned }).catch((error) => {

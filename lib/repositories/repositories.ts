@@ -5,6 +5,7 @@ import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
+import type { BeforeStore } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
@@ -22,6 +23,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
+import { askBeforeChange, gitUsage, resolve } from './asked-changes.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import { checkRepositoryName, type RepositoryName } from './names.ts'
@@ -37,7 +39,7 @@ import {
 } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
 import { addRedirect, presentName, removeRedirects } from './redirects.ts'
-import { editOf, type RepositoryEdit } from './repository-edit.ts'
+import { actionsOf, editOf, type RepositoryEdit, rename } from './repository-edit.ts'
 import type { StoredFiles } from './stored-files.ts'
 import { removeTeamsOf } from './team-repositories.ts'
 
@@ -45,6 +47,7 @@ import { removeTeamsOf } from './team-repositories.ts'
 export interface RepositoryServices {
   readonly store: Store
   readonly quota: QuotaEngine
+  readonly beforeStore: BeforeStore
   readonly jobs: Jobs
   readonly gitData: GitData
   readonly files: StoredFiles
@@ -78,7 +81,7 @@ export class Repositories {
     repository: NewRepository,
   ): Promise<Repository> {
     checkNew(into, creator, repository)
-    const { gitData, outbox, newRepositories } = this.#services
+    const { gitData, beforeStore, outbox, newRepositories } = this.#services
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, holder } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
@@ -90,22 +93,21 @@ export class Repositories {
     const first = gitData.firstCommit(repository, authorFor(owner, creator))
     if (holder !== undefined) throw taken(holder)
     const content = { branch: repository.defaultBranch ?? 'main', first }
-    return gitData.create(content, creator, (size, idIn) =>
-      this.#store.write(async (tx) => {
+    const isPrivate = repository.private ?? newRepositories === 'private'
+    const asked = { owner: owner.id, by: creator.id, kind: 'repository' } as const
+    return gitData.create(content, creator, async (size, idIn) => {
+      const checkAgain = await beforeStore.ask({ ...asked, change: gitUsage(isPrivate, size) })
+      return this.#store.write(async (tx) => {
         const current = await existing(tx, find)
         const id = await idIn(tx)
-        const isPrivate = repository.private ?? newRepositories === 'private'
         const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
         const inserted = await insertRepository(tx, this.#services, creator, record)
-        await outbox.record(tx, {
-          event: 'repository',
-          action: 'created',
-          repository: inserted,
-          by: creator.id,
-        })
+        await checkAgain?.(tx)
+        const { id: by } = creator
+        await outbox.record(tx, { event: 'repository', action: 'created', repository: inserted, by })
         return inserted
-      }),
-    )
+      })
+    })
   }
 
   /** The repository with the id; undefined when there is none. */
@@ -144,13 +146,17 @@ export class Repositories {
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
    * @throws AllotError invalid for a bad name, and for a fork that more people could see than its parent;
-   * conflict for a taken one; not_found for a deleted owner
+   * conflict for a taken one; not_found for a deleted owner; over_quota when the host refuses its visibility
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services
     const members = editOf(edit)
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     let entry: number | undefined
+    const checkAgain =
+      members.private === undefined
+        ? undefined
+        : await askBeforeChange(this.#services, which, async () => ({ private: members.private }), by)
     const edited = await this.#change(which, async (tx, before) => {
       entry = undefined
       const after = withEdit(before, members)
@@ -165,6 +171,7 @@ export class Repositories {
       const saved = await saveWithVisibility(tx, jobs, after)
       for (const action of actionsOf(before, members))
         await outbox.record(tx, { event: 'repository', action, repository: saved, by })
+      await checkAgain?.(tx)
       return saved
     })
     return edited === undefined || entry === undefined ? edited : journal?.settle(entry, edited.id)
@@ -174,10 +181,18 @@ export class Repositories {
    * Moves the repository and its usage to another owner in one transaction.
    * @param by id of the account that does it, for webhooks; the new owner when absent
    */
-  transfer(which: Target<Repository>, to: Target<Account>, by?: number): Promise<Repository | undefined> {
+  async transfer(
+    which: Target<Repository>,
+    to: Target<Account>,
+    by?: number,
+  ): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services
+    const newOwner = async (tx: ReadTransaction) =>
+      (await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)).id
+    const asked = async (tx: ReadTransaction) => ({ owner: await newOwner(tx) })
+    const checkAgain = await askBeforeChange(this.#services, which, asked, by)
     return this.#change(which, async (tx, before) => {
-      const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
+      const owner = await newOwner(tx)
       if (owner === before.owner) return before
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
@@ -186,6 +201,7 @@ export class Repositories {
       await quota.repositories.move(tx, before.id, owner)
       const saved = await saveWithVisibility(tx, jobs, after)
       await outbox.record(tx, { event: 'repository', action: 'transferred', repository: saved, by })
+      await checkAgain?.(tx)
       return saved
     })
   }
@@ -239,12 +255,6 @@ export class Repositories {
   }
 }
 
-/** What an edit does, as events report it: it can rename the repository, and change other members too. */
-const actionsOf = (before: Repository, { name = before.name, ...rest }: RepositoryEdit) => [
-  ...(name === before.name ? [] : (['renamed'] as const)),
-  ...(withEdit(before, rest) === before ? [] : (['edited'] as const)),
-]
-
 /**
  * Ends an offer, the rights of teams and of other members of the former owner, and that of the new owner as a
  * collaborator. Collaborators whom somebody added stay.
@@ -254,12 +264,6 @@ const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<
   await transfers.remove(tx, [id])
   for (const { account, byMembership } of await collaborators.list(tx, 'repository', { prefix: [id] }))
     if (byMembership || account === owner) await collaborators.remove(tx, [id, account])
-}
-
-const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
-  checkRepositoryName(after.name)
-  if (after.name.toLowerCase() !== before.name.toLowerCase()) await refuseTaken(tx, before.owner, after.name)
-  await addRedirect(tx, before, after)
 }
 
 /**
@@ -287,9 +291,6 @@ export const removeRepository = async (
   await gitData.deleteAfterCommit(tx, id)
   return 1 + entries + hooks + relations + contents + stored
 }
-
-const resolve = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
-  typeof which === 'number' ? repositoryById(tx, which) : which(tx)
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {
   const owner = await find(tx)

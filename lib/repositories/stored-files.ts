@@ -11,6 +11,8 @@ import {
   type FileStorage,
   type StagedFile,
 } from '../files/index.ts'
+import type { BeforeStore, CheckAgain, Storing } from '../quota/before-store.ts'
+import type { Usage } from '../quota/subjects.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
@@ -27,8 +29,13 @@ import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
 interface StoredFilesOptions {
   readonly store: Store
   readonly fileStorage: FileStorage
+  /** Undefined when only copies are stored. */
+  readonly beforeStore: BeforeStore | undefined
   readonly onDeletionError: OnDeletionError
 }
+
+/** What the bytes of a file count as, and for whom. */
+type CountedFile = Omit<Storing, 'change'> & { readonly as: keyof Usage }
 
 /**
  * Stored files with their records. A file and its record cannot be written in one transaction, so a record
@@ -54,6 +61,8 @@ export class StoredFiles {
   /**
    * Stores a file. When `save` throws, nothing is left of it.
    * @param place a place that was never used before, so that no other request writes or removes the same file
+   * @param countedAs what the host is asked as soon as the size is known; null for copies, when the whole
+   * copy was asked about
    * @param save saves the record that the file belongs to; it can run more than once, and must itself check
    * that the repository or account still exists and that the request is permitted
    */
@@ -61,20 +70,33 @@ export class StoredFiles {
     place: FilePlace,
     content: Readable,
     expected: ExpectedContent,
+    countedAs: CountedFile | null,
     save: (tx: WriteContext, file: ContentInfo) => Promise<T>,
   ): Promise<T> {
     const { store, fileStorage } = this.#options
     checkPlace(place)
+    const early = expected.size === undefined ? undefined : await this.#ask(countedAs, expected.size)
     const staged = await fileStorage.stage(content, expected)
     try {
       const { size, sha256 } = staged
+      const checkAgain = expected.size === undefined ? await this.#ask(countedAs, size) : early
       const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
       await store.write((tx) => insert(tx, file))
-      return await this.#keep(staged, file, (tx) => save(tx, staged))
+      return await this.#keep(staged, file, async (tx) => {
+        const saved = await save(tx, staged)
+        await checkAgain?.(tx)
+        return saved
+      })
     } catch (error) {
       await fileStorage.discard(staged)
       throw error
     }
+  }
+
+  async #ask(counted: CountedFile | null, size: number): Promise<CheckAgain | undefined> {
+    if (counted === null) return undefined
+    const { as, ...storing } = counted
+    return this.#options.beforeStore?.ask({ ...storing, change: { [as]: size } })
   }
 
   /** The record of a kept file; undefined for other states. */

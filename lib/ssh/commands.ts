@@ -155,7 +155,8 @@ export class Commands {
     await channel.send(await transport.advertise(repository.id, 'receive-pack', request))
     await channel.waitForInput()
     await check()
-    await channel.send(await pushes.receive(repository, user, { ...request, size: undefined }))
+    const source = { ...user, via: 'ssh', kind: 'push' } as const
+    await channel.send(await pushes.receive(repository, source, { ...request, size: undefined }))
     await channel.drain()
   }
 

@@ -52,6 +52,7 @@ const open = (
   new StoredFiles({
     store: new Store(driver),
     fileStorage,
+    beforeStore: undefined,
     onDeletionError: (error) => {
       throw error
     },
@@ -115,7 +116,7 @@ describe('A stored file', () => {
     within(async (ground) => {
       const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
-      const size = await stored.add(place, content(), {}, async (_tx, file) => file.size)
+      const size = await stored.add(place, content(), {}, null, async (_tx, file) => file.size)
       assert.equal(size, 5)
       assert.equal((await store.read((tx) => stored.find(tx, place)))?.size, 5)
       assert.equal(await text(await stored.read(place)), 'hello')
@@ -132,7 +133,7 @@ describe('A stored file', () => {
       const refuse = async () => {
         throw new AllotError('not_found', 'the issue is gone')
       }
-      await assert.rejects(stored.add(place, content(), {}, refuse), /the issue is gone/)
+      await assert.rejects(stored.add(place, content(), {}, null, refuse), /the issue is gone/)
       await stored.idle()
       await assertEmpty(ground)
     }))
@@ -142,7 +143,7 @@ describe('A stored file', () => {
       const { storage, sync } = slowToSync(ground)
       const stored = open(ground.driver, ground, storage)
       let isSaved = false
-      const added = stored.add(place, content(), {}, async () => {
+      const added = stored.add(place, content(), {}, null, async () => {
         isSaved = true
       })
       await waitFor(async () => (await recorded(ground)).length > 0)
@@ -158,7 +159,7 @@ describe('A stored file', () => {
       const { storage, sync } = slowToSync(ground)
       const stored = open(ground.driver, ground, storage)
       sync(new Error('the disk is gone'))
-      await assert.rejects(stored.add(place, content(), {}, nothing), /the disk is gone/)
+      await assert.rejects(stored.add(place, content(), {}, null, nothing), /the disk is gone/)
       await stored.idle()
       await assertEmpty(ground)
     }))
@@ -167,7 +168,7 @@ describe('A stored file', () => {
     within(async (ground) => {
       const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
-      await stored.add(place, content(), {}, nothing)
+      await stored.add(place, content(), {}, null, nothing)
       await Promise.all([1, 2, 3].map(() => store.write((tx) => stored.deleteAfterCommit(tx, place))))
       await stored.idle()
       await assertEmpty(ground)
@@ -176,8 +177,8 @@ describe('A stored file', () => {
   it('must not replace another file', () =>
     within(async (ground) => {
       const stored = open(ground.driver, ground)
-      await stored.add(place, content(), {}, nothing)
-      await assert.rejects(stored.add(place, content('other'), {}, nothing), /already exists/)
+      await stored.add(place, content(), {}, null, nothing)
+      await assert.rejects(stored.add(place, content('other'), {}, null, nothing), /already exists/)
       await stored.idle()
       assert.equal(await text(await stored.read(place)), 'hello')
     }))
@@ -185,7 +186,7 @@ describe('A stored file', () => {
 
 describe('Files and their records agree after a restart', () => {
   const deeds = [
-    { what: 'adding one', does: (stored: StoredFiles) => stored.add(place, content(), {}, nothing) },
+    { what: 'adding one', does: (stored: StoredFiles) => stored.add(place, content(), {}, null, nothing) },
     {
       what: 'deleting one',
       async does(stored: StoredFiles, driver: StorageDriver) {
@@ -200,7 +201,7 @@ describe('Files and their records agree after a restart', () => {
         let [deaths, outcome] = [0, 'dead' as unknown]
         for (let write = 1; outcome === 'dead'; write++)
           await within(async (ground) => {
-            await open(ground.driver, ground).add({ ...place, name: 'fedc' }, content(), {}, nothing)
+            await open(ground.driver, ground).add({ ...place, name: 'fedc' }, content(), {}, null, nothing)
             const { dying, dead } = driverKilledAt(ground.driver, write, kept)
             const done = does(open(dying, ground), dying).then(() => 'done')
             outcome = await Promise.race([done, dead])
@@ -221,7 +222,10 @@ describe('Files and their records agree after a restart', () => {
           const failing = withFaults(ground.driver, async (call) => {
             if (call === at && ++writes === write) throw new StorageError('failed', 'the disk is gone')
           })
-          await assert.rejects(open(failing, ground).add(place, content(), {}, nothing), /the disk is gone/)
+          await assert.rejects(
+            open(failing, ground).add(place, content(), {}, null, nothing),
+            /the disk is gone/,
+          )
           await open(ground.driver, ground).recover()
           const records = await recorded(ground)
           assert.deepEqual(
@@ -243,7 +247,7 @@ describe('In a shared store, when another server gives up a file that is still b
       })
     const paused = pausedBeforeWrite(driver, isArriving, () => makeOld().then(pause))
     const stored = open(paused, ground)
-    const added = await stored.add(place, content(), {}, async () => 'kept').catch((error) => error)
+    const added = await stored.add(place, content(), {}, null, async () => 'kept').catch((error) => error)
     await stored.idle()
     return added
   }
@@ -288,9 +292,9 @@ describe('The files of a deleted repository', () => {
         throw error
       })
       for (let at = 0; at < 12; at++)
-        await stored.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
-      await stored.add({ ...place, area: 'lfs' }, content(), {}, nothing)
-      await stored.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, nothing)
+        await stored.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, null, nothing)
+      await stored.add({ ...place, area: 'lfs' }, content(), {}, null, nothing)
+      await stored.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, null, nothing)
       await store.write((tx) => jobs.runNow(tx, 'removeRepositoryFiles', 1))
       const left = []
       do {

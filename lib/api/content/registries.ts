@@ -56,7 +56,7 @@ const upload = async (request: FileRequest, services: StreamServices) => {
   const user = writerOf(request, services)
   if (size !== undefined && maxSize !== undefined && size > maxSize)
     throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
-  const adding = hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize })
+  const adding = hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize, size })
   await required(request, services, adding)
   return empty(201)
 }

@@ -86,20 +86,20 @@ const readBatch = async (request: LfsRequest): Promise<Batch> => {
 const batch = async (request: LfsRequest, services: StreamServices): Promise<StreamReply> => {
   const { operation, transfers, hash_algo, objects } = await readBatch(request)
   const isUpload = operation === 'upload'
-  const repository = isUpload
-    ? (await writableRepository(services, request)).repository
-    : await requireReadable(services, request)
+  const writer = isUpload ? await writableRepository(services, request) : undefined
+  const repository = writer?.repository ?? (await requireReadable(services, request))
   if (hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is supported')
   if (!transfers.includes('basic')) throw invalidMember('transfers', 'only basic is supported')
   // Stands in for an oid that is not valid; no object has it.
   const oids = objects.map(({ oid }) => (OID.test(oid) ? oid : '-'))
   const found = await services.hosting.lfs.find(repository.id, oids)
   const answer = isUpload ? uploadAnswer(request, services) : downloadAnswer(request, services)
-  return json(200, {
-    transfer: 'basic',
-    hash_algo: 'sha256',
-    objects: objects.map((object, index) => ({ ...object, ...answer(object, found[index]) })),
-  })
+  const answers = objects.map((object, index) => ({ ...object, ...answer(object, found[index]) }))
+  if (writer !== undefined) {
+    const uploads = answers.filter((one) => 'actions' in one)
+    await services.hosting.lfs.askBefore(writer.user, repository, uploads)
+  }
+  return json(200, { transfer: 'basic', hash_algo: 'sha256', objects: answers })
 }
 
 /** Makes the member of the reply for one object. */

@@ -102,7 +102,11 @@ const push = async (request: GitRequest, services: StreamServices): Promise<Stre
   const { repository, user } = await writableRepository(services, request)
   const { body, size, client, signal } = request
   const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
-  const stream = await services.git!.pushes.receive(repository, user, context)
+  const stream = await services.git!.pushes.receive(
+    repository,
+    { ...user, via: 'http', kind: 'push' },
+    context,
+  )
   return gitReply('receive-pack-result', async () => ({ stream }))
 }
 

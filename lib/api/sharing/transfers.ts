@@ -46,7 +46,7 @@ export const transferRoutes = [
     operationId: 'acceptRepoTransfer',
     summary:
       'Accept a repository that is offered to the signed-in user, or to an organization of theirs; its collaborators keep their rights, its teams lose them',
-    responses: { 202: Repository, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    responses: { 202: Repository, 403: Forbidden, 404: NotFound, 413: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const name = repositoryNameOf(request.params)
       const moved = await services.hosting.transfers.accept(request.user, name)

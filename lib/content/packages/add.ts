@@ -60,7 +60,8 @@ export const addFile = async (
   const { ownerId, type } = target
   const place = { area: 'packages' as const, ownerId, name: randomUUID() }
   const expected = { maxSize, size, sha256, digests: ['md5', 'sha1', 'sha512'] as const }
-  return files.add(place, content, expected, async (tx, contentInfo) => {
+  const counted = { as: 'packages', owner: ownerId, by: viewer.id, kind: 'package' } as const
+  return files.add(place, content, expected, counted, async (tx, contentInfo) => {
     const current = await writableBy(tx, viewer, path.owner)
     if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')
     const found = await versionIn(tx, current, path)

@@ -46,7 +46,7 @@ export class Packages {
    * Adds a file, and its version with the first one.
    * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name;
    * not_found for a type that Allot does not store, and when the creator was deleted meanwhile; forbidden;
-   * too_large
+   * too_large; over_quota when the host refuses it
    */
   add(
     viewer: SignedIn,

@@ -3,13 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
-import {
-  configuration,
-  type GitProcess,
-  NO_PROGRAMS,
-  type ProcessLimits,
-  REUSE_OF_MEMORY,
-} from '../process.ts'
+import { configuration, type GitProcess, type ProcessLimits, REUSE_OF_MEMORY } from '../process.ts'
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
 import { pathArguments, pathBytes } from '../text.ts'
 import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
@@ -43,6 +37,13 @@ export interface ReadAccess {
    */
   readonly isBackground?: boolean
 }
+
+/**
+ * Environment in which git finds no program but its own, which are not in the PATH: an archive of a file with
+ * `$Format:%G?$` and `export-subst` would start gpg on a signature that was pushed, and before 2.41 git does
+ * not read the setting `gpg.program` there.
+ */
+const NO_PROGRAMS = process.platform === 'win32' ? {} : { PATH: '/dev/null' }
 
 const ENVIRONMENT = { ...REUSE_OF_MEMORY, ...NO_PROGRAMS }
 

@@ -20,7 +20,8 @@ export interface Pusher {
  * this resolves.
  * @param objects that the references need, and the repository does not have
  * @throws AllotError conflict when a reference is not where it was, or below another; too_large for more than
- * `git.maxPushSize`; invalid when git refuses the objects; unavailable when git stops; storage_full
+ * `git.maxPushSize`; over_quota when the host refuses it; invalid when git refuses the objects; unavailable
+ * when git stops; storage_full
  */
 export const pushChanges = async (
   repository: Repository,
@@ -29,14 +30,21 @@ export const pushChanges = async (
   objects: readonly NewObject[] = [],
 ): Promise<void> => {
   const body = await pushBody(updates, objects)
-  const output = await pushes.receive(repository, user, {
+  let refusal: Error | undefined
+  const onRefused = (error: Error) => {
+    refusal = error
+  }
+  const source = { ...user, via: 'http', kind: 'commit', onRefused } as const
+  const output = await pushes.receive(repository, source, {
     body: Readable.from([body]),
     size: body.length,
     client,
     signal: new AbortController().signal,
     protocol: undefined,
   })
-  checkReport(await bytesOf(output))
+  const report = await bytesOf(output)
+  if (refusal !== undefined) throw refusal
+  checkReport(report)
 }
 
 const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())
