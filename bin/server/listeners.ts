@@ -6,6 +6,7 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { addressOf } from '../../lib/clients.ts'
 import { movedStatus } from '../../lib/http/former-names.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
+import { userOfRequest } from '../../lib/http/log.ts'
 import { baseUrlOf, isPathBelow, originForm, parseRequestUrl } from '../../lib/http/request-url.ts'
 import { sendText } from '../send-text.ts'
 
@@ -76,7 +77,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
 const CLIENT_CLOSED_REQUEST = 499
 
 /**
- * Logs a line for each request, with the id that the response and the log of its failure have. The query
+ * Logs a line for each request, with its user, and the id that the response and the log of its failure have. The query
  * string, which can hold secrets, and the headers are left out.
  */
 export const withRequestLog =
@@ -91,7 +92,7 @@ export const withRequestLog =
     res.once('close', () => {
       const ms = Math.round((performance.now() - startedAt) * 100) / 100
       const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED_REQUEST
-      log.info({ requestId, method, path, status, ms, from }, 'request')
+      log.info({ requestId, method, path, status, ms, from, user: userOfRequest(req) }, 'request')
     })
     listener(req, res)
   }

@@ -5,7 +5,7 @@ import { type AccessMessages, type AccessRule, type Caller, checkAccess } from '
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import { type LastingRights, lastingRights } from './lasting.ts'
-import type { Log } from './log.ts'
+import { type Log, noteUser } from './log.ts'
 import { EXPOSED_HEADERS } from './paging.ts'
 import { inRequestOrder, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
@@ -185,6 +185,7 @@ export class Dispatcher<I extends Caller> {
     if (route.auth !== 'none') {
       const user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
       context.user = user
+      noteUser(context)
       checkAccess(user, route, endpoints.accessMessages)
       this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
@@ -215,6 +216,7 @@ export class Dispatcher<I extends Caller> {
     })
     const { reply, user } = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
     context.user = user
+    noteUser(context)
     return reply
   }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 
 /** The host's log; pino and console both fit. */
@@ -18,3 +19,19 @@ export const standardError: Log = {
   error: (fields, message) => console.error(message, fields),
   info: () => undefined,
 }
+
+/** The users who have sent requests, for the log of a server. */
+const users = new WeakMap<IncomingMessage, string>()
+
+export const noteUser = ({
+  req,
+  user,
+}: {
+  req: IncomingMessage
+  user: { readonly username: string } | null | undefined
+}): void => {
+  if (user) users.set(req, user.username)
+}
+
+/** Name of the user who has sent a request; undefined without one. */
+export const userOfRequest = (req: IncomingMessage): string | undefined => users.get(req)

@@ -331,6 +331,25 @@ describe('The log of the server', () => {
     assert.ok(typeof ms === 'number' && ms > 0)
   })
 
+  it('names the user of a request of the API and of git, and nobody without one', async () => {
+    const origin = new URL(server.api).origin
+    const basic = `Basic ${Buffer.from(`ci:${token}`).toString('base64')}`
+    const asked: [url: string, authorization: string | undefined, user: string | undefined][] = [
+      [`${server.api}/user`, `token ${token}`, 'ci'],
+      [`${server.api}/admin/users`, basic, 'ci'],
+      [`${server.api}/users/ci`, undefined, undefined],
+      [`${server.api}/user`, 'token wrong', undefined],
+      [`${origin}/ci/none.git/info/refs?service=git-upload-pack`, basic, 'ci'],
+    ]
+    for (const [at, [url, authorization]] of asked.entries())
+      await fetch(url, { headers: { 'x-request-id': `by-${at}`, ...(authorization && { authorization }) } })
+    for (const [at, [url, , user]] of asked.entries()) {
+      const line = () => lines().find(({ requestId }) => requestId === `by-${at}`)
+      await waitFor(() => line() !== undefined)
+      assert.equal(line()!.user, user, url)
+    }
+  })
+
   it('logs a failure with the id of its request', async () => {
     const told: Record<string, unknown>[] = []
     const log = {
