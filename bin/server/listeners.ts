@@ -77,8 +77,8 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
 const CLIENT_CLOSED_REQUEST = 499
 
 /**
- * Logs a line for each request, with its user, and the id that the response and the log of its failure have. The query
- * string, which can hold secrets, and the headers are left out.
+ * Logs a line for each request, with its user, and the id that the response and the log of its failure have.
+ * The query string, which can hold secrets, and the headers are left out.
  */
 export const withRequestLog =
   (log: Log, trustedProxies: number, listener: RequestListener): RequestListener =>

@@ -79,6 +79,7 @@ export const bindingLimit = (
 }
 
 export interface SubjectLimit extends LimitStatus {
+  /** The subject that the rule limits. */
   subject: Subject
 }
 

@@ -14,6 +14,7 @@ import { usageOfRepository } from './usage.ts'
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
 export interface OwnerOverQuota extends SubjectLimit {
   owner: number
+  /** Whether the owner is over the limit; false: near it. */
   over: boolean
   /** Bytes that count toward the subject. */
   used: number

@@ -9,14 +9,18 @@ import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 
 /** A subject for which a plan would change whether the owner is over quota. */
 interface ChangedAnswer {
+  /** The subject whose answer changes. */
   subject: Subject
   /** Bytes that count toward the subject. */
   used: number
+  /** As the rules and groups are. */
   before: Answer
+  /** As they would be. */
   after: Answer
 }
 
 interface Answer {
+  /** Whether the owner is over quota for the subject. */
   over: boolean
   /** The binding limit; undefined when there are no groups, or one of them does not limit the subject. */
   binding: LimitStatus | undefined

@@ -158,7 +158,8 @@ export class Repositories {
         ? undefined
         : await askBeforeChange(this.#services, which, async () => ({ private: members.private }), by)
     const edited = await this.#change(which, async (tx, before) => {
-      entry = undefined
+      // Also without a change: git may have written beside the server.
+      entry = await journal?.save(tx, { repository: before.id, pid: null })
       const after = withEdit(before, members)
       if (after === before) return before
       checkTexts('repository', members)
@@ -167,7 +168,6 @@ export class Repositories {
       if (before.private && (await isWiderThanParent(tx, after)))
         throw invalidMember('private', 'a fork is never visible to more people than its parent')
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-      entry = await journal?.save(tx, { repository: before.id, pid: null })
       const saved = await saveWithVisibility(tx, jobs, after)
       for (const action of actionsOf(before, members))
         await outbox.record(tx, { event: 'repository', action, repository: saved, by })

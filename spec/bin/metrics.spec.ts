@@ -174,6 +174,8 @@ describe('/-/metrics', () => {
       size: 20,
     })
     await crossed
+    // The change has dropped what was known of the owner.
+    await ask('GET', '/user/quota', { token })
     const { text } = await asAdmin()
     assert.equal(sample(text, 'allot_quota_events_total{at="limit",direction="up"}'), 1)
     assert.equal(sample(text, hits)!, sample(first, hits)! + 1)
