@@ -241,4 +241,4 @@ export const validName = (text: string): string =>
     .replace(/\.{2,}/g, '.')
     .replace(/^[._-]+/, '')
     .slice(0, NAME_LENGTH)
-    .replace(/[._-]+$/, '')
+    .replace(/(?<![._-])[._-]+$/, '')
