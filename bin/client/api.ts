@@ -195,7 +195,7 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undef
   }
   const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
   const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
-  const given = origin + pathname.replace(/\/+$/, '')
+  const given = origin + pathname.replace(/(?<!\/)\/+$/, '')
   // The API is where it is unless the server's configuration moves it.
   const usual = `${given}/api/v1`
   const bases = pathname === '/' ? { base: usual } : { base: given, otherBase: usual }

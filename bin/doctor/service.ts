@@ -120,7 +120,7 @@ export const checkServer = async ({ server, api }: Config, url?: string): Promis
   const base =
     url === undefined
       ? `${scheme}://${inUrl(server.host)}:${server.port}`
-      : withoutEnd(url.replace(/\/+$/, ''), api.basePath)
+      : withoutEnd(url.replace(/(?<!\/)\/+$/, ''), api.basePath)
   try {
     const status = await statusOf(`${base}/-/readyz`, url === undefined)
     if (status === 200) return finding('server', 'ok', `${base} answers`)
