@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 
 const allot = await openAllot({ driver: memory(), repositories: false })
 after(() => allot.close())
@@ -18,7 +18,7 @@ await repositories.create(ann, ann, { name: 'library' })
 await tokens.create(ann.id, 'ci', ['all'])
 const { key } = generateSshKey('ed25519')
 await sshKeys.add(ann.id, { title: 'laptop', key })
-const { armored } = generateGpgKey('Ann <ann@example.org>')
+const armored = await generateOpenPgpKey('ann@example.org')
 await gpgKeys.add(ann.id, { armored })
 await hosting.teams.create(owner, 'acme', { name: 'staff', ...team })
 const small = { name: 'small', limit: 1, subjects: ['size:all'] } as const
