@@ -30,9 +30,13 @@ const ok = async (answer: Promise<Answer>, status: number): Promise<Answer> => {
   return got
 }
 
-/** Creates a user, and returns a token. */
+/** Creates a user, and returns a token. Many at once are asked to try again, as clients are. */
 const person = async (name: string): Promise<string> => {
-  const account = await allot.hosting.accounts.createUser({ name })
+  const account = await allot.hosting.accounts.createUser({ name }).catch((error) => {
+    if (error.reason !== 'busy') throw error
+    return undefined
+  })
+  if (account === undefined) return person(name)
   return (await allot.hosting.tokens.create(account.id, 'spec', ['all'])).secret
 }
 
