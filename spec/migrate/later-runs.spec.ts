@@ -44,6 +44,9 @@ before(async () => {
   await source.allot.quota.groups.create({ name: 'some', rules: [] })
   await source.allot.quota.groups.assign('ann', 'some')
   target = await startTarget()
+  // Each server has made its own administrator, in another second on a busy machine.
+  const { createdAt } = (await source.allot.hosting.accounts.byId(source.root.id))!
+  await target.allot.hosting.accounts.setCreatedAt(target.root.id, createdAt)
   assert.match(await run(), /^issues: 3 copied/m)
 })
 after(async () => {
