@@ -11,14 +11,7 @@ import type { LfsTokens } from './content/lfs-tokens.ts'
 import type { Host } from './data-folder.ts'
 import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting/index.ts'
-import {
-  BodyTurns,
-  Dispatcher,
-  JsonEndpoints,
-  StreamEndpoints,
-  sendEmpty,
-  serveReference,
-} from './http/index.ts'
+import { BodyTurns, Dispatcher, JsonEndpoints, referenceOrNext, StreamEndpoints } from './http/index.ts'
 import type { Markdown } from './markdown/index.ts'
 import type { Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -66,6 +59,8 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
   const routes = routesWith({ ...options, tokens: host.tokens })
+  const { name: brand } = options.pages
+  const documentFor = documentOf(routes, brand)
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const turns = new BodyTurns()
   const json = new JsonEndpoints({
@@ -79,7 +74,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       dialect: options.dialect,
       pageLimits,
       ...settingsOf(options),
-      documentFor: documentOf(routes, options.pages.name),
+      documentFor,
     },
     htmlUrls,
     clientOf: clientOfRequest,
@@ -92,11 +87,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     pageLimits,
     turns,
   })
-  const streams = new StreamEndpoints({
-    ...streamOptions(dependencies),
-    clientOf: clientOfRequest,
-    turns,
-  })
+  const streams = new StreamEndpoints({ ...streamOptions(dependencies), clientOf: clientOfRequest, turns })
   return new Dispatcher({
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
@@ -109,19 +100,10 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     authenticateFirst: host.authenticate !== undefined,
     runHandler: (handle) => hosting.beforeStore.runVia('http', handle),
     movedPath: movedPath(hosting),
-    unmatched: unmatchedBy(options),
+    unmatched: referenceOrNext({ basePath: options.basePath, brand, prepare: () => documentFor('') }),
     log: host.log,
   })
 }
-
-/** Serves the API reference, and leaves all else to the host. */
-const unmatchedBy =
-  ({ basePath, pages: { name } }: Options): ConstructorParameters<typeof Dispatcher>[0]['unmatched'] =>
-  (req, res, next) => {
-    if (serveReference(req, res, basePath, name)) return
-    if (next === undefined) sendEmpty(res, 404)
-    else next()
-  }
 
 /** What a client without credentials is told. It names only what signs in. */
 const signInMessages = ({ authenticate, tokens }: Host) => {

@@ -9,7 +9,7 @@ export { watchRights } from './lasting.ts'
 export { type Log, logError, standardError } from './log.ts'
 export { type Listener, type MountOptions, mountAtPrefix, mountListener } from './mount.ts'
 export type { Pagination } from './paging.ts'
-export { serveReference } from './reference-page.ts'
+export { referenceOrNext } from './reference-page.ts'
 export {
   Download,
   Empty,

@@ -60,16 +60,28 @@ const page = (brand: string, documentUrl: string, scriptUrl: string): string => 
 
 let script: Buffer | undefined
 
-/**
- * Responds to a request for the page or its script.
- * @param brand name of the service
- * @returns false for any other path
- */
-export const serveReference = (
+interface ReferenceOptions {
+  readonly basePath: string
+  /** Name of the service. */
+  readonly brand: string
+  /** Makes the document, before the page is sent: the viewer waits for it for five seconds only. */
+  readonly prepare: () => Promise<unknown>
+}
+
+/** Serves the page and its script, and leaves other requests that no route takes to the host. */
+export const referenceOrNext =
+  (options: ReferenceOptions) =>
+  (req: IncomingMessage, res: ServerResponse, next: (() => void) | undefined): void => {
+    if (serve(req, res, options)) return
+    if (next === undefined) sendEmpty(res, 404)
+    else next()
+  }
+
+/** @returns false for any other path */
+const serve = (
   req: IncomingMessage,
   res: ServerResponse,
-  basePath: string,
-  brand: string,
+  { basePath, brand, prepare }: ReferenceOptions,
 ): boolean => {
   const url = parseRequestUrl(req, '')
   if (url === undefined || (url.path !== SCRIPT && url.path !== REFERENCE_PATH)) return false
@@ -89,6 +101,8 @@ export const serveReference = (
   }
   const html = page(brand, `${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
   const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
-  send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])
+  const reply = () => send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])
+  // The request for the document reports why there is none.
+  prepare().then(reply, reply)
   return true
 }

@@ -8,7 +8,7 @@ import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
 import { AllotError, isOwnerName } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
-import { BodyTurns, Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
+import { BodyTurns, Dispatcher, JsonEndpoints, type Log, referenceOrNext } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
 import type { Options } from '../options/index.ts'
 import { hostOwnerDirectory } from '../quota/host-owners.ts'
@@ -73,11 +73,7 @@ export const createQuotaApi = ({
     corsOrigins: cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: true,
-    unmatched(req, res, next) {
-      if (serveReference(req, res, basePath, NAME)) return
-      if (next === undefined) sendEmpty(res, 404)
-      else next()
-    },
+    unmatched: referenceOrNext({ basePath, brand: NAME, prepare: () => services.documentFor('') }),
     log,
   })
 }

@@ -8,9 +8,8 @@ import {
   JsonEndpoints,
   type Next,
   type Route,
+  referenceOrNext,
   routesFor,
-  sendEmpty,
-  serveReference,
 } from '../../lib/http/index.ts'
 import { listen } from '../support/listen.ts'
 
@@ -83,11 +82,7 @@ export const serve = async (
     trustedProxies: 0,
     readTogether: (read) => read(),
     authenticateFirst: false,
-    unmatched(req, res, next) {
-      if (serveReference(req, res, '/api/v1', 'Test')) return
-      if (next === undefined) sendEmpty(res, 404)
-      else next()
-    },
+    unmatched: referenceOrNext({ basePath: '/api/v1', brand: 'Test', prepare: async () => undefined }),
     log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,
   })
