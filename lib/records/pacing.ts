@@ -27,21 +27,3 @@ export const pause = async (milliseconds: number, signal?: AbortSignal): Promise
  */
 export const pauseSince = (begun: number, signal?: AbortSignal): Promise<void> =>
   pause(pauseAfter(performance.now() - begun), signal)
-
-/**
- * Runs a body until it succeeds.
- * @param retryMs between two runs
- * @returns undefined when the signal aborts first
- */
-export const untilDone = async <T>(
-  body: () => Promise<T>,
-  { onError, retryMs, signal }: { onError: (error: unknown) => void; retryMs: number; signal: AbortSignal },
-): Promise<T | undefined> => {
-  for (; !signal.aborted; await pause(retryMs, signal))
-    try {
-      return await body()
-    } catch (error) {
-      onError(error)
-    }
-  return undefined
-}

@@ -1,4 +1,5 @@
 import { ClientBudget } from '../client-budget.ts'
+import { pause } from '../records/pacing.ts'
 import {
   type Delivery,
   type Hook,
@@ -247,7 +248,7 @@ export class Sender {
   async #textOf(payload: HookPayload, { hook, number }: Delivery): Promise<string | undefined> {
     const { addCommits, onError, onUnreadCommits, settings } = this.#options
     const { signal } = this.#stopping
-    for (let until: number | undefined; !signal.aborted; await sleep(FAILURE_RETRY_MS, signal))
+    for (let until: number | undefined; !signal.aborted; await pause(FAILURE_RETRY_MS, signal))
       try {
         return await addCommits(payload)
       } catch (error) {
@@ -269,9 +270,3 @@ const nextOf = async (tx: ReadTransaction, id: number): Promise<Next | undefined
   const payload = delivery && (await hookPayloads.get(tx, [delivery.payload ?? '']))
   return { ...due, hook, payload, refusal: delivery && (await whyOff(tx, hook, delivery)) }
 }
-
-const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds).unref()
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
-  })

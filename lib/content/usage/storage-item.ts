@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import { compare } from '../../compare.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { encodeKey } from '../../records/key-codec.ts'
 import {
@@ -197,8 +198,7 @@ const ORDERS: Record<NonNullable<StorageItemQuery['sort']>, (left: Candidate, ri
   created: (left, right) => right.createdAt - left.createdAt,
 }
 
-const compareNames = (left: Candidate, right: Candidate): number =>
-  left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+const compareNames = (left: Candidate, right: Candidate): number => compare(left.name, right.name)
 
 const compareTexts = (left: Candidate, right: Candidate): number =>
   compareNames(left, right) || (left.id < right.id ? -1 : 1)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
+import { compare } from '../../compare.ts'
 import { FLUSH, pktLine } from '../pkt-lines.ts'
 import type { RefUpdate } from '../push.ts'
 import { MODES, type PersonAtTime, type TreeEntry } from './parse.ts'
@@ -47,11 +48,7 @@ const SLICE = 5000
 function* treeSlices(entries: Iterable<TreeEntry>): Generator<Buffer> {
   const keyOf = ({ mode, name }: TreeEntry) => (mode === MODES.tree ? `${name}/` : name)
   // Fast where nearly all are in order already, as they were read.
-  const sorted = [...entries].sort((left, right) => {
-    const one = keyOf(left)
-    const other = keyOf(right)
-    return one < other ? -1 : one > other ? 1 : 0
-  })
+  const sorted = [...entries].sort((left, right) => compare(keyOf(left), keyOf(right)))
   for (let start = 0; start < sorted.length; start += SLICE) {
     const texts = sorted
       .slice(start, start + SLICE)

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { canSee, type Viewer } from '../../accounts/access.ts'
 import { accountByName, repositoryById } from '../../accounts/find.ts'
+import { compare } from '../../compare.ts'
 import { invalid } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import { merge, recordKeyText } from '../../records/merge.ts'
@@ -181,9 +182,6 @@ const starPredicate = async (tx: ReadTransaction, viewer: Viewer, id: number): P
   if (account === undefined || !(await canSee(tx, viewer, account))) return () => false
   return async (repository) => (await stars.get(tx, [id, repository.id])) !== undefined
 }
-
-const compare = <T extends string | number>(left: T, right: T): number =>
-  left < right ? -1 : left > right ? 1 : 0
 
 const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: RepositoryFilter): void => {
   const key = SORTS[by]
