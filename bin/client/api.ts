@@ -195,7 +195,7 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undef
   }
   const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
   const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
-  const given = origin + pathname.replace(/(?<!\/)\/+$/, '')
+  const given = withoutEndSlashes(origin + pathname)
   // The API is where it is unless the server's configuration moves it.
   const usual = `${given}/api/v1`
   const bases = pathname === '/' ? { base: usual } : { base: given, otherBase: usual }
@@ -216,6 +216,9 @@ export const parseAddress = (option: string, text: string, example: string): URL
   const shown = text.replace(/^(\w+:\/\/)?.*@/s, '$1…@')
   throw new UsageError(`${option} ${shown}: expected an address such as ${example}`)
 }
+
+/** An address without slashes at its end. */
+export const withoutEndSlashes = (address: string): string => address.replace(/(?<!\/)\/+$/, '')
 
 /**
  * Access token from `--token` or from the environment.

@@ -6,6 +6,7 @@ import { DAY_MS } from '../../lib/clock.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
+import { withoutEndSlashes } from '../client/api.ts'
 import type { Config } from '../config/config.ts'
 import { chosenDriver, driverFor, recordsFolder, type StoreLocation, storeExists } from '../config/store.ts'
 import { inUrl } from '../server/listeners.ts'
@@ -120,7 +121,7 @@ export const checkServer = async ({ server, api }: Config, url?: string): Promis
   const base =
     url === undefined
       ? `${scheme}://${inUrl(server.host)}:${server.port}`
-      : withoutEnd(url.replace(/(?<!\/)\/+$/, ''), api.basePath)
+      : withoutEnd(withoutEndSlashes(url), api.basePath)
   try {
     const status = await statusOf(`${base}/-/readyz`, url === undefined)
     if (status === 200) return finding('server', 'ok', `${base} answers`)

@@ -116,7 +116,7 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
 }
 
 /**
- * Makes a copy of an account what the source has, or what is left of one that was deleted there.
+ * Changes the copy of an account to what the source has, or to what is left of one that was deleted there.
  * @param login the name at the source
  */
 export const followAccount = async (

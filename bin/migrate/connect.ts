@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { parseAddress } from '../client/api.ts'
+import { parseAddress, withoutEndSlashes } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
 import { SourceUser } from './shapes.ts'
 import { apiPath, parseJson, parseResponse, SCOPES, Source, SourceError, sourceError } from './source.ts'
@@ -30,7 +30,7 @@ const parseBase = (from: string): string => {
     throw new UsageError('--from must not hold a password: the token is enough')
   if (search !== '' || hash !== '')
     throw new UsageError('--from must not have a query or a fragment: give the address of the server alone')
-  return origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1$/, '')
+  return withoutEndSlashes(origin + pathname).replace(/\/api\/v1$/, '')
 }
 
 const readVersion = async (source: Source): Promise<string> => {

@@ -4,8 +4,8 @@ import { type Migration, reportErrors } from './migration.ts'
 import { digestOf, type Item, type Things, type Values } from './things.ts'
 
 /**
- * Makes copies what the source has, which is right until its users move: copies are created, changed and
- * removed as there, also those that were changed or removed here, which the report names before.
+ * Copies follow the source, which is right until its users move: they are created, changed and removed as
+ * there. A copy that was changed or removed here is named in the report before it is overwritten.
  *
  * The migration log has a record for each copy, with its ids here and a digest of its members as the last run
  * left them. The record is saved without ids before the copy is created, and with them afterwards, so that a
@@ -127,8 +127,12 @@ const labelOf = (
   { label }: Pick<Item, 'label'>,
 ) => (hasFullLabels ? label : within(label, scope))
 
-const nameOf = ({ kind, scope, hasFullLabels }: Things, { label }: Pick<Item, 'label'>): string =>
-  `the ${LABELS[kind].one} ${label}${scope === '' || hasFullLabels ? '' : ` of ${scope}`}`
+/** What follows a label in a sentence: what the thing belongs to. */
+const ofScope = ({ scope, hasFullLabels }: Things): string =>
+  scope === '' || hasFullLabels ? '' : ` of ${scope}`
+
+const nameOf = (things: Things, { label }: Pick<Item, 'label'>): string =>
+  `the ${LABELS[things.kind].one} ${label}${ofScope(things)}`
 
 const createItem = async (migration: Migration, things: Things, item: Item): Promise<void> => {
   const { migrationLog, report } = migration
@@ -205,8 +209,8 @@ export const followNarrowed = async (
   return outcome
 }
 
-const labelWith = ({ scope, hasFullLabels }: Things, { label }: Item, members: readonly string[]): string =>
-  `${label}${scope === '' || hasFullLabels ? '' : ` of ${scope}`} (${members.join(' and ')})`
+const labelWith = (things: Things, { label }: Item, members: readonly string[]): string =>
+  `${label}${ofScope(things)} (${members.join(' and ')})`
 
 const differing = (here: Values, source: Values): string[] =>
   Object.keys(source).filter((member) => JSON.stringify(here[member]) !== JSON.stringify(source[member]))

@@ -129,7 +129,7 @@ const membersOf = ({
 })
 
 /**
- * Makes a copy of a repository what the source has, or what is left of one that was deleted there.
+ * Changes the copy of a repository to what the source has, or to what is left of one that was deleted there.
  * @param valuesIn the values at the source for the owner here
  */
 export const followRepository = async (
