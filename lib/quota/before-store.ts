@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { formatSize } from '../byte-sizes.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, describeValue } from '../errors.ts'
 import { repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
@@ -46,15 +46,16 @@ export interface BytesToStore {
   readonly via: 'http' | 'ssh' | 'code'
   /**
    * Refuses what would take the owner over quota: by all bytes of the change, also those of other subjects.
-   * They are checked once more in the transaction that counts them.
+   * They are checked once more in the transaction that counts them. The host must wait for it.
    * @throws OverQuotaError
    */
   readonly requireWithin: () => Promise<void>
 }
 
 /**
- * Called before bytes are stored. An `AllotError` with the code `over_quota` refuses them: its message is a
- * sentence for the person. Any other error is a fault of the host: 500.
+ * Called before bytes are stored. It returns nothing, or throws an `AllotError` with the code `over_quota`,
+ * which refuses them: its message is a sentence for the person. Any other error or value is a fault of the
+ * host, and so is a check that it does not wait for: nothing is stored, and the answer is 500.
  */
 export type OnBeforeStore = (bytes: BytesToStore) => void | Promise<void>
 
@@ -141,16 +142,24 @@ export class BeforeStore {
     // The broadest one first, which says most about a limit on everything.
     const subjects = new Set(kinds.flatMap((kind) => withAncestors(subjectOf[kind]).toReversed()))
     let isWithin = false
-    const requireWithin = async () => {
-      await store.read((tx) => quota.requireWithin(tx, owner, subjects, storing.change))
-      isWithin = true
+    const pending = new Set<Promise<void>>()
+    const requireWithin = () => {
+      const check: Promise<void> = store
+        .read((tx) => quota.requireWithin(tx, owner, subjects, storing.change))
+        .then(() => {
+          isWithin = true
+        })
+        .finally(() => pending.delete(check))
+      pending.add(check)
+      return check
     }
     const { kind, unpackedSize, via = this.#via.getStore() ?? 'code' } = storing
     const shared = { owner: owner.name, ...names, kind, unpackedSize, via, requireWithin }
     for (const of of kinds)
-      await this.#decide(storing, () =>
-        onBeforeStore({ ...shared, subject: subjectOf[of], size: storing.change[of]! }),
-      )
+      await this.#decide(storing, async () => {
+        const bytes = { ...shared, subject: subjectOf[of], size: storing.change[of]! }
+        refuseOther(await onBeforeStore(bytes), pending)
+      })
     if (!isWithin) return undefined
     return (tx, rest) =>
       quota
@@ -158,7 +167,7 @@ export class BeforeStore {
         .catch((error) => Promise.reject(refusalOf(error, storing)))
   }
 
-  async #decide(storing: Storing, decide: () => void | Promise<void>): Promise<void> {
+  async #decide(storing: Storing, decide: () => Promise<void>): Promise<void> {
     const { onError } = this.#options
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_resolve, reject) => {
@@ -166,7 +175,7 @@ export class BeforeStore {
       timer = setTimeout(() => reject(error), TIMEOUT_MS)
     })
     try {
-      await Promise.race([late, new Promise<void>((resolve) => resolve(decide()))])
+      await Promise.race([late, decide()])
     } catch (error) {
       const refusal = refusalOf(error, storing)
       if (isRefusal(refusal) || refusal instanceof StorageError) throw refusal
@@ -191,6 +200,20 @@ export class BeforeStore {
       }
     )
   }
+}
+
+/**
+ * Refuses decisions that are neither a refusal nor an agreement, such as `false`.
+ * @param pending checks that the host did not wait for, whose outcome it cannot know
+ * @throws TypeError for the log
+ */
+const refuseOther = (decision: unknown, pending: ReadonlySet<Promise<void>>): void => {
+  const expected = 'expected it to return nothing, or to throw an AllotError with the code over_quota'
+  if (decision !== undefined)
+    throw new TypeError(`onBeforeStore returned ${describeValue(decision)}; ${expected}`)
+  if (pending.size === 0) return
+  for (const check of pending) check.catch(() => undefined)
+  throw new TypeError(`onBeforeStore did not wait for requireWithin(): await it; ${expected}`)
 }
 
 const isRefusal = (error: unknown): boolean =>

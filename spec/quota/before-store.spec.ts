@@ -26,15 +26,23 @@ const scene = async (options: Parameters<typeof startSsh>[0] = {}) => {
   const [repositories, files] = [temporaryDirectory(), temporaryDirectory()]
   const asked: BytesToStore[] = []
   const logged: string[] = []
+  const faults: unknown[] = []
+  const log = {
+    error: ({ err }: { err?: unknown }, message: string) => {
+      logged.push(message)
+      faults.push(err)
+    },
+    info: () => undefined,
+  }
   const host: { decide: OnBeforeStore } = { decide: () => undefined }
-  const onBeforeStore: OnBeforeStore = async (bytes) => {
+  const onBeforeStore: OnBeforeStore = (bytes) => {
     asked.push(bytes)
-    await host.decide(bytes)
+    return host.decide(bytes)
   }
   const allot = await startSsh({
     repositories: { directory: repositories },
     files: { directory: files },
-    log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
+    log,
     onBeforeStore,
     ...options,
   })
@@ -47,7 +55,7 @@ const scene = async (options: Parameters<typeof startSsh>[0] = {}) => {
         .sort(),
     )
   const used = async (owner: string) => Number((await allot.allot.quota.explain(owner, 'size:all')).used)
-  return { allot, host, asked, logged, onDisk, used }
+  return { allot, host, asked, logged, faults, onDisk, used }
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>
@@ -401,6 +409,33 @@ describe('A fault of onBeforeStore', () => {
     }
     assert.equal(await used('alice'), earlier)
   })
+
+  const returned: [what: string, decide: (bytes: BytesToStore) => unknown, logged: RegExp][] = [
+    ['false', () => false, /^onBeforeStore returned the boolean false; expected it to return nothing/],
+    ['true', () => true, /^onBeforeStore returned the boolean true;/],
+    ['null', async () => null, /^onBeforeStore returned null;/],
+    ['a text', async () => 'too large', /^onBeforeStore returned the string "too large";/],
+    ['an error', () => new AllotError('over_quota', SENTENCE), /^onBeforeStore returned an object;/],
+    [
+      'nothing before its check has ended',
+      ({ requireWithin }) => void requireWithin(),
+      /^onBeforeStore did not wait for requireWithin\(\): await it;/,
+    ],
+  ]
+  for (const [what, decide, expected] of returned)
+    it(`is what it returns instead of nothing, which the log has: ${what}`, async () => {
+      const ground = await scene({ quota: { defaultTotal: 5 } })
+      const { allot, host, faults, used, onDisk } = ground
+      const alice = await allot.person('alice')
+      const earlier = onDisk()
+      host.decide = decide as OnBeforeStore
+      const { status, text } = await uploadFile(ground, alice, 'p/1/f', Buffer.alloc(10))
+      assert.equal(status, 500)
+      assert.match(text, /^nothing was stored: the server could not decide/)
+      assert.equal(faults.length, 1)
+      assert.match((faults[0] as Error).message, expected)
+      assert.deepEqual([await used('alice'), onDisk()], [0, earlier])
+    })
 
   it('is a decision that does not come within 30 seconds', async (test) => {
     const ground = await scene()
