@@ -4,7 +4,15 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { now } from '../clock.ts'
-import { checkName, isObject, isOwnerName, NAME_LIMIT, takenMember } from '../errors.ts'
+import {
+  AllotError,
+  checkName,
+  type ErrorCode,
+  isObject,
+  isOwnerName,
+  NAME_LIMIT,
+  takenMember,
+} from '../errors.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
@@ -48,6 +56,24 @@ type HostAnswer = HostIdentity | null | undefined
  * the client gets; any other error is logged, and answered 500.
  */
 export type HostAuthenticate = (req: IncomingMessage) => HostAnswer | Promise<HostAnswer>
+
+/** Codes of the errors of `authenticate` that are answers for the client. */
+const REFUSALS: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'too_many_requests', 'unavailable']
+
+/**
+ * Asks the host who sent a request. Every other error is wrapped, so that nothing reads its code: a file that
+ * the host cannot open is not a disk of Allot that has failed.
+ * @throws AllotError unauthenticated, forbidden, too_many_requests or unavailable, as the host does
+ * @throws Error for the log, with any other error of the host as its cause
+ */
+export const askHost = async (authenticate: HostAuthenticate, req: IncomingMessage): Promise<HostAnswer> => {
+  try {
+    return await authenticate(req)
+  } catch (cause) {
+    if (cause instanceof AllotError && REFUSALS.includes(cause.code)) throw cause
+    throw new Error('authenticate failed', { cause })
+  }
+}
 
 /** The command line, in place of an identity of a host. */
 export const OPERATOR_IDENTITY = OPERATOR as unknown as HostIdentity

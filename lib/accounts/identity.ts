@@ -22,6 +22,7 @@ import {
 } from './credentials.ts'
 import {
   accountOfHostUser,
+  askHost,
   checkHostIdentity,
   type HostAuthenticate,
   OPERATOR_IDENTITY,
@@ -204,7 +205,7 @@ export class Identities {
 
   async #hostUser(authenticate: HostAuthenticate, req: IncomingMessage): Promise<Identity | null> {
     const { store, hasTokens } = this.#options
-    const answer = await authenticate(req)
+    const answer = await askHost(authenticate, req)
     if (answer === undefined && hasTokens) return this.#byCredentials(req)
     if (answer === null || answer === undefined) return null
     if (answer === OPERATOR_IDENTITY) return { ...OPERATOR, scopes: ALL_SCOPES }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { checkHostIdentity, type HostAuthenticate } from '../accounts/host-users.ts'
+import { askHost, checkHostIdentity, type HostAuthenticate } from '../accounts/host-users.ts'
 import { actingAs } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
@@ -95,7 +95,7 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
     return { id, username: name, admin: false, scopes: ALL_SCOPES }
   }
   const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {
-    const answer = await authenticate(req)
+    const answer = await askHost(authenticate, req)
     if (answer === null || answer === undefined) return null
     const { id, admin = false, scopes } = checkHostIdentity(answer)
     return { ...(await identityOf(id)), admin, scopes }

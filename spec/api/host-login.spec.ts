@@ -338,9 +338,30 @@ describe('An error of authenticate', () => {
     [new AllotError('unavailable', 'the directory is down', { retryAfter: 7 }), 503, /directory is down/],
     [new Error('the password of the database is hunter2'), 500, /^an internal error occurred/],
     [undefined, 500, /^an internal error occurred/],
+    // Errors that have a code or a status, but of others.
+    ...['not_found', 'conflict', 'invalid', 'over_quota', 'too_large', 'storage_full', 'misconfigured'].map(
+      (code): [error: unknown, status: number, message: RegExp] => [
+        new AllotError(code as 'invalid', 'of a call of Allot in the function'),
+        500,
+        /^an internal error occurred/,
+      ],
+    ),
+    ...['ENOSPC: no space left on device, write', 'EACCES: permission denied, open'].map(
+      (text): [error: unknown, status: number, message: RegExp] => [
+        Object.assign(new Error(text), { code: text.slice(0, text.indexOf(':')), syscall: 'open' }),
+        500,
+        /^an internal error occurred/,
+      ],
+    ),
+    [
+      Object.assign(new Error('no session'), { code: 'unauthenticated', status: 401, statusCode: 401 }),
+      500,
+      /^an/,
+    ],
+    [{ code: 'forbidden', message: 'of another library' }, 500, /^an internal error occurred/],
   ]
   for (const [error, status, message] of thrown)
-    it(`is answered ${status}: ${error instanceof AllotError ? error.code : error}`, async (test) => {
+    it(`is answered ${status}: ${error instanceof AllotError ? error.code : JSON.stringify(error)} ${error}`, async (test) => {
       const host = await startHost(test, {
         authenticate: async () => {
           throw error
