@@ -37,11 +37,11 @@ mkdirSync(answered)
 mkdirSync(join(home, 'gnupg'), { recursive: true, mode: 0o700 })
 
 // The built program starts in a third of the time that its source takes.
-const program = process.env.ALLOT_PROGRAM ?? buildProgram()
+const program = process.env.ALLOT_SPEC_PROGRAM ?? buildProgram()
 
 Object.assign(process.env, {
   ...{
-    ALLOT_PROGRAM: program,
+    ALLOT_SPEC_PROGRAM: program,
     ALLOT_SPEC_SEED: `${seed}`,
     [COVERAGE_FOLDER]: answered,
     [RUN_FOLDER]: folder,

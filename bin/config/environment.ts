@@ -10,9 +10,19 @@ export const variableOf = (path: string): string =>
 export const hasVariables = (section: string): boolean =>
   Object.entries(process.env).some(([name, text]) => text && name.startsWith(`${variableOf(section)}_`))
 
+/** Variables of the commands and of worker processes, and those with which the specs run. */
+const OTHERS = /^ALLOT_(?:URL|TOKEN|FROM_TOKEN|WORKER|WORKER_PORT|SPEC_\w+)$/
+/** Variables that Kubernetes sets for a service named `allot`, or `allot-…`. */
+const SERVICE_LINK = /^ALLOT_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT_\d+_(?:TCP|UDP|SCTP))(?:_\w+)?$/
+const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//
+
+const isOption = (name: string, text: string): boolean =>
+  name.startsWith('ALLOT_') && !OTHERS.test(name) && !SERVICE_LINK.test(name) && !SERVICE_ADDRESS.test(text)
+
 /**
- * Adds the options that the environment sets to the content of a configuration file. A variable that begins
- * with a section and names no option of it is added as well, so that it is refused as it is in a file.
+ * Adds the options that the environment sets to the content of a configuration file. Every other variable
+ * that begins with `ALLOT_` is added as well, so that it is refused as an unknown key of a file is: an option
+ * that is written wrong must not be ignored.
  * @returns the paths of what it has added
  */
 export const addEnvironment = (
@@ -20,38 +30,45 @@ export const addEnvironment = (
   schema: v.GenericSchema,
   environment: NodeJS.ProcessEnv,
 ): ReadonlySet<string> => {
-  const sections = Object.entries(entriesOf(schema) ?? {})
+  const sections = entriesOf(schema) ?? {}
   const added = new Set<string>()
   // In order, so that `ALLOT_LFS_MAX_SIZE` follows `ALLOT_LFS`.
   for (const [name, text] of Object.entries(environment).sort()) {
-    const found = sections.find(([section]) => `${name}_`.startsWith(`${variableOf(section)}_`))
     // Compose files set a variable to nothing when it is absent.
-    if (found === undefined || !text) continue
-    const [section, member] = found
-    const path = pathOf(name, section, member)
-    const [, key] = path.split('.')
+    if (!text || !isOption(name, text)) continue
+    const path = pathOf(name, sections)
+    const [section = '', key] = path.split('.')
     added.add(path)
-    if (key === undefined) content[section] = readAs(member, text)
+    if (key === undefined) content[section] = readAs(ownMember(sections, section), text)
     else {
       const before = content[section]
-      const option = entriesOf(member)?.[key]
-      const value = option === undefined ? text : readAs(option, text)
+      const value = readAs(ownMember(entriesOf(sections[section]!), key), text)
       content[section] = { ...(isObject(before) ? before : {}), [key]: value }
     }
   }
   return added
 }
 
-/** The path of an option, or of the section itself. */
-const pathOf = (name: string, section: string, member: object): string => {
+/** Undefined also for names that every object has, such as `constructor`. */
+const ownMember = <T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
+
+/** The path of an option, of a section, or for an unknown name one that nothing has. */
+const pathOf = (name: string, sections: Readonly<Record<string, object>>): string => {
+  const section = Object.keys(sections).find((key) => `${name}_`.startsWith(`${variableOf(key)}_`))
+  if (section === undefined) return name.slice('ALLOT_'.length).toLowerCase()
   if (name === variableOf(section)) return section
-  const paths = Object.keys(entriesOf(member) ?? {}).map((key) => `${section}.${key}`)
+  const paths = Object.keys(entriesOf(sections[section]!) ?? {}).map((key) => `${section}.${key}`)
   const unknown = name.slice(variableOf(section).length + 1).toLowerCase()
   return paths.find((path) => variableOf(path) === name) ?? `${section}.${unknown}`
 }
 
-/** What the text means to an option: the text, a number or boolean, or a list, whichever it accepts. */
-const readAs = (option: v.GenericSchema, text: string): unknown => {
+/**
+ * What the text means to an option: the text, a number or boolean, or a list, whichever it accepts.
+ * @param option undefined for an unknown one
+ */
+const readAs = (option: v.GenericSchema | undefined, text: string): unknown => {
+  if (option === undefined) return text
   const scalar = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(text) ? JSON.parse(text) : text
   const list = text.split(',').map((item) => item.trim())
   return [text, scalar, list].find((value) => v.safeParse(option, value).success) ?? scalar

@@ -29,7 +29,7 @@ export const disconnectWorker = (): void => void cluster.worker?.disconnect()
 export const workerNumber = (): number | undefined => numberFrom(process.env.ALLOT_WORKER)
 
 /** Port that the workers share; undefined in a process without a supervisor. */
-export const sharedPort = (): number | undefined => numberFrom(process.env.ALLOT_PORT)
+export const sharedPort = (): number | undefined => numberFrom(process.env.ALLOT_WORKER_PORT)
 
 const numberFrom = (text: string | undefined): number | undefined =>
   cluster.isWorker && text !== undefined ? Number(text) : undefined
@@ -87,7 +87,7 @@ export const superviseWorkers = async (
 }
 
 const fork = (number: number, port: number): Worker =>
-  cluster.fork({ ALLOT_WORKER: String(number), ALLOT_PORT: String(port) })
+  cluster.fork({ ALLOT_WORKER: String(number), ALLOT_WORKER_PORT: String(port) })
 
 const messageOf = async (worker: Worker): Promise<WorkerStarted> => (await once(worker, 'message'))[0]
 

@@ -125,15 +125,18 @@ export const entriesOf = (schema: object): Member['entries'] => {
 }
 
 /**
- * The option that was probably meant: one of another section with this name, or one of the same section with
- * a similar name.
+ * The option that was probably meant: one of another section with this name, one of the same section with a
+ * similar name, or where no section is named, one that is similar with its section.
  */
 const nearest = ({ path, isSection }: Option, options: readonly Option[]): string | undefined => {
   const [section, name] = [sectionOf(path), nameOf(path)]
   const namesake = options.find((option) => nameOf(option.path) === name && option.isSection === isSection)
   const [best] = options
-    .filter((option) => sectionOf(option.path) === section)
-    .map((option) => ({ option, distance: distanceOf(name, nameOf(option.path)) }))
+    .filter((option) => section === '' || sectionOf(option.path) === section)
+    .map((option) => ({
+      option,
+      distance: distanceOf(name, section === '' ? lettersOf(option.path) : nameOf(option.path)),
+    }))
     .filter(({ distance }) => distance <= Math.max(1, name.length / 3))
     .sort((left, right) => left.distance - right.distance)
   return (namesake ?? best?.option)?.path
@@ -141,11 +144,8 @@ const nearest = ({ path, isSection }: Option, options: readonly Option[]): strin
 
 const sectionOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
 /** Names are compared by their letters alone, without case and underscores. */
-const nameOf = (path: string): string =>
-  path
-    .slice(path.lastIndexOf('.') + 1)
-    .replaceAll('_', '')
-    .toLowerCase()
+const lettersOf = (path: string): string => path.replaceAll(/[._]/g, '').toLowerCase()
+const nameOf = (path: string): string => lettersOf(path.slice(path.lastIndexOf('.') + 1))
 
 /**
  * Number of letters to insert, remove, replace or exchange with the next to make one word the other

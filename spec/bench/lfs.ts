@@ -28,7 +28,7 @@ const oidOf = async (): Promise<string> => {
 
 /** The built program is measured. */
 const started = async (folder: string): Promise<{ server: Served; token: string }> => {
-  process.env.ALLOT_PROGRAM = buildProgram()
+  process.env.ALLOT_SPEC_PROGRAM = buildProgram()
   const { served } = await import('../bin/program.ts')
   const server = await served(['--data', folder])
   for (let attempts = 0; !TOKEN.test(server.printed()) && attempts < 500; attempts++) await setTimeout(20)

@@ -477,8 +477,18 @@ describe('The environment', () => {
     ['has text that looks like a number', { ALLOT_PAGES_NAME: '2024' }, '', (c) => c.pages.name, '2024'],
     ['sets nothing to nothing', { ALLOT_SERVER_PORT: '' }, '', (c) => c.server.port, 3000],
     [
-      'has other variables of the name',
-      { ALLOT_PORT: 'tcp://10.0.0.1', ALLOT_SERVICE_HOST: '10.0.0.1', ALLOT_URL: 'x' },
+      'may have those of the commands, of the specs, and of Kubernetes for services of the name',
+      {
+        ALLOT_URL: 'x',
+        ALLOT_TOKEN: 'x',
+        ALLOT_FROM_TOKEN: 'x',
+        ALLOT_SPEC_SEED: '1',
+        ALLOT_PORT: 'tcp://10.0.0.1:3000',
+        ALLOT_SERVER_PORT: 'tcp://10.0.0.1:3000',
+        ALLOT_SERVICE_HOST: '10.0.0.1',
+        ALLOT_API_SERVICE_PORT_HTTP: '3000',
+        ALLOT_PORT_3000_TCP_ADDR: '10.0.0.1',
+      },
       '',
       (c) => c,
       configured({}),
@@ -501,6 +511,20 @@ describe('The environment', () => {
       { ALLOT_API_DIALECT: 'x' },
       'ALLOT_API_DIALECT: expected one of "specification", "forgejo", received the string "x"',
     ],
+    ...[
+      ['ALLOT_REQUIRE_SIGN_IN', 'ALLOT_API_REQUIRE_SIGN_IN'],
+      ['ALLOT_REQUIRE_SINGIN', 'ALLOT_API_REQUIRE_SIGN_IN'],
+      ['ALLOT_SERVER_REQUIRE_SIGN_IN', 'ALLOT_API_REQUIRE_SIGN_IN'],
+      ['ALLOT_PORT', 'ALLOT_SERVER_PORT'],
+      ['ALLOT_SREVER_PORT', 'ALLOT_SERVER_PORT'],
+      ['ALLOT_BASEURL', 'ALLOT_API_BASE_URL'],
+    ].map(
+      ([name, meant]) =>
+        [{ [name!]: '1' }, `${name}: there is no such option; did you mean ${meant}?`] as const,
+    ),
+    ...['ALLOT_SOMETHING', 'ALLOT_CONSTRUCTOR', 'ALLOT_SERVER_CONSTRUCTOR'].map(
+      (name) => [{ [name]: 'x' }, `${name}: there is no such option`] as const,
+    ),
     [{ ALLOT_LFS: 'off' }, 'ALLOT_LFS: expected an object with options, or false, received the string "off"'],
     [
       { ALLOT_SERVER_HOST: ' ', ALLOT_SERVER_PAGES: 'yes' },

@@ -11,15 +11,15 @@ export interface Outcome {
   err: string
 }
 
-/** The command that starts the command line: the built program in ALLOT_PROGRAM, or the source. */
+/** The command that starts the command line: the built program in ALLOT_SPEC_PROGRAM, or the source. */
 export const PROGRAM: readonly [string, ...string[]] =
-  process.env.ALLOT_PROGRAM === undefined
+  process.env.ALLOT_SPEC_PROGRAM === undefined
     ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]
-    : [process.execPath, process.env.ALLOT_PROGRAM]
+    : [process.execPath, process.env.ALLOT_SPEC_PROGRAM]
 
 /** Compiles the source as in its folder, whatever the current one is; counts no lines of a built program. */
 const ENVIRONMENT: Record<string, string> =
-  process.env.ALLOT_PROGRAM === undefined
+  process.env.ALLOT_SPEC_PROGRAM === undefined
     ? { TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') }
     : { NODE_V8_COVERAGE: '' }
 

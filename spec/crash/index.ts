@@ -30,7 +30,7 @@ const progress = (totals: Totals): void => {
 
 process.stdout.write(`seed ${seed}\n`)
 // Kills the published program, not its source.
-process.env.ALLOT_PROGRAM = buildProgram()
+process.env.ALLOT_SPEC_PROGRAM = buildProgram()
 const { crash } = await import('./rounds.ts')
 const { faults, data, ...totals } = await crash({
   rounds,

@@ -19,7 +19,7 @@ export interface Opening {
 const OPENER = new URL('./open-folder.mjs', import.meta.url)
 
 /** The built driver, where `spec/run.ts` has built it: it loads in a tenth of the time. */
-const isBuilt = process.env.ALLOT_PROGRAM !== undefined
+const isBuilt = process.env.ALLOT_SPEC_PROGRAM !== undefined
 const module = import.meta.resolve(
   isBuilt ? '../../dist/drivers/level/index.js' : '../../drivers/level/index.ts',
 )

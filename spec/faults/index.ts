@@ -31,7 +31,7 @@ const HEAD = [
 const runFleet = async (): Promise<void> => {
   const missing = missingPrograms()
   if (missing.length > 0) return note(`The strikes at a fleet are not run: ${missing.join('; ')}.`)
-  process.env.ALLOT_PROGRAM = buildProgram()
+  process.env.ALLOT_SPEC_PROGRAM = buildProgram()
   const [{ startFleet }, { emptyDataFolder, runStrike }] = await Promise.all([
     import('./patroni.ts'),
     import('./run.ts'),
@@ -54,7 +54,7 @@ const runFleet = async (): Promise<void> => {
       note(rows.at(-1)!)
     }
   } finally {
-    if (process.env.ALLOT_KEEP_FLEET === undefined) await fleet.dispose()
+    if (process.env.ALLOT_SPEC_KEEP_FLEET === undefined) await fleet.dispose()
   }
   const table = [...HEAD, ...rows].join('\n')
   process.stdout.write(`${table}\n`)

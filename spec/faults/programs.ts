@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { missing as noPostgres, unprivileged } from '../postgres/cluster.ts'
 
-/** Patroni of PATH, or of the virtual environment in ALLOT_PATRONI. */
-const environment = process.env.ALLOT_PATRONI
+/** Patroni of PATH, or of the virtual environment in ALLOT_SPEC_PATRONI. */
+const environment = process.env.ALLOT_SPEC_PATRONI
 export const PATRONI = environment === undefined ? 'patroni' : join(environment, 'bin', 'patroni')
 
 /** Whether the user that runs the programs can run this one. */
@@ -21,7 +21,7 @@ export const missingPrograms = (): string[] => {
     sentences.push('PgBouncer is not installed: apt-get install pgbouncer')
   if (!canRun(PATRONI, '--version'))
     sentences.push(
-      "Patroni is not installed, or not for every user: /usr/bin/python3 -m venv F && F/bin/pip install 'patroni[etcd3]' psycopg2-binary, then ALLOT_PATRONI=F",
+      "Patroni is not installed, or not for every user: /usr/bin/python3 -m venv F && F/bin/pip install 'patroni[etcd3]' psycopg2-binary, then ALLOT_SPEC_PATRONI=F",
     )
   if (!existsSync('/proc/self/stat'))
     sentences.push('processes are frozen as /proc lists them, which this system does not have')

@@ -12,8 +12,8 @@ import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
-/** Number of kills; set ALLOT_KILLS for more. */
-const KILLS = Number(process.env.ALLOT_KILLS ?? times(1, 4))
+/** Number of kills; set ALLOT_SPEC_KILLS for more. */
+const KILLS = Number(process.env.ALLOT_SPEC_KILLS ?? times(1, 4))
 const CLIENTS = 3
 
 interface Client {

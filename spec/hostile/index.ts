@@ -71,7 +71,7 @@ const prepareServer = async (server: Served): Promise<Omit<AttackSetup, 'folderO
 }
 
 const run = async (attack: Attack): Promise<Row> => {
-  // The module reads ALLOT_PROGRAM when it is loaded.
+  // The module reads ALLOT_SPEC_PROGRAM when it is loaded.
   const { served } = await import('../bin/program.ts')
   const data = join(temporaryDirectory(), 'data')
   const server = await served(['--data', data])
@@ -136,7 +136,7 @@ if (selected.length === 0 || !(seconds > 0)) {
   process.stderr.write(`hostile: expected --only with some of ${names}, and --seconds above 0\n`)
   process.exit(2)
 }
-process.env.ALLOT_PROGRAM = buildProgram()
+process.env.ALLOT_SPEC_PROGRAM = buildProgram()
 const rows: Row[] = []
 for (const attack of selected) {
   const row = await run(attack)

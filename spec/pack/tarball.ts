@@ -227,7 +227,7 @@ console.log(own.length, own.reduce((sum, { length }) => sum + length, 0))
     )
     const { bin } = json<Manifest>(join(installed, 'package.json'))
     const pattern = '--test-name-pattern=quota.md'
-    const env = { ...process.env, ALLOT_SPEC_LONG: '1', ALLOT_PROGRAM: join(installed, bin.allot!) }
+    const env = { ...process.env, ALLOT_SPEC_LONG: '1', ALLOT_SPEC_PROGRAM: join(installed, bin.allot!) }
     const spec = ['--import', 'tsx', '--test', pattern, 'spec/readme/snippets.spec.ts']
     const { stdout } = await exec(process.execPath, spec, { cwd: root, env: withoutRunner(env) })
     assert.match(stdout, /^# pass [1-9]/m, stdout)

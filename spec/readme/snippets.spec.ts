@@ -217,7 +217,7 @@ const runSnippet = (file: string, cwd = temporaryDirectory()): Running => {
 
 describe('The ts snippets', () => {
   before(() => {
-    if (process.env.ALLOT_PROGRAM === undefined) buildProgram()
+    if (process.env.ALLOT_SPEC_PROGRAM === undefined) buildProgram()
     createFolder()
   })
 

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
  */
 export const packageEnvironment = (): Record<string, string> => {
   const source = join(root, 'tsconfig.json')
-  if (process.env.ALLOT_PROGRAM === undefined) return { TSX_TSCONFIG_PATH: source }
+  if (process.env.ALLOT_SPEC_PROGRAM === undefined) return { TSX_TSCONFIG_PATH: source }
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>
   }

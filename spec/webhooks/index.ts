@@ -11,7 +11,7 @@ const { values } = parseArgs({ options: { kills: { type: 'string' }, deliveries:
 const [kills, deliveries] = [Number(values.kills ?? 50), Number(values.deliveries ?? 10_000)]
 
 // Kills the published program, not its source.
-process.env.ALLOT_PROGRAM = buildProgram()
+process.env.ALLOT_SPEC_PROGRAM = buildProgram()
 const { killAmidDeliveries } = await import('./kills.ts')
 const data = temporaryDirectory()
 const start = performance.now()
