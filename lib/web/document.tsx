@@ -1,7 +1,7 @@
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
-import { Link, PageContextProvider, RefusalNotice, RefusalProvider, sentence } from './parts/components.tsx'
+import { Link, PageContextProvider, RefusalNotice, sentence } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
 import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
@@ -16,20 +16,18 @@ const WAITS_FOR_CONTENT = { blocking: 'render' }
  * Renders a whole HTML document. A refusal that no field of the page shows, such as one about a list that is
  * empty by now, is shown at the top.
  */
-export const renderDocument = (view: View, context: PageContext): string => {
-  const refusal = { isShown: false }
-  const html = htmlOf(
-    { ...view, body: <RefusalProvider value={refusal}>{view.body}</RefusalProvider> },
-    context,
-  )
-  if (view.refusal === undefined || refusal.isShown) return html
-  const body = (
+export const renderDocument = (view: View, page: Omit<PageContext, 'entered'>): string => {
+  const { entered, body } = view
+  const context = { ...page, entered }
+  const html = htmlOf(view, context)
+  if (entered?.refusal === undefined || entered.isShown) return html
+  const withNotice = (
     <>
-      <RefusalNotice refusal={view.refusal} />
-      {view.body}
+      <RefusalNotice entered={entered} />
+      {body}
     </>
   )
-  return htmlOf({ ...view, body }, context)
+  return htmlOf({ ...view, body: withNotice }, context)
 }
 
 /** Preact escapes every text and attribute. */

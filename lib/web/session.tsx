@@ -10,17 +10,9 @@ import { AllotError } from '../errors.ts'
 import { PLAIN_PATH } from '../http/mount.ts'
 import { requireScopes } from '../scopes.ts'
 import { browserOf } from './parts/browser-name.ts'
-import { FlashMessage, Notice, Post } from './parts/components.tsx'
-import { labelOf, type Refusal } from './parts/labels.ts'
-import {
-  BUSY,
-  type PageRequest,
-  type PageServices,
-  page,
-  type Refusals,
-  refusedForm,
-  type View,
-} from './parts/route.ts'
+import { FlashMessage, Notice, Post, useEntered, usePageContext } from './parts/components.tsx'
+import { labelOf } from './parts/labels.ts'
+import { type Entered, form, type PageRequest, type PageServices, page, type View } from './parts/route.ts'
 
 export interface BrowserSession {
   readonly secret: string
@@ -121,25 +113,15 @@ export const signInPageRoutes = [
     auth: 'optional',
     handle: async ({ query, user }) => {
       const to = targetOf(query.get('to'))
-      return user === null ? signInView({ to, hasEnded: query.has('ended') }) : { to }
+      return user === null ? signInView(to, query.has('ended')) : { to }
     },
   }),
-  page({
-    method: 'POST',
-    path: SIGN_IN,
-    auth: 'optional',
-    async handle(request, services) {
-      const { form } = request
-      const to = targetOf(form.text('to'))
-      try {
-        return { to, secret: await signIn(request, services) }
-      } catch (error) {
-        const name = form.text('name')
-        return refusedForm(error, REFUSALS, (failure, status) =>
-          signInView({ to, name, failure, isToken: name === '', isWrong: status === 422 }),
-        )
-      }
-    },
+  form({ path: SIGN_IN, auth: 'optional' }, (request, services) => {
+    const to = targetOf(request.form.text('to'))
+    return {
+      run: async () => ({ to, secret: await signIn(request, services) }),
+      page: () => signInView(to),
+    }
   }),
   page({
     method: 'POST',
@@ -191,48 +173,44 @@ const signIn = async (request: PageRequest, { hosting }: PageServices) => {
   return { value, seconds: sessions.lifetime }
 }
 
-const REFUSALS: Refusals = { ...BUSY, unauthenticated: 422, forbidden: 403 }
-
-/** What the page to sign in shows. */
-interface SignInForm {
-  readonly to: string
-  readonly name?: string
-  readonly failure?: Refusal
-  /** Whether a form was sent after the session had ended. */
-  readonly hasEnded?: boolean
-  /** Whether a token was refused. */
-  readonly isToken?: boolean
-  /** Whether what was entered is wrong, and not the account or the number of attempts. */
-  readonly isWrong?: boolean
-}
-
-const signInView = (form: SignInForm): View => ({
+/** @param hasEnded whether a form was sent after the session had ended */
+const signInView = (to: string, hasEnded = false): View => ({
   title: 'Sign in',
   body: (
     <div class="narrow">
       <h1>Sign in</h1>
-      <FlashMessage failure={form.failure} />
-      {form.hasEnded && (
+      <FlashMessage />
+      {hasEnded && (
         <Notice kind="near">
           Your session has ended, and the form was not saved. Sign in, open its page again and repeat it.
         </Notice>
       )}
-      <WithPassword {...form} />
-      <WithToken {...form} />
+      <Post to={SIGN_IN} fields={{ to }} class="stacked">
+        <PasswordFields />
+      </Post>
+      <WithToken to={to} />
     </div>
   ),
 })
 
+/**
+ * Whether what was entered was wrong, and not the account or the number of attempts: in the form with a token
+ * or in that with a password.
+ */
+const isWrong = (entered: Entered | undefined, isToken: boolean): boolean =>
+  entered?.code === 'unauthenticated' && (entered.form.text('name') === '') === isToken
+
 /** Which of the two is wrong is not said, so both are marked. */
-const WithPassword = ({ to, name = '', isToken, isWrong }: SignInForm) => {
-  const mark = isWrong && !isToken ? { 'aria-invalid': true, 'aria-describedby': 'failure' } : {}
+const PasswordFields = () => {
+  const entered = useEntered()
+  const mark = isWrong(entered, false) ? { 'aria-invalid': true, 'aria-describedby': 'failure' } : {}
   return (
-    <Post to={SIGN_IN} fields={{ to }} class="stacked">
+    <>
       <label for="name">{labelOf('login')}</label>
       <input
         id="name"
         name="name"
-        value={name}
+        value={entered?.form.text('name') ?? ''}
         autocomplete="username"
         autocapitalize="none"
         spellcheck={false}
@@ -242,14 +220,15 @@ const WithPassword = ({ to, name = '', isToken, isWrong }: SignInForm) => {
       <label for="secret">{labelOf('password')}</label>
       <input id="secret" name="secret" type="password" autocomplete="current-password" required {...mark} />
       <button type="submit">Sign in</button>
-    </Post>
+    </>
   )
 }
 
-const WithToken = ({ to, isToken = false, isWrong = false }: SignInForm) => {
-  const isMarked = isToken && isWrong
+const WithToken = ({ to }: { to: string }) => {
+  const { entered } = usePageContext()
+  const isMarked = isWrong(entered, true)
   return (
-    <details class="alternative" open={isToken}>
+    <details class="alternative" open={entered?.form.text('name') === ''}>
       <summary>Use an access token instead</summary>
       <Post to={SIGN_IN} fields={{ to }} class="stacked">
         <label for="token">{labelOf('accessToken')}</label>

@@ -446,7 +446,7 @@ describe('The forms about accounts', () => {
       ['group/members', { name: 'known', owner: 'root' }],
     ] as const) {
       const { status, text } = await root.post(`/-/admin/${path}`, { ...fields, do: 'preview' })
-      assert.equal(status, 409, path)
+      assert.equal(status, 422, path)
       assert.match(text, /already (exists|assigned)/)
       assert.match(text, /aria-invalid/)
     }

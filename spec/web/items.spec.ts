@@ -389,7 +389,7 @@ describe('The page of tokens and sessions', () => {
       name: 'wide',
       scope: 'write:repository',
     })
-    assert.equal(status, 422)
+    assert.equal(status, 403)
     assert.match(words(text), /cannot give a token the scope write:repository/)
   })
 

@@ -6,7 +6,6 @@ import type { Identity } from '../../accounts/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
   accountPath,
-  FlashMessage,
   formatCount,
   Link,
   Notice,
@@ -15,45 +14,36 @@ import {
   Section,
   Table,
 } from '../parts/components.tsx'
-import { type Confirmation, type RefusedConfirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import { Box, useChosen } from '../parts/fields.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { freedText, RemovalNotes, RemovedRepository, RemovedRows } from '../storage/removed-kinds.tsx'
 import { type Contents, type Owned, ownedBy } from './account-contents.ts'
 import { CRUMBS } from './account-views.tsx'
-import { AdminTabs } from './form.tsx'
+import { adminView } from './form.tsx'
 
 export const confirmationOf = ({ name, kind }: Account): Confirmation => ({
   expected: name,
   what: `the name of the ${kind}`,
 })
 
-interface Refusal extends RefusedConfirmation {
-  /** Whether the box was ticked that deletes organizations, too. */
-  readonly isTicked?: boolean
-}
-
 export const deletionView = async (
   services: PageServices,
   user: Identity,
   account: Account,
-  { failure, typed, isTicked = false }: Refusal = {},
 ): Promise<View> => {
   const { name, kind } = account
   const owned = await ownedBy(services, user, account)
   const title = `Delete the ${kind} ${name}?`
-  return {
+  return adminView(
     title,
-    crumbs: [...CRUMBS, { name, to: accountPath(name) }],
-    body: (
-      <>
-        <PageHead title={title} subtitle="This cannot be undone." />
-        <AdminTabs />
-        <FlashMessage failure={failure} />
-        {owned.ownership.isPurgeNeeded && <GoesFirst account={account} owned={owned} />}
-        <Deletion account={account} owned={owned} failure={failure} typed={typed} isTicked={isTicked} />
-      </>
-    ),
-  }
+    <>
+      {owned.ownership.isPurgeNeeded && <GoesFirst account={account} owned={owned} />}
+      <Deletion account={account} owned={owned} />
+    </>,
+    [...CRUMBS, { name, to: accountPath(name) }],
+    <PageHead title={title} subtitle="This cannot be undone." />,
+  )
 }
 
 interface OwnedProps {
@@ -99,12 +89,7 @@ const GoesFirst = ({
 )
 
 /** The form: with everything when the account owns something that keeps it from being deleted alone. */
-const Deletion = ({
-  account,
-  owned,
-  isTicked,
-  ...refused
-}: OwnedProps & RefusedConfirmation & { isTicked: boolean }) => {
+const Deletion = ({ account, owned }: OwnedProps) => {
   const { name, kind } = account
   const { ownership, organizations, contents } = owned
   const { isPurgeNeeded } = ownership
@@ -122,14 +107,11 @@ const Deletion = ({
       )}
       <WhatGoes contents={contents} />
       <Post to="/-/admin/account/delete" fields={{ name, ...(isPurgeNeeded && { purge: 'yes' }) }}>
-        {!isPurgeNeeded && organizations.length > 0 && (
-          <AlsoOrganizations owned={owned} isTicked={isTicked} />
-        )}
+        {!isPurgeNeeded && organizations.length > 0 && <AlsoOrganizations owned={owned} />}
         <TypedConfirmation
           {...confirmationOf(account)}
           cancel={accountPath(name)}
           button={isPurgeNeeded ? `Delete ${name} and everything` : `Delete the ${kind} ${name}`}
-          {...refused}
         />
       </Post>
     </Section>
@@ -137,21 +119,12 @@ const Deletion = ({
 }
 
 /** The box that deletes the organizations, too, with what they have. */
-const AlsoOrganizations = ({
-  owned: { organizations, optional },
-  isTicked,
-}: {
-  owned: Owned
-  isTicked: boolean
-}) => (
+const AlsoOrganizations = ({ owned: { organizations, optional } }: { owned: Owned }) => (
   <>
-    <label class="box">
-      <input type="checkbox" name="purge" value="yes" checked={isTicked} />
-      <span>
-        Also delete what has no other owner: <Names accounts={organizations} />{' '}
-        <span class="small">Without this, administrators manage it.</span>
-      </span>
-    </label>
+    <Box name="purge" isChecked={useChosen('purge').includes('yes')}>
+      Also delete what has no other owner: <Names accounts={organizations} />{' '}
+      <span class="small">Without this, administrators manage it.</span>
+    </Box>
     <p>
       {optional.kinds.length === 0
         ? 'Nothing is stored there.'

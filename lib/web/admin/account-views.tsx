@@ -5,108 +5,64 @@ import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS } from '../../accounts/own-passwords.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
-import {
-  FlashMessage,
-  Link,
-  PageHead,
-  Post,
-  Section,
-  SizeCell,
-  Table,
-  usePageContext,
-} from '../parts/components.tsx'
+import { Link, PageHead, Post, Section, SizeCell, Table, usePageContext } from '../parts/components.tsx'
 import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
-import type { Form } from '../parts/form.ts'
-import type { Refusal } from '../parts/labels.ts'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
 import { Avatar } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
-import { ADMINISTRATION, AdminTabs } from './form.tsx'
-
-/** Paths of the forms that keep what was entered. */
-const [PROFILE, TOKEN] = ['/-/admin/account', '/-/admin/account/token']
+import { ADMINISTRATION, adminView } from './form.tsx'
 
 /** The pages above that of an account. */
 export const CRUMBS = [ADMINISTRATION, { name: 'Owners', to: '/-/admin/owners' }]
-
-/** A form that was refused, and its path. */
-interface RefusedForm {
-  readonly path: string
-  readonly form: Form
-}
 
 export const adminAccountView = async (
   { quota }: PageServices,
   user: Identity,
   account: Account,
-  message: FlashMessage,
-  refused?: RefusedForm,
 ): Promise<View> => {
-  const { failure } = message
-  const entered = (path: string) => (refused?.path === path ? refused.form : undefined)
   const explanation = await quota.explain(account.id)
   const { name, kind, active } = account
-  return {
-    title: `Account ${name}`,
-    crumbs: CRUMBS,
-    body: (
-      <>
-        <PageHead
-          title={<bdi>{name}</bdi>}
-          subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
-          picture={<Avatar name={name} size="medium" />}
-        >
-          <Link class="button secondary" to={`/-/storage/${name}`}>
-            View storage
-          </Link>
-        </PageHead>
-        <AdminTabs />
-        <FlashMessage {...message} />
-        <Why explanation={explanation} />
-        <Profile account={account} entered={entered(PROFILE)} failure={failure} />
-        {kind === 'user' && (
-          <Access user={user} account={account} entered={entered(TOKEN)} failure={failure} />
-        )}
-        <Danger account={account} isOwn={account.id === user.id} />
-      </>
-    ),
-  }
-}
-
-interface AccountFormProps {
-  account: Account
-  /** What the form was refused for. */
-  entered: Form | undefined
-  failure: Refusal | undefined
-}
-
-const Profile = ({ account, entered, failure }: AccountFormProps) => {
-  const { kind } = account
-  const valueIn = (field: 'fullName' | 'description' | 'email' | 'visibility') =>
-    entered?.text(field) ?? account[field]
-  const isAdmin = entered === undefined ? account.admin : entered.text('admin') !== ''
-  const field = (name: 'fullName' | 'description' | 'email') => ({ name, value: valueIn(name), failure })
-  return (
-    <Section id="profile" title="Profile">
-      <Post to={PROFILE} fields={{ name: account.name }} class="stacked">
-        <Fields>
-          <Field {...field('fullName')} />
-          {kind === 'user' && <Field {...field('email')} type="email" />}
-        </Fields>
-        <Field {...field('description')} />
-        <Visibility value={valueIn('visibility')} failure={failure} />
-        {kind === 'user' && <AdminBox isChecked={isAdmin} failure={failure} />}
-        <button type="submit">Save</button>
-      </Post>
-    </Section>
+  return adminView(
+    `Account ${name}`,
+    <>
+      <Why explanation={explanation} />
+      <Profile account={account} />
+      {kind === 'user' && <Access user={user} name={name} />}
+      <Danger account={account} isOwn={account.id === user.id} />
+    </>,
+    CRUMBS,
+    <PageHead
+      title={<bdi>{name}</bdi>}
+      subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
+      picture={<Avatar name={name} size="medium" />}
+    >
+      <Link class="button secondary" to={`/-/storage/${name}`}>
+        View storage
+      </Link>
+    </PageHead>,
   )
 }
 
+const Profile = ({ account }: { account: Account }) => (
+  <Section id="profile" title="Profile">
+    <Post to="/-/admin/account" fields={{ name: account.name }} class="stacked">
+      <Fields>
+        <Field name="fullName" value={account.fullName} />
+        {account.kind === 'user' && <Field name="email" value={account.email} type="email" />}
+      </Fields>
+      <Field name="description" value={account.description} />
+      <Visibility value={account.visibility} />
+      {account.kind === 'user' && <AdminBox isChecked={account.admin} />}
+      <button type="submit">Save</button>
+    </Post>
+  </Section>
+)
+
 /** What the user can sign in with here. */
-const Access = (props: AccountFormProps & { user: Identity }) => {
+const Access = (props: { user: Identity; name: string }) => {
   const { hasSessions, hasTokens } = usePageContext()
   if (!hasSessions && !hasTokens) return null
   return (
@@ -117,11 +73,10 @@ const Access = (props: AccountFormProps & { user: Identity }) => {
   )
 }
 
-const PasswordForms = ({ account: { name }, failure }: AccountFormProps) => (
+const PasswordForms = ({ name }: { name: string }) => (
   <>
     <Post to="/-/admin/account/password" fields={{ name }} class="stacked">
       <Field
-        failure={failure}
         name="password"
         type="password"
         hint={`At least ${MIN_PASSWORD_LENGTH} characters. Setting a new password ends all sessions that began with the previous password.`}
@@ -142,23 +97,14 @@ const PasswordForms = ({ account: { name }, failure }: AccountFormProps) => (
   </>
 )
 
-const TokenForm = ({ user, account: { name }, entered, failure }: AccountFormProps & { user: Identity }) => (
-  <details class="more" open={entered !== undefined}>
+const TOKEN = '/-/admin/account/token'
+
+const TokenForm = ({ user, name }: { user: Identity; name: string }) => (
+  <details class="more" open={usePageContext().entered?.path === TOKEN}>
     <summary>Create a token for {name}</summary>
     <Post to={TOKEN} fields={{ name }} class="stacked">
-      <Field
-        failure={failure}
-        name="name"
-        id="token"
-        value={entered?.text('token') ?? ''}
-        hint="The token is shown once, on the next page."
-        isRequired
-      />
-      <ScopeFields
-        failure={failure}
-        user={user}
-        chosen={entered?.all('scope') ?? ['read:user', 'read:repository']}
-      />
+      <Field name="name" id="token" hint="The token is shown once, on the next page." isRequired />
+      <ScopeFields user={user} />
       <button type="submit" class="secondary">
         Create token
       </button>

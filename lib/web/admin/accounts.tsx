@@ -8,53 +8,39 @@ import { OwnerError } from '../../content/removal.ts'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
 import { type Account, Visibility } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
-import { checkConfirmation, hasConfirmation, typedIn } from '../parts/confirmation.tsx'
+import { checkConfirmation } from '../parts/confirmation.tsx'
 import type { Form } from '../parts/form.ts'
-import type { Refusal } from '../parts/labels.ts'
 import { passwordLinkPath } from '../parts/password-link.ts'
-import {
-  type PageReply,
-  type PageRequest,
-  type PageServices,
-  page,
-  type Refusals,
-  refusedForm,
-} from '../parts/route.ts'
+import { type FormAction, form, type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { passwordLinkView } from '../people/set-password.tsx'
-import { checkChosenScopes, createdView } from '../people/tokens.tsx'
+import { createdView, createToken } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
 import { adminAccountView, CRUMBS } from './account-views.tsx'
 import { adminPage } from './form.tsx'
 import { newAccountView } from './new-account.tsx'
 
-const REFUSALS: Refusals = { invalid: 422, conflict: 422, bad_request: 422, forbidden: 422 }
-
 type AccountRequest = PageRequest<never, Identity>
+
+type AccountAction = Pick<FormAction, 'run'> & Partial<FormAction>
 
 /** Declares a form about an account; when it is refused, its page is shown again with the message. */
 const accountForm = (
   path: string,
-  apply: (request: AccountRequest, services: PageServices, account: Account) => Promise<PageReply>,
+  prepare: (request: AccountRequest, services: PageServices, account: Account) => AccountAction,
 ) =>
-  page({
-    method: 'POST',
-    path,
-    auth: 'admin',
-    scope: 'write:admin',
-    async handle(request, services) {
-      const account = await accountNamed(services, request.form.text('name'))
-      try {
-        const reply = await apply(request as unknown as AccountRequest, services, account)
-        // A page in reply asks first, or shows a secret: no owner has changed.
-        if ('to' in reply) services.hosting.ownerTable.changed()
+  form({ path, auth: 'admin', scope: 'write:admin' }, async (request, services) => {
+    const account = await accountNamed(services, request.form.text('name'))
+    const action = prepare(request as AccountRequest, services, account)
+    return {
+      page: () => adminAccountView(services, request.user, account),
+      ...action,
+      async run() {
+        const reply = await action.run()
+        // A page in reply shows a secret: no owner has changed.
+        if (typeof reply === 'string') services.hosting.ownerTable.changed()
         return reply
-      } catch (error) {
-        const { user, form } = request
-        return refusedForm(error, REFUSALS, (failure) =>
-          adminAccountView(services, user, account, { failure }, { path, form }),
-        )
-      }
-    },
+      },
+    }
   })
 
 const accountNamed = async ({ hosting }: PageServices, name: string): Promise<Account> => {
@@ -67,104 +53,107 @@ export const accountFormPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/accounts/new',
-    handle: async ({ query }) => newAccountView(kindIn(query.get('kind')), {}),
+    handle: async ({ query }) => newAccountView(kindIn(query.get('kind'))),
   }),
-  page({
-    ...adminPage,
-    method: 'POST',
-    path: '/-/admin/accounts/new',
-    scope: 'write:admin',
-    async handle(request, services) {
-      const { form, user } = request
-      const kind = kindIn(form.text('kind'))
-      try {
-        const { name } =
-          kind === 'user'
-            ? await createUser(request as unknown as AccountRequest, services)
-            : await createOrganization(form, services, user)
+  form({ path: '/-/admin/accounts/new', auth: 'admin', scope: 'write:admin' }, (request, services) => {
+    const kind = kindIn(request.form.text('kind'))
+    return {
+      async run() {
+        const create = kind === 'user' ? createUser : createOrganization
+        const { name } = await create(request as AccountRequest, services)
         services.hosting.ownerTable.changed()
-        return { to: `${accountPath(name)}&done=created` }
-      } catch (error) {
-        return refusedForm(error, REFUSALS, (failure) => newAccountView(kind, { failure }, form))
-      }
-    },
+        return `${accountPath(name)}&done=created`
+      },
+      page: () => newAccountView(kind),
+    }
   }),
   page({
     ...adminPage,
     path: '/-/admin/account',
     async handle({ query, user }, services) {
-      const account = await accountNamed(services, query.get('name') ?? '')
-      return adminAccountView(services, user, account, { done: query.get('done') })
+      return adminAccountView(services, user, await accountNamed(services, query.get('name') ?? ''))
     },
   }),
-  accountForm('/-/admin/account', async ({ form, user }, { hosting }, account) => {
-    const isUser = account.kind === 'user'
-    const admin = form.text('admin') !== ''
-    if (isUser && !admin && account.id === user.id)
-      throw invalidMember(
-        'administrator',
-        'you cannot take this right from yourself, another administrator can',
+  accountForm('/-/admin/account', ({ form, user }, { hosting }, account) => ({
+    async run() {
+      const isUser = account.kind === 'user'
+      const admin = form.text('admin') !== ''
+      if (isUser && !admin && account.id === user.id)
+        throw invalidMember(
+          'administrator',
+          'you cannot take this right from yourself, another administrator can',
+        )
+      await hosting.accounts.edit(
+        account.id,
+        {
+          fullName: form.text('fullName'),
+          description: form.text('description'),
+          visibility: visibilityIn(form),
+          ...(isUser ? { email: form.text('email'), admin } : {}),
+        },
+        { by: user },
       )
-    await hosting.accounts.edit(
-      account.id,
-      {
-        fullName: form.text('fullName'),
-        description: form.text('description'),
-        visibility: visibilityIn(form),
-        ...(isUser ? { email: form.text('email'), admin } : {}),
+      return `${accountPath(account.name)}&done=saved`
+    },
+  })),
+  accountForm('/-/admin/account/active', ({ form, user }, { hosting }, account) => ({
+    async run() {
+      const active = form.text('active') === 'yes'
+      if (!active && account.id === user.id) throw invalid('you cannot disable your own account')
+      await hosting.accounts.edit(account.id, { active }, { by: user })
+      return `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}`
+    },
+  })),
+  accountForm('/-/admin/account/password', ({ form, user, client }, { hosting }, account) => ({
+    async run() {
+      if (account.kind !== 'user') throw invalid('an organization has no password')
+      await hosting.accounts.edit(account.id, { password: form.raw('password') }, { client, by: user })
+      return `${accountPath(account.name)}&done=saved`
+    },
+  })),
+  accountForm('/-/admin/account/password-link', ({ user, pagesUrl }, { hosting }, { id, name }) => ({
+    async run() {
+      const link = await hosting.passwordLinks.create(id, user)
+      if (link === undefined) throw new AllotError('not_found', `${name} was deleted meanwhile`)
+      return passwordLinkView(name, pagesUrl + passwordLinkPath(link), crumbsOf(name))
+    },
+  })),
+  accountForm('/-/admin/account/token', (request, services, { id, kind, name }) => ({
+    async run() {
+      if (kind !== 'user') throw invalid('an organization has no tokens')
+      const token = request.form.text('token')
+      const { secret } = await createToken(services, request, id, token)
+      return createdView(name, token, secret, crumbsOf(name))
+    },
+  })),
+  accountForm('/-/admin/account/delete', ({ form, user }, services, account) => {
+    const isOwn = account.id === user.id
+    const page = () => deletionView(services, user, account)
+    return {
+      asks: () => (isOwn ? undefined : page()),
+      ...(!isOwn && { page }),
+      async run() {
+        if (isOwn) throw invalid('you cannot delete your own account')
+        checkConfirmation(form, confirmationOf(account))
+        const purge = form.text('purge') !== ''
+        await services.hosting.accounts.remove(account.id, { purge, by: user }).catch(namingObstacle(account))
+        return '/-/admin/owners?done=deleted'
       },
-      { by: user },
-    )
-    return { to: `${accountPath(account.name)}&done=saved` }
-  }),
-  accountForm('/-/admin/account/active', async ({ form, user }, { hosting }, account) => {
-    const active = form.text('active') === 'yes'
-    if (!active && account.id === user.id) throw invalid('you cannot disable your own account')
-    await hosting.accounts.edit(account.id, { active }, { by: user })
-    return { to: `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}` }
-  }),
-  accountForm('/-/admin/account/password', async ({ form, user, client }, { hosting }, account) => {
-    if (account.kind !== 'user') throw invalid('an organization has no password')
-    await hosting.accounts.edit(account.id, { password: form.raw('password') }, { client, by: user })
-    return { to: `${accountPath(account.name)}&done=saved` }
-  }),
-  accountForm('/-/admin/account/password-link', async ({ user, pagesUrl }, { hosting }, account) => {
-    const link = await hosting.passwordLinks.create(account.id, user)
-    if (link === undefined) throw new AllotError('not_found', `${account.name} was deleted meanwhile`)
-    return passwordLinkView(account.name, pagesUrl + passwordLinkPath(link), crumbsOf(account.name))
-  }),
-  accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
-    if (account.kind !== 'user') throw invalid('an organization has no tokens')
-    const scopes = form.all('scope')
-    checkChosenScopes(user, scopes)
-    const { secret } = await hosting.tokens.create(account.id, form.text('token'), scopes, user)
-    return createdView(account.name, form.text('token'), secret, crumbsOf(account.name))
-  }),
-  accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
-    if (account.id === user.id) throw invalid('you cannot delete your own account')
-    if (!hasConfirmation(form)) return deletionView(services, user, account)
-    const purge = form.text('purge') !== ''
-    try {
-      checkConfirmation(form, confirmationOf(account))
-      await services.hosting.accounts.remove(account.id, { purge, by: user })
-    } catch (error) {
-      return refusedForm(error, { invalid: 422, conflict: 422 }, (refusal) => {
-        const failure = error instanceof OwnerError ? obstacleOf(error, account) : refusal
-        return deletionView(services, user, account, { failure, typed: typedIn(form), isTicked: purge })
-      })
     }
-    return { to: '/-/admin/owners?done=deleted' }
   }),
 ]
 
-/** What keeps an account from being deleted alone, which the page lists. */
-const obstacleOf = ({ obstacle }: OwnerError, { kind }: Account): Refusal => {
-  const text =
-    obstacle === 'organization'
-      ? 'is the only owner of an organization that it founded'
-      : `still owns ${obstacle}`
-  return { field: undefined, problem: `this ${kind} ${text}; what must go first is listed below` }
-}
+/** Says what keeps an account from being deleted alone, which the page lists. */
+const namingObstacle =
+  ({ kind }: Account) =>
+  (error: unknown): never => {
+    if (!(error instanceof OwnerError)) throw error
+    const text =
+      error.obstacle === 'organization'
+        ? 'is the only owner of an organization that it founded'
+        : `still owns ${error.obstacle}`
+    throw new AllotError('conflict', `this ${kind} ${text}; what must go first is listed below`)
+  }
 
 const crumbsOf = (name: string) => [...CRUMBS, { name, to: accountPath(name) }]
 
@@ -194,7 +183,10 @@ const createUser = (
   )
 }
 
-const createOrganization = async (form: Form, { hosting }: PageServices, by: Identity): Promise<Account> => {
+const createOrganization = async (
+  { form, user: by }: AccountRequest,
+  { hosting }: PageServices,
+): Promise<Account> => {
   const ownerName = form.text('owner')
   const owner = ownerName === '' ? undefined : await hosting.accounts.byName(ownerName)
   if (ownerName !== '' && owner?.kind !== 'user')

@@ -65,11 +65,7 @@ export const auditPageRoutes = [
       const number = pageNumber(query)
       const found = await find(services, filter, number)
       const actors = await actorPaths(services, found.items)
-      return adminView(
-        'Audit log',
-        {},
-        <Changes filter={filter} found={found} actors={actors} number={number} />,
-      )
+      return adminView('Audit log', <Changes filter={filter} found={found} actors={actors} number={number} />)
     },
   }),
 ]

@@ -10,16 +10,15 @@ import { requireScopes } from '../../scopes.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { FlashMessage, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
 import type { Form } from '../parts/form.ts'
-import type { FieldName, Refusal } from '../parts/labels.ts'
+import type { FieldName } from '../parts/labels.ts'
 import {
   type Crumb,
-  type PageReply,
+  EDIT,
+  type FormAction,
+  form,
   type PageRequest,
   type PageRoute,
   type PageServices,
-  page,
-  type Refusals,
-  refusedForm,
   type View,
 } from '../parts/route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
@@ -37,10 +36,11 @@ export const ownerNamed =
   }
 
 /** Declares that a page is for administrators. */
-export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
+export const adminRights = { auth: 'admin', scope: 'read:admin' } as const
+export const adminPage = { ...adminRights, method: 'GET' } as const
 
-/** The action of an administrator's form. */
-interface AdminAction {
+/** What an administrator's form does. */
+interface AdminAction extends Omit<FormAction, 'asks'> {
   /** The change as a plan, to preview which owners it affects; absent when it deletes a rule or a group. */
   plan?(): NamedPlan | Promise<NamedPlan>
   /** Names what the form deletes; such a form always asks first. */
@@ -51,21 +51,6 @@ interface AdminAction {
   readonly without?: { readonly rule?: string; readonly group?: string }
   /** Whom a deletion concerns. */
   concerns?(effects: Effects): string | Promise<string>
-  /**
-   * Path of the page that a canceled preview leads back to, for a form without anything entered that must be
-   * kept.
-   */
-  readonly cancelTo?: string
-  /**
-   * Makes the change.
-   * @returns the path to redirect to
-   */
-  apply(): Promise<string>
-  /**
-   * The form again with what was entered, and with the message of the error that refused it, unless it was
-   * canceled.
-   */
-  showAgain(failure?: Refusal): View | Promise<View>
 }
 
 /** Declares the route of a form that an administrator can preview before submitting it. */
@@ -73,61 +58,37 @@ export const adminForm = <const Path extends string>(
   path: Path,
   prepare: (request: PageRequest<never, Identity>, services: PageServices) => Promise<AdminAction>,
 ): PageRoute =>
-  page({
-    // A preview only reads; applying the change checks `write:admin`.
-    ...adminPage,
-    method: 'POST',
-    path,
-    async handle(request, services) {
-      const action = await prepare(request, services)
-      const { form, user } = request
-      try {
-        if (form.text('do') === EDIT) return await canceled(action)
-        if (isPreviewed(action, form)) {
-          const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
-          return await preview(services, action, { path, fields, deletes: action.deletes })
-        }
-        requireScopes(user, { scope: 'write:admin' })
-        const to = await action.apply()
+  // A preview only reads; applying the change checks `write:admin`.
+  form({ ...adminRights, path }, async (request, services) => {
+    const action = await prepare(request as PageRequest<never, Identity>, services)
+    return {
+      ...action,
+      asks: () => (isPreviewed(action, request.form) ? preview(services, action, request) : undefined),
+      async run() {
+        requireScopes(request.user, { scope: 'write:admin' })
+        const reply = await action.run()
         services.hosting.ownerTable.changed()
-        return { to }
-      } catch (error) {
-        return refusedForm(error, REFUSALS, (failure) => action.showAgain(failure))
-      }
-    },
+        return reply
+      },
+    }
   })
-
-const canceled = ({ cancelTo, showAgain }: AdminAction): PageReply | Promise<PageReply> =>
-  cancelTo === undefined ? showAgain() : { to: cancelTo }
 
 /** Whether the effect of the form is shown before it is saved. */
 const isPreviewed = ({ deletes, asksFirst }: AdminAction, form: Form): boolean =>
-  form.text('do') === PREVIEW ||
-  ((deletes !== undefined || asksFirst === true) && form.text('confirmed') === '')
-
-/** The value of the button that leads from a preview back to the form. */
-const EDIT = 'edit'
-
-const REFUSALS: Refusals = { invalid: 422, conflict: 409, not_found: 422, bad_request: 422 }
-
-type Fields = readonly (readonly [name: string, value: string])[]
+  form.text('do') === PREVIEW || deletes !== undefined || asksFirst === true
 
 /** Owners that a preview lists. */
 const MAX_LISTED = 100
-
-interface PreviewedForm {
-  readonly path: string
-  /** Fields of the form, to submit it after all. */
-  readonly fields: Fields
-  readonly deletes: string | undefined
-}
 
 /** Shows the effect of a form, which is not saved yet. */
 const preview = async (
   services: PageServices,
   action: AdminAction,
-  { path, fields, deletes }: PreviewedForm,
+  { path, form }: Pick<PageRequest, 'path' | 'form'>,
 ): Promise<View> => {
+  const { deletes } = action
+  // To submit the form after all.
+  const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
   const { plans } = services.hosting
   const plan = (await action.plan?.()) ?? {}
   const effects = await plans.effectsOf(plan, { without: action.without ?? {}, limit: MAX_LISTED })
@@ -192,22 +153,22 @@ const crumbsOf = (path: string): readonly Crumb[] => [
   ),
 ]
 
-export const AdminTabs = () => <Tabs label="Administration" tabs={ADMIN_TABS} />
+const AdminTabs = () => <Tabs label="Administration" tabs={ADMIN_TABS} />
 
 /** A page of administrators, with the result of the last form. */
 export const adminView = (
   title: string,
-  message: FlashMessage,
   content: ComponentChildren,
   crumbs: readonly Crumb[] = [],
+  head = <PageHead title={title} />,
 ): View => ({
   title,
   crumbs,
   body: (
     <>
-      <PageHead title={title} />
+      {head}
       <AdminTabs />
-      <FlashMessage {...message} />
+      <FlashMessage />
       {content}
     </>
   ),

@@ -1,8 +1,8 @@
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
-import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
-import { FieldFailure } from '../parts/fields.tsx'
-import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { ActionButtons, formatCount, Link, Post, PREVIEW, Section, useEntered } from '../parts/components.tsx'
+import { FieldFailure, useInvalid } from '../parts/fields.tsx'
+import { labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 
@@ -13,12 +13,9 @@ interface MembersProps {
   page: number
   total: number
   isDefault: boolean
-  /** The owner that was entered. */
-  owner: string
-  failure: Refusal | undefined
 }
 
-export const Members = ({ group, members, page, total, isDefault, owner, failure }: MembersProps) => (
+export const Members = ({ group, members, page, total, isDefault }: MembersProps) => (
   <Section
     id="members"
     title="Assigned to"
@@ -52,18 +49,24 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
     {members.length === 0 && <EmptyPage total={total} />}
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
     <Post to="/-/admin/group/members" fields={{ name: group }} class="stacked more">
-      <label for="owner">{labelOf('assignee')}</label>
-      <input
-        id="owner"
-        name="owner"
-        value={owner}
-        autocapitalize="none"
-        spellcheck={false}
-        required
-        {...invalidAttributes('assignee', failure)}
-      />
-      <FieldFailure field="assignee" failure={failure} />
+      <AssigneeField />
       <ActionButtons label="Assign" kind="secondary" />
     </Post>
   </Section>
+)
+
+const AssigneeField = () => (
+  <>
+    <label for="owner">{labelOf('assignee')}</label>
+    <input
+      id="owner"
+      name="owner"
+      value={useEntered()?.form.text('owner') ?? ''}
+      autocapitalize="none"
+      spellcheck={false}
+      required
+      {...useInvalid('assignee')}
+    />
+    <FieldFailure field="assignee" />
+  </>
 )

@@ -1,23 +1,13 @@
 /** Quota groups: the list, the page of each, and the forms that change, assign and delete one. */
-import { AllotError } from '../../errors.ts'
+import { AllotError, takenMember } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
-import {
-  ActionButtons,
-  Count,
-  Empty,
-  type FlashMessage,
-  formatCount,
-  Link,
-  Post,
-  Section,
-  Table,
-} from '../parts/components.tsx'
-import { FieldFailure, NameField } from '../parts/fields.tsx'
+import { ActionButtons, Count, Empty, formatCount, Link, Post, Section, Table } from '../parts/components.tsx'
+import { Box, FieldFailure, NameField, useChosen } from '../parts/fields.tsx'
 import { Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
@@ -28,11 +18,7 @@ import { ADMINISTRATION, adminForm, adminPage, adminView, ownerNamed } from './f
 import { Members } from './group-members.tsx'
 
 export const groupPageRoutes = [
-  page({
-    ...adminPage,
-    path: '/-/admin/groups',
-    handle: ({ query }, services) => listGroups(services, { done: query.get('done') }),
-  }),
+  page({ ...adminPage, path: '/-/admin/groups', handle: (_request, services) => listGroups(services) }),
   adminForm('/-/admin/groups', async ({ form, user }, services) => {
     const name = form.text('name')
     return {
@@ -41,34 +27,31 @@ export const groupPageRoutes = [
           throw new AllotError('conflict', `a group named ${name} already exists`, { field: 'name' })
         return { groups: [{ name, rules: [] }] }
       },
-      async apply() {
+      async run() {
         await services.quota.groups.create({ name }, user)
         return `${groupPath(name)}&done=created`
       },
-      showAgain: (failure) => listGroups(services, { failure, name }),
+      page: () => listGroups(services),
     }
   }),
   page({
     ...adminPage,
     path: '/-/admin/group',
-    async handle({ query }, services) {
-      const group = await findGroup(services, query.get('name') ?? '')
-      return showGroup(services, group, { done: query.get('done') }, pageNumber(query))
-    },
+    handle: async ({ query }, services) =>
+      groupView(services, await findGroup(services, query.get('name') ?? ''), pageNumber(query)),
   }),
   adminForm('/-/admin/group', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
-    const chosen = form.all('rule')
-    const plan = { groups: [{ name: group.name, rules: chosen }] }
+    const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
     return {
       plan: () => plan,
       // Without a rule, the group limits nothing.
-      asksFirst: group.rules.length > 0 && chosen.length === 0,
-      async apply() {
+      asksFirst: group.rules.length > 0 && form.all('rule').length === 0,
+      async run() {
         await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
       },
-      showAgain: (failure) => showGroup(services, group, { failure, chosen }),
+      page: () => groupView(services, group),
     }
   }),
   adminForm('/-/admin/group/members', async ({ form, user }, services) => {
@@ -77,18 +60,15 @@ export const groupPageRoutes = [
     const owner = form.text(isAdded ? 'owner' : 'remove')
     return {
       plan: () => memberPlan(services, group.name, owner, isAdded),
-      ...(isAdded ? {} : { cancelTo: groupPath(group.name) }),
-      async apply() {
-        if (isAdded) await services.quota.groups.assign(ownerNamed(owner, 'assignee'), group.name, user)
-        else await services.quota.groups.unassign(ownerNamed(owner, 'assignee'), group.name, user)
+      ...(!isAdded && { cancelTo: groupPath(group.name) }),
+      async run() {
+        // For its errors, which name the field.
+        await memberPlan(services, group.name, owner, isAdded)
+        const change = isAdded ? 'assign' : 'unassign'
+        await services.quota.groups[change](ownerNamed(owner, 'assignee'), group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
-      showAgain: (failure) =>
-        showGroup(services, group, {
-          // Whatever refuses the form, the owner is its only field.
-          failure: failure && { ...failure, field: 'assignee' },
-          owner: isAdded ? owner : '',
-        }),
+      page: () => groupView(services, group),
     }
   }),
   adminForm('/-/admin/group/delete', async ({ form, user }, services) => {
@@ -98,11 +78,11 @@ export const groupPageRoutes = [
       cancelTo: groupPath(group.name),
       without: { group: group.name },
       concerns: (effects) => concernsOf(services, group.name, effects),
-      async apply() {
+      async run() {
         await services.quota.groups.remove(group.name, user)
         return '/-/admin/groups?done=deleted'
       },
-      showAgain: (failure) => showGroup(services, group, { failure }),
+      page: () => groupView(services, group),
     }
   }),
 ]
@@ -136,19 +116,15 @@ const memberPlan = async (
   const { id, name } = await services.store.read(ownerNamed(owner, 'assignee'))
   const assigned = await services.quota.groups.assignedTo(id)
   if (isAdded && assigned.includes(group))
-    throw new AllotError('conflict', `the group ${group} is already assigned`)
+    throw takenMember('assignee', `the group ${group} is already assigned`)
   const others = assigned.filter((other) => other !== group)
   return { assignments: { [name]: isAdded ? [...others, group] : others } }
 }
 
-const listGroups = async (
-  { quota }: PageServices,
-  { name = '', ...message }: { name?: string } & FlashMessage,
-): Promise<View> => {
+const listGroups = async ({ quota }: PageServices): Promise<View> => {
   const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     'Groups',
-    message,
     <>
       <Section id="groups" title="All groups" aside={<Count of={groups.length} singular="group" />}>
         {groups.length === 0 ? (
@@ -180,7 +156,7 @@ const listGroups = async (
         about="An owner must be within all rules of a group. An owner with several groups must be within one of them, checked for each subject."
       >
         <Post to="/-/admin/groups" class="stacked">
-          <NameField value={name} failure={message.failure} />
+          <NameField />
           <button type="submit">Create</button>
         </Post>
       </Section>
@@ -188,35 +164,29 @@ const listGroups = async (
   )
 }
 
-/** What was entered in a form of a group that is shown again. */
-interface EnteredInGroup {
-  readonly owner?: string
-  /** Names of rules. */
-  readonly chosen?: readonly string[]
-}
-
-const showGroup = async (
-  { quota, hosting }: PageServices,
-  group: QuotaGroup,
-  { owner = '', chosen = group.rules.map(({ name }) => name), ...message }: FlashMessage & EnteredInGroup,
-  page = 1,
-): Promise<View> => {
+const groupView = async ({ quota, hosting }: PageServices, group: QuotaGroup, page = 1): Promise<View> => {
   const rules = await allItems((slice) => quota.rules.list(slice))
   const { items, total } = (await quota.groups.members(group.name, sliceOf(page))) ?? { items: [], total: 0 }
   const members = await hosting.accounts.byIds(items)
   return adminView(
     `Group ${group.name}`,
-    message,
     <>
-      <Rules group={group} rules={rules} chosen={chosen} failure={message.failure} />
+      <Section
+        id="rules"
+        title={labelOf('rules')}
+        about="An owner with this group must be within each of them."
+      >
+        <Post to="/-/admin/group" fields={{ name: group.name }} class="stacked">
+          <RuleBoxes group={group} rules={rules} />
+          <ActionButtons label="Save" />
+        </Post>
+      </Section>
       <Members
         group={group.name}
         members={members}
         page={page}
         total={total}
         isDefault={quota.reports.isDefaultGroup(group.name)}
-        owner={owner}
-        failure={message.failure}
       />
       <Section
         id="delete"
@@ -236,46 +206,29 @@ const showGroup = async (
 
 const ruleText = ({ name, limit }: QuotaRule): string => `${name} (${unbrokenLimit(limit)})`
 
-interface RulesProps {
-  group: QuotaGroup
-  rules: readonly QuotaRule[]
-  /** Names of the rules that are ticked. */
-  chosen: readonly string[]
-  /** Why the form was refused. */
-  failure: Refusal | undefined
+const RuleBoxes = ({ group, rules }: { group: QuotaGroup; rules: readonly QuotaRule[] }) => {
+  const chosen = useChosen(
+    'rule',
+    group.rules.map(({ name }) => name),
+  )
+  return (
+    <fieldset>
+      <legend class="hidden">{labelOf('rules')}</legend>
+      <FieldFailure field="rules" />
+      {rules.length === 0 && <p>No rules exist yet.</p>}
+      {rules.map(({ name, limit, subjects }) => (
+        <div key={name} class="line">
+          <Box field="rules" name="rule" value={name} isChecked={chosen.includes(name)}>
+            {name}{' '}
+            <span class="small">
+              {unbrokenLimit(limit)}, {subjectsInWords(subjects)}
+            </span>
+          </Box>
+          <Link to={rulePath(name)} label={`View rule ${name}`}>
+            View
+          </Link>
+        </div>
+      ))}
+    </fieldset>
+  )
 }
-
-const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
-  <Section id="rules" title={labelOf('rules')} about="An owner with this group must be within each of them.">
-    <Post to="/-/admin/group" fields={{ name: group.name }} class="stacked">
-      <fieldset>
-        <legend class="hidden">{labelOf('rules')}</legend>
-        <FieldFailure field="rules" failure={failure} />
-        {rules.length === 0 && <p>No rules exist yet.</p>}
-        {rules.map(({ name, limit, subjects }) => (
-          <div key={name} class="line">
-            <label class="box">
-              <input
-                type="checkbox"
-                name="rule"
-                value={name}
-                checked={chosen.includes(name)}
-                {...invalidAttributes('rules', failure)}
-              />
-              <span>
-                {name}{' '}
-                <span class="small">
-                  {unbrokenLimit(limit)}, {subjectsInWords(subjects)}
-                </span>
-              </span>
-            </label>
-            <Link to={rulePath(name)} label={`View rule ${name}`}>
-              View
-            </Link>
-          </div>
-        ))}
-      </fieldset>
-      <ActionButtons label="Save" />
-    </Post>
-  </Section>
-)

@@ -41,7 +41,6 @@ export const adminPageRoutes = [
       const largest = owners.sorted('used', false, history).slice(0, LISTED)
       return adminView(
         'Administration',
-        {},
         <>
           <Guide steps={await nextSteps(services, owners)} />
           <Section id="usage" title="Usage">
@@ -75,7 +74,6 @@ export const adminPageRoutes = [
 const withoutOwners = (health: VNode) =>
   adminView(
     'Administration',
-    {},
     <>
       <Section id="usage" title="Usage">
         <OwnersBeingRead />

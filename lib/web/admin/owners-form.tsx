@@ -1,10 +1,10 @@
 /** The table of owners, with the form that changes the groups of those that are selected. */
 import type { OwnerSummary } from '../../content/usage/owners-snapshot.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
-import { FieldFailure } from '../parts/fields.tsx'
+import { accountPath, Link, Post, PREVIEW, Size, useEntered, usePageContext } from '../parts/components.tsx'
+import { FieldFailure, useChosen, useInvalid } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { labelOf } from '../parts/labels.ts'
 import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
@@ -22,20 +22,9 @@ export const OwnersBeingRead = () => (
   </p>
 )
 
-/** What was selected in the form that changes groups. */
-export interface OwnerSelection {
-  readonly names: readonly string[]
-  readonly group: string
-  /** Whether the group is added, and not removed. */
-  readonly isAdded: boolean
-}
-
 export interface AssignmentForm {
   readonly query: OwnerQuery
   readonly groups: readonly QuotaGroup[]
-  /** What was selected when the form was refused or canceled. */
-  readonly selection: OwnerSelection | undefined
-  readonly failure: Refusal | undefined
 }
 
 /** The form has the query of the list, to show the same part of it afterwards. */
@@ -58,11 +47,11 @@ export const OwnersForm = ({ rows, history, ...form }: OwnerRows & AssignmentFor
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.id} row={row} history={history} form={form} />
+          <Row key={row.id} row={row} history={history} />
         ))}
       </tbody>
     </table>
-    {form.groups.length > 0 && <Assignment {...form} />}
+    {form.groups.length > 0 && <Assignment groups={form.groups} />}
   </Post>
 )
 
@@ -74,19 +63,18 @@ const sortingOf = (query: OwnerQuery): Sorting<OwnerQuery['sort']> => ({
 
 interface RowProps extends Pick<OwnerRows, 'history'> {
   row: OwnerSummary
-  form: AssignmentForm
 }
 
-const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
+const Row = ({ row, history }: RowProps) => (
   <tr>
     <td class="check">
       <input
         type="checkbox"
         name="owner"
         value={row.name}
-        checked={selection?.names.includes(row.name)}
+        checked={useChosen('owner').includes(row.name)}
         aria-label={`Select ${row.name}`}
-        {...invalidAttributes('owners', failure)}
+        {...useInvalid('owners')}
         data-bytes={String(row.used)}
       />
     </td>
@@ -143,37 +131,40 @@ export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner:
     </div>
   )
 
-const Assignment = ({ groups, selection, failure }: AssignmentForm) => (
-  <div class="inline assign">
-    <div>
-      <label for="change">{labelOf('owners')}</label>
-      <select id="change" name="change">
-        <option value="add">Add to</option>
-        <option value="remove" selected={selection?.isAdded === false}>
-          Remove from
-        </option>
-      </select>
-    </div>
-    <div>
-      <label for="group">{labelOf('group')}</label>
-      <select id="group" name="group" {...invalidAttributes('group', failure)}>
-        {groups.map(({ name }) => (
-          <option key={name} value={name} selected={name === selection?.group}>
-            {name}
+const Assignment = ({ groups }: Pick<AssignmentForm, 'groups'>) => {
+  const entered = useEntered()?.form
+  return (
+    <div class="inline assign">
+      <div>
+        <label for="change">{labelOf('owners')}</label>
+        <select id="change" name="change">
+          <option value="add">Add to</option>
+          <option value="remove" selected={entered?.text('change') === 'remove'}>
+            Remove from
           </option>
-        ))}
-      </select>
+        </select>
+      </div>
+      <div>
+        <label for="group">{labelOf('group')}</label>
+        <select id="group" name="group" {...useInvalid('group')}>
+          {groups.map(({ name }) => (
+            <option key={name} value={name} selected={name === entered?.text('group')}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <FieldFailure field="owners" />
+      <FieldFailure field="group" />
+      <div class="buttons">
+        <button type="submit" class="secondary">
+          Change groups
+        </button>
+        <button type="submit" class="secondary" name="do" value={PREVIEW}>
+          Preview changes
+        </button>
+        <span class="small" data-selected="" />
+      </div>
     </div>
-    <FieldFailure field="owners" failure={failure} />
-    <FieldFailure field="group" failure={failure} />
-    <div class="buttons">
-      <button type="submit" class="secondary">
-        Change groups
-      </button>
-      <button type="submit" class="secondary" name="do" value={PREVIEW}>
-        Preview changes
-      </button>
-      <span class="small" data-selected="" />
-    </div>
-  </div>
-)
+  )
+}

@@ -4,7 +4,7 @@ import { invalidMember } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
-import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
@@ -15,7 +15,7 @@ import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
 import { adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
-import { type AssignmentForm, type OwnerSelection, OwnersBeingRead, OwnersForm } from './owners-form.tsx'
+import { type AssignmentForm, OwnersBeingRead, OwnersForm } from './owners-form.tsx'
 
 /** Owners in a CSV file at most. */
 const MAX_CSV = 20_000
@@ -24,7 +24,7 @@ export const ownerPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/owners',
-    handle: ({ query }, services) => ownersView(services, queryIn(query), { done: query.get('done') }),
+    handle: ({ query }, services) => ownersView(services, queryIn(query)),
   }),
   page({
     ...adminPage,
@@ -54,7 +54,7 @@ export const ownerPageRoutes = [
     const plan = () => assignmentPlan(services, selection)
     return {
       plan,
-      async apply() {
+      async run() {
         const { names, group, isAdded } = selection
         await checkSelection(services, selection)
         // Not the plan, whose complete lists of groups would undo what was assigned since it was made.
@@ -65,13 +65,21 @@ export const ownerPageRoutes = [
         const list = pathOf(query)
         return `${list}${list.includes('?') ? '&' : '?'}done=saved`
       },
-      showAgain: (failure) => ownersView(services, query, { failure }, selection),
+      page: () => ownersView(services, query),
     }
   }),
 ]
 
 /** Owners that one form changes at most. */
 const MAX_SELECTED = 50
+
+/** What is selected in the form that changes groups. */
+interface OwnerSelection {
+  readonly names: readonly string[]
+  readonly group: string
+  /** Whether the group is added, and not removed. */
+  readonly isAdded: boolean
+}
 
 const selectionIn = (form: Form): OwnerSelection => ({
   names: form.all('owner'),
@@ -101,17 +109,11 @@ const assignmentPlan = async (services: PageServices, selection: OwnerSelection)
   return { assignments: Object.fromEntries(lists) }
 }
 
-const ownersView = async (
-  services: PageServices,
-  query: OwnerQuery,
-  message: FlashMessage,
-  selection?: OwnerSelection,
-) => {
+const ownersView = async (services: PageServices, query: OwnerQuery) => {
   const found = await rowsFor(services, query)
   const groups = await allItems((slice) => services.quota.groups.list(slice))
   return adminView(
     'Owners',
-    message,
     <Section
       id="owners"
       title="Users and organizations"
@@ -127,11 +129,7 @@ const ownersView = async (
       }
     >
       <Filters query={query} groups={groups} />
-      {found === undefined ? (
-        <OwnersBeingRead />
-      ) : (
-        <Rows query={query} found={found} groups={groups} selection={selection} failure={message.failure} />
-      )}
+      {found === undefined ? <OwnersBeingRead /> : <Rows query={query} found={found} groups={groups} />}
     </Section>,
   )
 }

@@ -1,68 +1,63 @@
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
+import { formatExactLimit } from '../../byte-sizes.ts'
+import type { QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
-import { FieldFailure, Hint } from '../parts/fields.tsx'
-import { invalidAttributes, isRefused, labelOf, type Refusal } from '../parts/labels.ts'
+import { useEntered } from '../parts/components.tsx'
+import { Box, FieldFailure, Hint, useChosen, useInvalid } from '../parts/fields.tsx'
+import { labelOf } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
-/** The fields of a rule, as text. */
-export interface RuleFormValues {
-  readonly name: string
-  readonly limit: string
-  readonly subjects: readonly string[]
+/** @param stored the rule that the form edits */
+export const LimitAndSubjects = ({ stored }: { stored?: QuotaRule }) => {
+  const entered = useEntered()
+  const limit = stored === undefined ? '' : formatExactLimit(stored.limit)
+  const chosen = useChosen('subject', stored?.subjects ?? ['size:all'])
+  const saved = savedSubjects(chosen, stored?.subjects)
+  return (
+    <>
+      <label for="limit">{labelOf('limit')}</label>
+      <input
+        id="limit"
+        name="limit"
+        value={entered?.form.text('limit') ?? limit}
+        required
+        {...useInvalid('limit', 'limit-hint')}
+      />
+      <Hint field="limit" id="limit-hint">
+        Such as 2 GiB, a number of bytes, or “unlimited”.
+      </Hint>
+      <details class="options" open={entered?.refusal?.field === 'subjects'}>
+        <summary>
+          {labelOf('subjects')}: <span>{subjectsInWords(saved)}</span>
+        </summary>
+        <fieldset aria-describedby="subjects-hint">
+          <legend class="hidden">{labelOf('subjects')}</legend>
+          <FieldFailure field="subjects" />
+          <p class="hint" id="subjects-hint">
+            The limit is for the sum of all chosen subjects. A subject includes those that are indented below
+            it, and Total includes all: what is included counts once.
+            <CountedTwice subjects={saved} />
+          </p>
+          <div class="option-columns" data-subjects="">
+            {shownGroups(chosen).map(({ name, subjects }) => (
+              <fieldset key={name}>
+                <legend>{name}</legend>
+                {subjects.map((subject) => (
+                  <SubjectBox
+                    key={subject}
+                    subject={subject}
+                    depth={withAncestors(subject).length - withAncestors(subjects[0]!).length}
+                    isChecked={withAncestors(subject).some((one) => chosen.includes(one))}
+                  />
+                ))}
+              </fieldset>
+            ))}
+          </div>
+        </fieldset>
+      </details>
+    </>
+  )
 }
-
-interface LimitAndSubjectsProps {
-  values: RuleFormValues
-  /** Subjects of the rule that the form edits. */
-  stored?: readonly Subject[]
-  failure: Refusal | undefined
-}
-
-export const LimitAndSubjects = ({ values, stored, failure }: LimitAndSubjectsProps) => (
-  <>
-    <label for="limit">{labelOf('limit')}</label>
-    <input
-      id="limit"
-      name="limit"
-      value={values.limit}
-      required
-      {...invalidAttributes('limit', failure, 'limit-hint')}
-    />
-    <Hint field="limit" failure={failure} id="limit-hint">
-      Such as 2 GiB, a number of bytes, or “unlimited”.
-    </Hint>
-    <details class="options" open={isRefused('subjects', failure)}>
-      <summary>
-        {labelOf('subjects')}: <span>{subjectsInWords(savedSubjects(values.subjects, stored))}</span>
-      </summary>
-      <fieldset aria-describedby="subjects-hint">
-        <legend class="hidden">{labelOf('subjects')}</legend>
-        <FieldFailure field="subjects" failure={failure} />
-        <p class="hint" id="subjects-hint">
-          The limit is for the sum of all chosen subjects. A subject includes those that are indented below
-          it, and Total includes all: what is included counts once.
-          <CountedTwice subjects={savedSubjects(values.subjects, stored)} />
-        </p>
-        <div class="option-columns" data-subjects="">
-          {shownGroups(values.subjects).map(({ name, subjects }) => (
-            <fieldset key={name}>
-              <legend>{name}</legend>
-              {subjects.map((subject) => (
-                <SubjectBox
-                  key={subject}
-                  subject={subject}
-                  failure={failure}
-                  depth={withAncestors(subject).length - withAncestors(subjects[0]!).length}
-                  isChecked={withAncestors(subject).some((one) => values.subjects.includes(one))}
-                />
-              ))}
-            </fieldset>
-          ))}
-        </div>
-      </fieldset>
-    </details>
-  </>
-)
 
 /** Wikis are not served here, so that nobody need choose them; a rule of another server can have them. */
 const shownGroups = (chosen: readonly string[]) =>
@@ -116,25 +111,20 @@ const SubjectBox = ({
   subject,
   depth,
   isChecked,
-  failure,
 }: {
   subject: Subject
   depth: number
   isChecked: boolean
-  failure: Refusal | undefined
 }) => (
-  <label class={depth > 0 ? `box deep${depth}` : 'box'}>
-    <input
-      type="checkbox"
-      name="subject"
-      value={subject}
-      checked={isChecked}
-      data-in={withAncestors(subject).slice(1).join(' ') || undefined}
-      {...invalidAttributes('subjects', failure)}
-    />
-    <span>
-      <span data-name="">{subjectTexts[subject].name}</span> <SubjectCode subject={subject} />{' '}
-      <span class="small about">{subjectTexts[subject].about}</span>
-    </span>
-  </label>
+  <Box
+    field="subjects"
+    name="subject"
+    value={subject}
+    isChecked={isChecked}
+    class={depth > 0 ? `deep${depth}` : undefined}
+    data-in={withAncestors(subject).slice(1).join(' ') || undefined}
+  >
+    <span data-name="">{subjectTexts[subject].name}</span> <SubjectCode subject={subject} />{' '}
+    <span class="small about">{subjectTexts[subject].about}</span>
+  </Box>
 )

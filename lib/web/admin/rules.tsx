@@ -1,21 +1,11 @@
 /** Quota rules: the list, the page of each, and the forms that change and delete one. */
-import { formatExactLimit, limitFault, parseLimit } from '../../byte-sizes.ts'
+import { limitFault, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalidMember } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { allItems } from '../../records/pages.ts'
-import {
-  ActionButtons,
-  Count,
-  Empty,
-  type FlashMessage,
-  formatCount,
-  Link,
-  Post,
-  Section,
-  Table,
-} from '../parts/components.tsx'
+import { ActionButtons, Count, Empty, formatCount, Link, Post, Section, Table } from '../parts/components.tsx'
 import { NameField } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { Named } from '../parts/inline.tsx'
@@ -25,49 +15,39 @@ import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
-import { LimitAndSubjects, type RuleFormValues, savedSubjects } from './rule-fields.tsx'
+import { LimitAndSubjects, savedSubjects } from './rule-fields.tsx'
 
 export const rulePageRoutes = [
-  page({
-    ...adminPage,
-    path: '/-/admin/rules',
-    handle: ({ query }, services) => listRules(services, { done: query.get('done') }),
-  }),
-  adminForm('/-/admin/rules', async ({ form, user }, services) => {
-    const values = valuesIn(form)
-    return {
-      async plan() {
-        const rule = ruleFrom(values)
-        if ((await services.quota.rules.get(rule.name)) !== undefined)
-          throw new AllotError('conflict', `a rule named ${rule.name} already exists`, { field: 'name' })
-        return { rules: [rule] }
-      },
-      async apply() {
-        await services.quota.rules.create(ruleFrom(values), user)
-        return '/-/admin/rules?done=created'
-      },
-      showAgain: (failure) => listRules(services, { values, failure }),
-    }
-  }),
+  page({ ...adminPage, path: '/-/admin/rules', handle: (_request, services) => listRules(services) }),
+  adminForm('/-/admin/rules', async ({ form, user }, services) => ({
+    async plan() {
+      const rule = ruleFrom(form)
+      if ((await services.quota.rules.get(rule.name)) !== undefined)
+        throw new AllotError('conflict', `a rule named ${rule.name} already exists`, { field: 'name' })
+      return { rules: [rule] }
+    },
+    async run() {
+      await services.quota.rules.create(ruleFrom(form), user)
+      return '/-/admin/rules?done=created'
+    },
+    page: () => listRules(services),
+  })),
   page({
     ...adminPage,
     path: '/-/admin/rule',
-    async handle({ query }, services) {
-      const rule = await findRule(services, query.get('name') ?? '')
-      return ruleView(services, { rule, done: query.get('done') })
-    },
+    handle: async ({ query }, services) =>
+      ruleView(services, await findRule(services, query.get('name') ?? '')),
   }),
   adminForm('/-/admin/rule', async ({ form, user }, services) => {
     const rule = await findRule(services, form.text('name'))
-    const values = valuesIn(form)
     return {
-      plan: () => ({ rules: [ruleFrom(values, rule)] }),
-      async apply() {
-        const { limit, subjects } = ruleFrom(values, rule)
+      plan: () => ({ rules: [ruleFrom(form, rule)] }),
+      async run() {
+        const { limit, subjects } = ruleFrom(form, rule)
         await services.quota.rules.edit(rule.name, { limit, subjects }, user)
         return `${rulePath(rule.name)}&done=saved`
       },
-      showAgain: (failure) => ruleView(services, { rule, values, failure }),
+      page: () => ruleView(services, rule),
     }
   }),
   adminForm('/-/admin/rule/delete', async ({ form, user }, services) => {
@@ -77,11 +57,11 @@ export const rulePageRoutes = [
       cancelTo: rulePath(rule.name),
       without: { rule: rule.name },
       concerns: (effects) => concernsOf(services, rule.name, effects),
-      async apply() {
+      async run() {
         await services.quota.rules.remove(rule.name, user)
         return '/-/admin/rules?done=deleted'
       },
-      showAgain: (failure) => ruleView(services, { rule, failure }),
+      page: () => ruleView(services, rule),
     }
   }),
 ]
@@ -92,15 +72,10 @@ const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRul
   return rule
 }
 
-const valuesIn = (form: Form): RuleFormValues => ({
-  name: form.text('name'),
-  limit: form.text('limit'),
-  subjects: form.all('subject'),
-})
-
 /** @throws AllotError invalid */
-const ruleFrom = ({ name, limit: size, subjects }: RuleFormValues, stored?: QuotaRule): QuotaRule => {
-  const limit = limitFrom(size)
+const ruleFrom = (form: Form, stored?: QuotaRule): QuotaRule => {
+  const [name, subjects] = [form.text('name'), form.all('subject')]
+  const limit = limitFrom(form.text('limit'))
   if (subjects.length === 0)
     throw invalidMember('subjects', 'choose at least one: a rule limits only its subjects')
   // The quota engine rejects unknown subjects, so they are kept.
@@ -141,17 +116,11 @@ const concernsOf = async ({ quota }: PageServices, name: string, effects: Effect
 const groupsWith = (groups: readonly QuotaGroup[], rule: string): string[] =>
   groups.filter(({ rules }) => rules.some(({ name }) => name === rule)).map(({ name }) => name)
 
-const EMPTY: RuleFormValues = { name: '', limit: '', subjects: ['size:all'] }
-
-const listRules = async (
-  { quota }: PageServices,
-  { values = EMPTY, ...message }: { values?: RuleFormValues } & FlashMessage,
-): Promise<View> => {
+const listRules = async ({ quota }: PageServices): Promise<View> => {
   const rules = await allItems((slice) => quota.rules.list(slice))
   const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     'Rules',
-    message,
     <>
       <Section id="rules" title="All rules" aside={<Count of={rules.length} singular="rule" />}>
         {rules.length === 0 ? (
@@ -168,8 +137,8 @@ const listRules = async (
         about="An owner is within a rule while what its subjects use together is below the limit. A rule applies to owners through a group."
       >
         <Post to="/-/admin/rules" class="stacked">
-          <NameField value={values.name} failure={message.failure} />
-          <LimitAndSubjects values={values} failure={message.failure} />
+          <NameField />
+          <LimitAndSubjects />
           <ActionButtons label="Create" />
         </Post>
       </Section>
@@ -208,22 +177,14 @@ const RuleTable = ({ rules, groups }: RuleTableProps) => (
   </Table>
 )
 
-const ruleView = async (
-  { quota }: PageServices,
-  {
-    rule,
-    values = { ...rule, limit: formatExactLimit(rule.limit) },
-    ...message
-  }: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage,
-): Promise<View> => {
+const ruleView = async ({ quota }: PageServices, rule: QuotaRule): Promise<View> => {
   const groups = await allItems((slice) => quota.groups.list(slice))
   return adminView(
     `Rule ${rule.name}`,
-    message,
     <>
       <Section id="rule" title="Limit and subjects" about={<UsedBy groups={groupsWith(groups, rule.name)} />}>
         <Post to="/-/admin/rule" fields={{ name: rule.name }} class="stacked">
-          <LimitAndSubjects values={values} stored={rule.subjects} failure={message.failure} />
+          <LimitAndSubjects stored={rule} />
           <ActionButtons label="Save" />
         </Post>
       </Section>

@@ -3,20 +3,10 @@ import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import type { IconName } from '../styles/icons.ts'
 import { Icon } from './inline.tsx'
-import { messageOf, type Refusal } from './labels.ts'
-import type { Crumb, PageContext } from './route.ts'
+import { messageOf } from './labels.ts'
+import type { Crumb, Entered, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
-
-/** Whether a part of the page has shown why its form was refused; undefined outside of a page. */
-const ShownRefusal = createContext<{ isShown: boolean } | undefined>(undefined)
-export const RefusalProvider = ShownRefusal.Provider
-
-/** Called by each part that shows why a form was refused. */
-export const useShownRefusal = (): void => {
-  const refusal = useContext(ShownRefusal)
-  if (refusal !== undefined) refusal.isShown = true
-}
 
 export const PageContextProvider = Context.Provider
 
@@ -44,6 +34,12 @@ export const Link = ({ to, class: className, label, currentBelow, children }: Re
   )
 }
 
+/** The form around a field, when it is shown again. */
+const FormContext = createContext<Entered | undefined>(undefined)
+
+/** What was entered in the form around a field, when it is shown again, and why it was refused. */
+export const useEntered = (): Entered | undefined => useContext(FormContext)
+
 type PostProps = RenderableProps<{
   to: string
   /** Fields that are not shown; as entries where a name has several values. */
@@ -53,24 +49,29 @@ type PostProps = RenderableProps<{
 
 /** A form that changes something: sends the CSRF token along. */
 export const Post = ({ to, fields = {}, class: className, children }: PostProps) => {
-  const { urlOf, formToken } = usePageContext()
+  const { urlOf, formToken, entered } = usePageContext()
   const entries = Symbol.iterator in fields ? fields : Object.entries(fields)
   return (
     <form method="post" action={urlOf(to)} class={className}>
       {[['form', formToken] as const, ...entries].map(([name, value], index) => (
         <input key={index} type="hidden" name={name} value={value} />
       ))}
-      {children}
+      <FormContext.Provider value={entered?.path === to ? entered : undefined}>
+        {children}
+      </FormContext.Provider>
     </form>
   )
 }
 
 /** A form that asks for other data. */
-export const Search = ({ to, children }: RenderableProps<{ to: string }>) => (
-  <form method="get" action={usePageContext().urlOf(to)} class="inline">
-    {children}
-  </form>
-)
+export const Search = ({ to, children }: RenderableProps<{ to: string }>) => {
+  const { urlOf, entered } = usePageContext()
+  return (
+    <form method="get" action={urlOf(to)} class="inline">
+      <FormContext.Provider value={entered}>{children}</FormContext.Provider>
+    </form>
+  )
+}
 
 interface PageHeadProps {
   title: ComponentChildren
@@ -181,14 +182,6 @@ export const Notice = ({ kind, children }: RenderableProps<{ kind: 'over' | 'nea
   </div>
 )
 
-/** The result of the last form. */
-export interface FlashMessage {
-  /** A key of DONE, from the query of the redirect. */
-  readonly done?: string | null | undefined
-  /** Why the form was refused. */
-  readonly failure?: Refusal | undefined
-}
-
 /** The only messages that a query can select, so that a link cannot put its own text on the page. */
 const DONE: Readonly<Record<string, string>> = {
   created: 'Created.',
@@ -206,22 +199,31 @@ const DONE: Readonly<Record<string, string>> = {
 }
 
 /** Why a form was refused, when no field of the page says so. */
-export const RefusalNotice = ({ refusal }: { refusal: Refusal }) => {
-  useShownRefusal()
+export const RefusalNotice = ({ entered }: { entered: Entered }) => {
+  entered.isShown = true
   return (
     <div class="notice over" role="alert" id="failure">
-      {sentence(messageOf(refusal))}
+      {sentence(messageOf(entered.refusal!))}
     </div>
   )
 }
 
-/** A failure that is about a field stands beside it (`FieldFailure` in fields.tsx). */
-export const FlashMessage = ({ done, failure }: FlashMessage) => (
-  <>
-    {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
-    {failure !== undefined && failure.field === undefined && <RefusalNotice refusal={failure} />}
-  </>
-)
+/**
+ * The result of the last form: what was done, or why it was refused, unless that is about a field and stands
+ * beside it (`FieldFailure` in fields.tsx).
+ */
+export const FlashMessage = () => {
+  const { search, entered } = usePageContext()
+  const done = new URLSearchParams(search).get('done')
+  return (
+    <>
+      {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
+      {entered?.refusal !== undefined && entered.refusal.field === undefined && (
+        <RefusalNotice entered={entered} />
+      )}
+    </>
+  )
+}
 
 interface TableProps {
   column: string

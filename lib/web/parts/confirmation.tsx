@@ -1,16 +1,13 @@
 /** A confirmation that is typed, before something large is deleted: a click alone does not do it. */
 import type { RenderableProps } from 'preact'
 import { invalidMember } from '../../errors.ts'
-import { Link, PageHead, Post, Section } from './components.tsx'
-import { FieldFailure } from './fields.tsx'
+import { Link, PageHead, Post, Section, useEntered } from './components.tsx'
+import { FieldFailure, useInvalid } from './fields.tsx'
 import type { Form } from './form.ts'
-import { invalidAttributes, labelOf, type Refusal } from './labels.ts'
+import { labelOf } from './labels.ts'
 import type { Crumb, View } from './route.ts'
 
-/**
- * Field of the typed confirmation; a form without it is asked first. Forms that only a button confirms have
- * the hidden field `confirmed` instead, whose value says nothing.
- */
+/** Field of the typed confirmation. Forms that only a button confirms have the hidden field `confirmed`. */
 const FIELD = 'confirmation'
 
 export interface Confirmation {
@@ -20,43 +17,24 @@ export interface Confirmation {
   readonly what: string
 }
 
-/** Whether the form comes from the page that asks. */
-export const hasConfirmation = (form: Form): boolean => form.entries.some(([name]) => name === FIELD)
-
-export const typedIn = (form: Form): string => form.text(FIELD)
-
 /** @throws AllotError invalid unless the form has what must be typed */
 export const checkConfirmation = (form: Form, { expected, what }: Confirmation): void => {
-  const typed = typedIn(form)
+  const typed = form.text(FIELD)
   if (typed !== expected)
     throw invalidMember(FIELD, `expected "${expected}", ${what}, got "${typed}"; nothing was deleted`)
 }
 
-/** Why a confirmation was refused, and what was typed. */
-export interface RefusedConfirmation {
-  readonly failure?: Refusal | undefined
-  readonly typed?: string | undefined
-}
-
-interface TypedConfirmationProps extends Confirmation, RefusedConfirmation {
+interface TypedConfirmationProps extends Confirmation {
   /** Path of the page to go back to. */
   readonly cancel: string
   /** Text of the button that deletes. */
   readonly button: string
 }
 
-/**
- * The buttons of a page that asks first: one that does it, and a link back.
- * @param isUndoable whether the user can do the opposite afterwards: only what deletes or revokes for good is
- * red
- */
-export const ConfirmButtons = ({
-  cancel,
-  isUndoable = false,
-  children,
-}: RenderableProps<{ cancel: string; isUndoable?: boolean | undefined }>) => (
+/** The buttons of a page that asks first: one that deletes or revokes for good, and a link back. */
+export const ConfirmButtons = ({ cancel, children }: RenderableProps<{ cancel: string }>) => (
   <div class="buttons">
-    <button type="submit" class={isUndoable ? undefined : 'danger final'}>
+    <button type="submit" class="danger final">
       {children}
     </button>
     <Link class="button secondary" to={cancel}>
@@ -76,7 +54,6 @@ interface ConfirmationPage {
   readonly to: string
   readonly fields: Readonly<Record<string, string>>
   readonly button: string
-  readonly isUndoable?: boolean
 }
 
 /** A page that asks first. Its form has the hidden field `confirmed`. */
@@ -89,9 +66,7 @@ export const confirmationPage = ({ title, name, crumb, effect, ...form }: Confir
       <Section id="confirm" title="What happens">
         <p>{effect}</p>
         <Post to={form.to} fields={{ ...form.fields, confirmed: 'yes' }}>
-          <ConfirmButtons cancel={crumb.to} isUndoable={form.isUndoable}>
-            {form.button}
-          </ConfirmButtons>
+          <ConfirmButtons cancel={crumb.to}>{form.button}</ConfirmButtons>
         </Post>
       </Section>
     </>
@@ -99,14 +74,7 @@ export const confirmationPage = ({ title, name, crumb, effect, ...form }: Confir
 })
 
 /** The field and the buttons of a page that asks. */
-export const TypedConfirmation = ({
-  expected,
-  what,
-  cancel,
-  button,
-  failure,
-  typed,
-}: TypedConfirmationProps) => (
+export const TypedConfirmation = ({ expected, what, cancel, button }: TypedConfirmationProps) => (
   <div class="stacked more">
     <label for={FIELD}>
       {labelOf(FIELD)}: type <bdi>{expected}</bdi>, {what}
@@ -115,14 +83,14 @@ export const TypedConfirmation = ({
       id={FIELD}
       name={FIELD}
       type="text"
-      value={typed}
+      value={useEntered()?.form.text(FIELD)}
       required
       autocomplete="off"
       autocapitalize="none"
       spellcheck={false}
-      {...invalidAttributes(FIELD, failure)}
+      {...useInvalid(FIELD)}
     />
-    <FieldFailure field={FIELD} failure={failure} />
+    <FieldFailure field={FIELD} />
     <ConfirmButtons cancel={cancel}>{button}</ConfirmButtons>
   </div>
 )

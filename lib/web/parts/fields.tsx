@@ -1,24 +1,37 @@
-/** Fields of the forms about accounts, also of those with which users change their own settings. */
+/** Fields of forms. Each shows what was entered when its form is shown again, and why it was refused. */
 import type { RenderableProps } from 'preact'
 import type { Account } from '../../records/schema/index.ts'
-import { sentence, useShownRefusal } from './components.tsx'
+import { sentence, useEntered } from './components.tsx'
 import { Icon } from './inline.tsx'
-import { type FieldName, invalidAttributes, isRefused, labelOf, type Refusal } from './labels.ts'
+import { type FieldName, labelOf } from './labels.ts'
+
+/**
+ * Marks a field when the form around it was refused for it.
+ * @param hint id of the hint of the field, in whose place the message stands then
+ */
+export const useInvalid = (field: FieldName | undefined, hint?: string) => {
+  const refused = useEntered()?.refusal?.field
+  const isInvalid = field !== undefined && refused === field
+  // The browser moves to the field, and a screen reader says its description.
+  return {
+    'aria-invalid': isInvalid || undefined,
+    'aria-describedby': isInvalid ? 'failure' : hint || undefined,
+    autofocus: isInvalid || undefined,
+  }
+}
 
 interface FieldFailureProps {
   field: FieldName
-  /** Why the form was refused. */
-  failure: Refusal | undefined
   /** What was entered. A message that begins with it keeps it as it is, and has no capital letter. */
   value?: string | undefined
 }
 
 /** Says why the form was refused, below the field that it was refused for. */
-export const FieldFailure = ({ field, failure, value = '' }: FieldFailureProps) =>
-  isRefused(field, failure) ? <FailureText problem={failure!.problem} value={value} /> : null
-
-const FailureText = ({ problem, value }: { problem: string; value: string }) => {
-  useShownRefusal()
+export const FieldFailure = ({ field, value = '' }: FieldFailureProps) => {
+  const entered = useEntered()
+  if (entered?.refusal?.field !== field) return null
+  entered.isShown = true
+  const { problem } = entered.refusal
   return (
     <p class="field-failure" role="alert" id="failure">
       {value !== '' && problem.startsWith(value) ? `${problem}.` : sentence(problem)}
@@ -30,9 +43,9 @@ const FailureText = ({ problem, value }: { problem: string; value: string }) => 
  * The hint below a field, in whose place the message stands when the form was refused for it: both say what
  * is expected.
  */
-export const Hint = ({ id, children, ...failed }: RenderableProps<FieldFailureProps & { id: string }>) =>
-  isRefused(failed.field, failed.failure) ? (
-    <FieldFailure {...failed} />
+export const Hint = ({ id, children, ...field }: RenderableProps<FieldFailureProps & { id: string }>) =>
+  useInvalid(field.field)['aria-invalid'] ? (
+    <FieldFailure {...field} />
   ) : (
     children !== undefined && (
       <p class="hint" id={id}>
@@ -41,85 +54,66 @@ export const Hint = ({ id, children, ...failed }: RenderableProps<FieldFailurePr
     )
   )
 
-interface NameFieldProps {
-  value: string
-  /** Why the form was refused. */
-  failure: Refusal | undefined
-  hint?: string
-}
-
-/** The name of a rule, a group or a token. */
-export const NameField = ({ value, failure, hint }: NameFieldProps) => (
-  <div class="field">
-    <label for="name">{labelOf('name')}</label>
-    <input
-      id="name"
-      name="name"
-      value={value}
-      maxLength={255}
-      required
-      {...invalidAttributes('name', failure, hint && 'name-hint')}
-    />
-    <Hint field="name" failure={failure} value={value} id="name-hint">
-      {hint}
-    </Hint>
-  </div>
-)
-
 interface FieldProps {
   name: FieldName
   /** Id of the field, and its name in the form, if not the same. */
   id?: string
   value?: string
-  hint?: string
+  hint?: string | undefined
   /** `password`: a new one. */
   type?: 'text' | 'email' | 'password' | 'current-password'
   isRequired?: boolean
-  /** Why the form was refused. */
-  failure?: Refusal | undefined
+  maxLength?: number
 }
+
+/** What browsers fill in. */
+const AUTOCOMPLETE = { password: 'new-password', 'current-password': 'current-password' } as const
 
 export const Field = ({
   name,
   id = name,
-  value = '',
+  value,
   hint,
   type = 'text',
   isRequired = false,
-  failure,
+  maxLength,
 }: FieldProps) => {
-  const attributes = {
-    id,
-    name: id,
-    value,
-    required: isRequired,
-    spellcheck: false,
-    autocapitalize: 'none' as const,
-    ...invalidAttributes(name, failure, hint && `${id}-hint`),
-  }
+  const isPassword = type === 'password' || type === 'current-password'
+  const entered = useEntered()?.form.text(id)
+  const shown = isPassword ? '' : (entered ?? value ?? '')
   return (
     <div class="field">
       <label for={id}>{labelOf(name)}</label>
-      {type === 'text' && <input type="text" autocomplete="off" {...attributes} />}
-      {type === 'email' && <input type="email" autocomplete="off" {...attributes} />}
-      {type === 'password' && <input type="password" autocomplete="new-password" {...attributes} />}
-      {type === 'current-password' && (
-        <input type="password" autocomplete="current-password" {...attributes} />
-      )}
-      <Hint field={name} failure={failure} value={value} id={`${id}-hint`}>
+      <input
+        // Preact has a type of attributes for each type of input.
+        type={(isPassword ? 'password' : type) as 'text'}
+        autocomplete={isPassword ? AUTOCOMPLETE[type] : 'off'}
+        id={id}
+        name={id}
+        value={shown}
+        maxLength={maxLength}
+        required={isRequired}
+        spellcheck={false}
+        autocapitalize="none"
+        {...useInvalid(name, hint && `${id}-hint`)}
+      />
+      <Hint field={name} value={shown} id={`${id}-hint`}>
         {hint}
       </Hint>
     </div>
   )
 }
 
+/** The name of a rule, a group or a token. */
+export const NameField = ({ hint }: { hint?: string | undefined }) => (
+  <Field name="name" hint={hint} maxLength={255} isRequired />
+)
+
 /** Short fields side by side, where there is space. */
 export const Fields = ({ children }: RenderableProps<unknown>) => <div class="fields">{children}</div>
 
-type LongFieldProps = Required<Pick<FieldProps, 'name' | 'value'>> & Pick<FieldProps, 'failure'>
-
 /** A field for a text of several lines, with its hint as its children. */
-export const LongField = ({ name, value, failure, children }: RenderableProps<LongFieldProps>) => (
+export const LongField = ({ name, children }: RenderableProps<{ name: FieldName }>) => (
   <div class="field">
     <label for={name}>{labelOf(name)}</label>
     <textarea
@@ -130,11 +124,11 @@ export const LongField = ({ name, value, failure, children }: RenderableProps<Lo
       spellcheck={false}
       autocapitalize="none"
       autocomplete="off"
-      {...invalidAttributes(name, failure, `${name}-hint`)}
+      {...useInvalid(name, `${name}-hint`)}
     >
-      {value}
+      {useEntered()?.form.text(name) ?? ''}
     </textarea>
-    <Hint field={name} failure={failure} id={`${name}-hint`}>
+    <Hint field={name} id={`${name}-hint`}>
       {children}
     </Hint>
   </div>
@@ -182,48 +176,61 @@ const VISIBILITIES: Readonly<Record<Account['visibility'], string>> = {
   private: 'Private',
 }
 
-interface VisibilityProps {
-  value: string
-  /** Why the form was refused. */
-  failure: Refusal | undefined
+export const Visibility = ({ value }: { value: string }) => {
+  const chosen = useEntered()?.form.text('visibility') || value
+  return (
+    <div class="field">
+      <label for="visibility">{labelOf('visibility')}</label>
+      <select id="visibility" name="visibility" {...useInvalid('visibility', 'visibility-hint')}>
+        {Object.entries(VISIBILITIES).map(([name, text]) => (
+          <option key={name} value={name} selected={name === chosen}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <Hint field="visibility" id="visibility-hint">
+        A public account is visible to everyone, a limited one to signed-in users, and a private one to
+        itself, its members and administrators.
+      </Hint>
+    </div>
+  )
 }
 
-export const Visibility = ({ value, failure }: VisibilityProps) => (
-  <div class="field">
-    <label for="visibility">{labelOf('visibility')}</label>
-    <select
-      id="visibility"
-      name="visibility"
-      {...invalidAttributes('visibility', failure, 'visibility-hint')}
-    >
-      {Object.entries(VISIBILITIES).map(([name, text]) => (
-        <option key={name} value={name} selected={name === value}>
-          {text}
-        </option>
-      ))}
-    </select>
-    <Hint field="visibility" failure={failure} id="visibility-hint">
-      A public account is visible to everyone, a limited one to signed-in users, and a private one to itself,
-      its members and administrators.
-    </Hint>
-  </div>
-)
+/** The values of the boxes with a name that are ticked in the form around. */
+export const useChosen = (name: string, stored: readonly string[] = []): readonly string[] =>
+  useEntered()?.form.all(name) ?? stored
 
-/** @param failure why the form was refused */
-export const AdminBox = ({ isChecked, failure }: { isChecked: boolean; failure?: Refusal | undefined }) => (
-  <>
-    <label class="box">
-      <input
-        type="checkbox"
-        name="admin"
-        value="yes"
-        checked={isChecked}
-        {...invalidAttributes('administrator', failure)}
-      />
-      <span>
-        {labelOf('administrator')} <span class="small about">May see and change everything.</span>
-      </span>
+interface BoxProps {
+  name: string
+  value?: string
+  isChecked: boolean
+  /** The field that a message about the box is about. */
+  field?: FieldName
+  class?: string | undefined
+  /** Values of the boxes that include this one, for the script. */
+  'data-in'?: string | undefined
+}
+
+/** A box with its text as its children. */
+export const Box = ({ field, class: more, isChecked, children, ...box }: RenderableProps<BoxProps>) => {
+  const { name, value = 'yes', ...rest } = box
+  return (
+    <label class={more === undefined ? 'box' : `box ${more}`}>
+      <input type="checkbox" name={name} value={value} checked={isChecked} {...rest} {...useInvalid(field)} />
+      <span>{children}</span>
     </label>
-    <FieldFailure field="administrator" failure={failure} />
+  )
+}
+
+export const AdminBox = ({ isChecked = false }: { isChecked?: boolean }) => (
+  <>
+    <Box
+      field="administrator"
+      name="admin"
+      isChecked={useChosen('admin', isChecked ? ['yes'] : []).includes('yes')}
+    >
+      {labelOf('administrator')} <span class="small about">May see and change everything.</span>
+    </Box>
+    <FieldFailure field="administrator" />
   </>
 )

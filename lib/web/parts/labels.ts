@@ -102,19 +102,3 @@ const fieldAt = (path: string, names: OtherNames): FieldName | undefined => {
 /** For a place where the field does not show. */
 export const messageOf = ({ field, problem }: Refusal): string =>
   field === undefined ? problem : `${labelOf(field)}: ${problem}`
-
-export const isRefused = (field: FieldName, failure: Refusal | undefined): boolean => failure?.field === field
-
-/**
- * Marks a field when a form was refused for it.
- * @param hint id of the hint of the field, in whose place the message stands then
- */
-export const invalidAttributes = (field: FieldName, failure: Refusal | undefined, hint?: string) => {
-  const isInvalid = isRefused(field, failure)
-  // The browser moves to the field, and a screen reader says its description.
-  return {
-    'aria-invalid': isInvalid || undefined,
-    'aria-describedby': isInvalid ? 'failure' : hint || undefined,
-    autofocus: isInvalid || undefined,
-  }
-}

@@ -69,6 +69,8 @@ export interface PageContext {
   readonly loginUrl: string | undefined
   readonly logoutUrl: string | undefined
   readonly brand: Brand
+  /** The form that is shown again. */
+  readonly entered: Entered | undefined
   /**
    * The service and its API, for commands that send a token; undefined when the URL is unknown, or tokens are
    * turned off.
@@ -116,8 +118,8 @@ export interface View {
   readonly body: VNode
   /** Value of the Retry-After header, in seconds. */
   readonly retryAfter?: number | undefined
-  /** Why the form was refused. */
-  readonly refusal?: Refusal
+  /** The form that is shown again. */
+  readonly entered?: Entered
 }
 
 /** A redirect (303) to another page. */
@@ -167,28 +169,112 @@ export const page = <const Path extends string, const A extends Auth>(
   },
 ): PageRoute => route as unknown as PageRoute
 
-/** The errors that a form shows, with their status. Others get the error page. */
-export type Refusals = Readonly<Partial<Record<ErrorCode, number>>>
+/** A form that is shown again. */
+export interface Entered {
+  /** Path that the form is sent to. */
+  readonly path: string
+  /** What was entered. */
+  readonly form: Form
+  /** Why the form was refused; undefined when the user came back from its preview. */
+  readonly refusal: Refusal | undefined
+  /** Of the error that refused it. */
+  readonly code?: ErrorCode
+  /** Set when a part of the page shows why. */
+  isShown: boolean
+}
+
+/** The value of the button that leads from a preview back to the form. */
+export const EDIT = 'edit'
+
+/** What a form does. */
+export interface FormAction {
+  /**
+   * The page that asks first, unless the form was sent by that page; undefined when there is nothing to ask.
+   */
+  asks?(): View | undefined | Promise<View | undefined>
+  /**
+   * Makes the change.
+   * @returns the path to go on to, or a page
+   */
+  run(): Promise<PageReply | string>
+  /** The page with the form, on which it is shown again when it is refused. */
+  page(): View | Promise<View>
+  /** Path that a canceled preview leads to, for a form without anything entered that must be kept. */
+  readonly cancelTo?: string
+}
+
+interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute, 'scope'> {
+  readonly path: Path
+  readonly auth: A
+  /** The fields that have another name than the members that services name. */
+  readonly names?: OtherNames
+}
+
+/** Declares the route of a form, whose fields show what was entered and why it was refused by themselves. */
+export const form = <const Path extends string, const A extends Auth>(
+  { names, ...route }: FormRoute<Path, A>,
+  prepare: (
+    request: PageRequest<SegmentsOf<Path>, A extends 'optional' ? Identity | null : Identity>,
+    services: PageServices,
+  ) => FormAction | Promise<FormAction>,
+): PageRoute =>
+  page({
+    ...route,
+    method: 'POST',
+    async handle(request, services) {
+      const { path, form } = request
+      const action = await prepare(request, services)
+      try {
+        if (form.text('do') === EDIT) return await canceled(action, { path, form })
+        const question = isConfirmed(form) ? undefined : await action.asks?.()
+        const reply = question ?? (await action.run())
+        return typeof reply === 'string' ? { to: reply } : reply
+      } catch (error) {
+        const isSession = error instanceof AllotError && error.code === 'unauthenticated'
+        if (isSession && route.auth !== 'optional') throw error
+        return shownAgain(error, { path, form }, action.page, names)
+      }
+    },
+  })
+
+type Sent = Pick<Entered, 'path' | 'form'>
+
+const canceled = async ({ cancelTo, page }: FormAction, sent: Sent): Promise<PageReply> => {
+  if (cancelTo !== undefined) return { to: cancelTo }
+  return { ...(await page()), entered: { ...sent, refusal: undefined, isShown: false } }
+}
+
+/** Whether a form comes from the page that asks, by a button or by what must be typed there. */
+const isConfirmed = (form: Form): boolean =>
+  form.text('confirmed') !== '' || form.entries.some(([name]) => name === 'confirmation')
+
+/** Statuses of forms that are refused for other reasons than what was entered. */
+const REFUSED: Readonly<Partial<Record<ErrorCode, number>>> = {
+  forbidden: 403,
+  too_many_requests: 429,
+  unavailable: 503,
+}
 
 /**
- * Refusals of a form with a password that can be sent again later: too many were wrong, or too many are being
- * checked.
+ * The page with a form, with what was entered and the message of the error that refused it.
+ * @throws the error when the client did not cause it, or what the form is about does not exist anymore
  */
-export const BUSY = { too_many_requests: 429, unavailable: 503 } as const satisfies Refusals
-
-/**
- * Shows a form again, with the message of the error that refused it.
- * @throws the error, unless it is one of those that the form shows
- */
-export const refusedForm = async (
+export const shownAgain = async (
   error: unknown,
-  refusals: Refusals,
-  showAgain: (failure: Refusal, status: number) => View | Promise<View>,
+  sent: Sent,
+  page: () => View | Promise<View>,
   names?: OtherNames,
 ): Promise<View> => {
-  const status = error instanceof AllotError ? refusals[error.code] : undefined
-  if (status === undefined) throw error
-  const refusal = refusalOf(error as AllotError, names)
-  const { retryAfter } = error as AllotError
-  return { ...(await showAgain(refusal, status)), status, retryAfter, refusal }
+  if (!(error instanceof AllotError) || !isRefusal(error)) throw error
+  const { code, retryAfter } = error
+  const refusal = refusalOf(error, names)
+  const entered = { ...sent, refusal, code, isShown: false }
+  return { ...(await page()), status: REFUSED[code] ?? 422, retryAfter, entered }
+}
+
+const isRefusal = ({ code, field, retryAfter }: AllotError): boolean => {
+  if (code === 'not_found') return field !== undefined
+  // A refusal for load; other causes are for the log.
+  if (code === 'unavailable') return retryAfter !== undefined
+  return code !== 'storage_full' && code !== 'misconfigured'
 }

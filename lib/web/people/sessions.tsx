@@ -13,6 +13,7 @@ const END = '/-/account/sessions/end'
 export const sessionPageRoutes = [
   page({
     ...settingsForm,
+    method: 'POST',
     path: END,
     async handle({ user, form }, { hosting }) {
       const id = form.text('session')

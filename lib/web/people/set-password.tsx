@@ -1,28 +1,20 @@
 /**
  * The page on which a user sets a password once, with a link that an administrator or a migration has made.
  */
-
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS, type LinkUse } from '../../accounts/own-passwords.ts'
+import { AllotError } from '../../errors.ts'
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
-import type { Refusal } from '../parts/labels.ts'
+import { refusalOf } from '../parts/labels.ts'
 import { SET_PASSWORD } from '../parts/password-link.ts'
-import {
-  BUSY,
-  type Crumb,
-  type PageRequest,
-  page,
-  type Refusals,
-  refusedForm,
-  type View,
-} from '../parts/route.ts'
+import { type Crumb, form, type PageRequest, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 
-const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
-  user: values.get('user') ?? '',
-  code: values.get('code') ?? '',
+const linkIn = ({ address, query, form }: PageRequest): LinkUse => ({
+  user: query.get('user') ?? form.text('user'),
+  code: query.get('code') ?? form.text('code'),
   address,
 })
 
@@ -32,50 +24,53 @@ export const setPasswordPageRoutes = [
     path: SET_PASSWORD,
     auth: 'optional',
     async handle(request, { hosting }) {
-      const link = linkIn(request, request.query)
+      const link = linkIn(request)
       try {
         const { name } = await hosting.passwordLinks.find(link)
         return setPasswordView({ ...link, user: name })
       } catch (error) {
-        return refusedForm(error, REFUSALS, refusalView(link))
+        return withoutLink(error, request)
       }
     },
   }),
-  page({
-    method: 'POST',
-    path: SET_PASSWORD,
-    auth: 'optional',
-    async handle(request, { hosting }) {
-      const { form, client } = request
-      const link = linkIn(request, { get: (name) => form.text(name) })
-      try {
-        const chosen = { password: form.raw('password'), client, browser: browserOf(request) }
-        const value = await hosting.passwordLinks.use(link, chosen)
-        return { to: '/', secret: { value, seconds: hosting.sessions.lifetime } }
-      } catch (error) {
-        return refusedForm(error, REFUSALS, refusalView(link))
-      }
-    },
+  form({ path: SET_PASSWORD, auth: 'optional' }, (request, { hosting }) => {
+    const link = linkIn(request)
+    return {
+      async run() {
+        const chosen = {
+          password: request.form.raw('password'),
+          client: request.client,
+          browser: browserOf(request),
+        }
+        try {
+          const value = await hosting.passwordLinks.use(link, chosen)
+          return { to: '/', secret: { value, seconds: hosting.sessions.lifetime } }
+        } catch (error) {
+          return withoutLink(error, request)
+        }
+      },
+      page: () => setPasswordView(link),
+    }
   }),
 ]
 
-const REFUSALS: Refusals = { ...BUSY, forbidden: 403, invalid: 422, not_found: 404 }
+/**
+ * Says that the link is not valid.
+ * @throws other errors
+ */
+const withoutLink = (error: unknown, { path, form }: PageRequest): View => {
+  if (!(error instanceof AllotError) || error.code !== 'not_found') throw error
+  const body = (
+    <div class="narrow">
+      <h1>Set a password</h1>
+      <FlashMessage />
+    </div>
+  )
+  const entered = { path, form, refusal: refusalOf(error), isShown: false }
+  return { status: 404, title: 'Set a password', body, entered }
+}
 
-/** The form again; only the message when the link is not valid. */
-const refusalView =
-  (link: LinkUse) =>
-  (failure: Refusal, status: number): View => {
-    if (status !== 404) return setPasswordView(link, failure)
-    const body = (
-      <div class="narrow">
-        <h1>Set a password</h1>
-        <FlashMessage failure={failure} />
-      </div>
-    )
-    return { title: 'Set a password', body }
-  }
-
-const setPasswordView = ({ user, code }: LinkUse, failure?: Refusal): View => ({
+const setPasswordView = ({ user, code }: LinkUse): View => ({
   title: 'Set a password',
   body: (
     <div class="narrow">
@@ -83,14 +78,13 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: Refusal): View => ({
       <p>
         For the user <bdi>{user}</bdi>. The link works once.
       </p>
-      <FlashMessage failure={failure} />
+      <FlashMessage />
       <Post to={SET_PASSWORD} fields={{ user, code }} class="stacked">
         <Field
           name="password"
           type="password"
           hint={`At least ${MIN_PASSWORD_LENGTH} characters.`}
           isRequired
-          failure={failure}
         />
         <button type="submit">Set password and sign in</button>
       </Post>

@@ -4,20 +4,13 @@ import { AllotError, invalidMember } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, requireScopesToGive, SCOPES, type Scope } from '../../scopes.ts'
-import { Count, Empty, FlashMessage, Post, Section } from '../parts/components.tsx'
+import { Count, Empty, Post, Section } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
-import { FieldFailure, NameField } from '../parts/fields.tsx'
+import { Box, FieldFailure, NameField, useChosen } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
-import {
-  type Crumb,
-  type PageRequest,
-  type PageServices,
-  page,
-  refusedForm,
-  type View,
-} from '../parts/route.ts'
+import { type Crumb, form, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 import { Day, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
@@ -50,67 +43,63 @@ const crumbOf = ({ settings }: PageServices): Crumb => ({
   to: '/-/account',
 })
 
-interface TokenForm {
-  readonly name: string
-  readonly scopes: readonly string[]
-}
-const NEW: TokenForm = { name: '', scopes: ['read:user', 'read:repository'] }
-
 export const tokenPageRoutes = [
-  page({
-    ...settingsPage,
-    path: '/-/account',
-    handle: (request, services) => {
-      const { query } = request
-      return tokensView(services, request, { done: query.get('done') }, NEW, pageNumber(query))
-    },
-  }),
-  page({
-    ...settingsForm,
-    path: '/-/account/tokens',
-    async handle(request, services) {
+  page({ ...settingsPage, path: '/-/account', handle: (request, services) => tokensView(services, request) }),
+  form({ ...settingsForm, path: '/-/account/tokens' }, (request, services) => ({
+    async run() {
       const { user, form } = request
-      const values = { name: form.text('name'), scopes: form.all('scope') }
-      try {
-        checkChosenScopes(user, values.scopes)
-        const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes, user)
-        return createdView(user.username, values.name, secret, [crumbOf(services)])
-      } catch (error) {
-        return refusedForm(
-          error,
-          { invalid: 422, conflict: 422, bad_request: 422, forbidden: 422 },
-          (failure) => tokensView(services, request, { failure }, values),
-        )
-      }
+      const name = form.text('name')
+      const { secret } = await createToken(services, request, user.id, name)
+      return createdView(user.username, name, secret, [crumbOf(services)])
     },
-  }),
-  page({
-    ...settingsForm,
-    path: '/-/account/revoke',
-    async handle({ user, form }, services) {
-      const id = form.text('token')
-      if (form.text('confirmed') === '') return confirmation(id, form.text('name'), crumbOf(services))
-      if (!/^\d{1,15}$/.test(id) || !(await services.hosting.tokens.remove(user.id, Number(id), user)))
-        throw new AllotError('not_found', 'this token is already revoked')
-      return { to: '/-/account?done=revoked' }
-    },
+    page: () => tokensView(services, request),
+  })),
+  form({ ...settingsForm, path: '/-/account/revoke' }, (request, services) => {
+    const { user, form } = request
+    const id = form.text('token')
+    return {
+      asks: () =>
+        confirmationPage({
+          title: 'Revoke this token?',
+          name: form.text('name'),
+          crumb: crumbOf(services),
+          effect: 'Programs that use the token stop working at once, and sessions that began with it end.',
+          to: '/-/account/revoke',
+          fields: { token: id },
+          button: 'Revoke token',
+        }),
+      async run() {
+        if (!/^\d{1,15}$/.test(id) || !(await services.hosting.tokens.remove(user.id, Number(id), user)))
+          throw new AllotError('not_found', 'this token is already revoked')
+        return '/-/account?done=revoked'
+      },
+      page: () => tokensView(services, request),
+    }
   }),
 ]
 
-/** @throws AllotError invalid without a scope; forbidden for one that the session does not have */
-export const checkChosenScopes = (user: Identity, scopes: readonly string[]): void => {
+/**
+ * Creates a token with the chosen scopes.
+ * @throws AllotError invalid without a scope; forbidden for one that the session does not have
+ */
+export const createToken = (
+  { hosting }: PageServices,
+  { user, form }: Pick<PageRequest<never, Identity>, 'user' | 'form'>,
+  owner: number,
+  name: string,
+) => {
+  const scopes = form.all('scope')
   if (scopes.length === 0) throw invalidMember('scopes', 'choose at least one')
   requireScopesToGive(user, 'a token', scopes)
+  return hosting.tokens.create(owner, name, scopes, user)
 }
 
 const tokensView = async (
   services: PageServices,
-  { user, secret }: Pick<PageRequest<string, Identity>, 'user' | 'secret'>,
-  message: FlashMessage,
-  values: TokenForm,
-  number = 1,
+  { user, secret, query }: Pick<PageRequest<never, Identity>, 'user' | 'secret' | 'query'>,
 ): Promise<View> => {
   const { hosting, settings } = services
+  const number = pageNumber(query)
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
   const title = crumbOf(services).name
   const sessions = settings.hasSessions ? await hosting.sessions.list(user.id, secret) : undefined
@@ -119,9 +108,14 @@ const tokensView = async (
     body: (
       <>
         <SettingsHead title={title} subtitle="Access tokens let programs act for you, within their scopes." />
-        <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
-        <NewToken user={user} values={values} failure={message.failure} />
+        <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
+          <Post to="/-/account/tokens" class="stacked">
+            <NameField hint="What it is for, such as “backup”." />
+            <ScopeFields user={user} />
+            <button type="submit">Create token</button>
+          </Post>
+        </Section>
         {sessions !== undefined && <Sessions sessions={sessions} />}
       </>
     ),
@@ -174,61 +168,37 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
   </Section>
 )
 
-const NewToken = ({
-  user,
-  values,
-  failure,
-}: {
-  user: Identity
-  values: TokenForm
-  failure: Refusal | undefined
-}) => (
-  <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
-    <Post to="/-/account/tokens" class="stacked">
-      <NameField value={values.name} failure={failure} hint="What it is for, such as “backup”." />
-      <ScopeFields failure={failure} user={user} chosen={values.scopes} />
-      <button type="submit">Create token</button>
-    </Post>
-  </Section>
-)
-
-interface ScopeFieldsProps {
-  user: Identity
-  chosen: readonly string[]
-  /** Why the form was refused. */
-  failure: Refusal | undefined
-}
-
 const isOffered = (scope: Scope): scope is OfferedScope => Object.hasOwn(SCOPE_TEXTS, scope)
 
 /** The scopes that the session may give to a token. */
-export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
-  <fieldset class="options">
-    <legend>{labelOf('scopes')}</legend>
-    <div class="option-columns">
-      {SCOPES.filter(isOffered)
-        .filter((scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)))
-        .map((scope) => (
-          <label key={scope} class="box scope">
-            <input
-              type="checkbox"
+export const ScopeFields = ({ user }: { user: Identity }) => {
+  const chosen = useChosen('scope', ['read:user', 'read:repository'])
+  return (
+    <fieldset class="options">
+      <legend>{labelOf('scopes')}</legend>
+      <div class="option-columns">
+        {SCOPES.filter(isOffered)
+          .filter((scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)))
+          .map((scope) => (
+            <Box
+              key={scope}
+              field="scopes"
               name="scope"
               value={scope}
-              checked={chosen.includes(scope)}
-              {...invalidAttributes('scopes', failure)}
-            />
-            <span>
+              isChecked={chosen.includes(scope)}
+              class="scope"
+            >
               <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
-            </span>
-          </label>
-        ))}
-    </div>
-    <p class="small">
-      The scopes <code>read:misc</code> and <code>write:misc</code> of Forgejo allow nothing here.
-    </p>
-    <FieldFailure field="scopes" failure={failure} />
-  </fieldset>
-)
+            </Box>
+          ))}
+      </div>
+      <p class="small">
+        The scopes <code>read:misc</code> and <code>write:misc</code> of Forgejo allow nothing here.
+      </p>
+      <FieldFailure field="scopes" />
+    </fieldset>
+  )
+}
 
 /** Shows a token once. */
 export const createdView = (username: string, name: string, secret: string, crumbs: readonly Crumb[]): View =>
@@ -244,15 +214,4 @@ export const createdView = (username: string, name: string, secret: string, crum
       </>
     ),
     crumbs,
-  })
-
-const confirmation = (id: string, name: string, crumb: Crumb): View =>
-  confirmationPage({
-    title: 'Revoke this token?',
-    name,
-    crumb,
-    effect: 'Programs that use the token stop working at once, and sessions that began with it end.',
-    to: '/-/account/revoke',
-    fields: { token: id },
-    button: 'Revoke token',
   })

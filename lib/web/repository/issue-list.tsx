@@ -3,11 +3,12 @@ import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Search, Section, usePageContext } from '../parts/components.tsx'
-import { FieldFailure } from '../parts/fields.tsx'
+import { FieldFailure, useInvalid } from '../parts/fields.tsx'
+import { formOf } from '../parts/form.ts'
 import { Dots, Icon, Named } from '../parts/inline.tsx'
-import { invalidAttributes, labelOf, type Refusal } from '../parts/labels.ts'
+import { labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type PageRequest, type PageServices, refusedForm, type View } from '../parts/route.ts'
+import { type PageRequest, type PageServices, shownAgain, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
 import { RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
@@ -23,7 +24,8 @@ export const issueListPageRoutes = [
       try {
         return listView(view, request, await foundIssues(services, request, view))
       } catch (error) {
-        return refusedForm(error, { invalid: 422 }, (failure) => listView(view, request, { failure }))
+        const sent = { path: request.path, form: formOf(request.query) }
+        return shownAgain(error, sent, () => listView(view, request, undefined))
       }
     },
   }),
@@ -48,12 +50,13 @@ const foundIssues = async (
   return { items: await store.read((tx) => issueDetails(tx, user, repository, items)), total }
 }
 
-/** @param found the issues, or why the search was refused */
+/** @param found the issues; undefined when the search was refused */
 const listView = (
   view: RepositoryView,
   { user, query }: PageRequest,
-  { items = [], total = 0, failure }: Partial<Page<IssueDetails>> & { failure?: Refusal },
+  found: Page<IssueDetails> | undefined,
 ): View => {
+  const { items, total } = found ?? { items: [], total: 0 }
   const { state, q } = searchIn(query)
   const to = (one: State, page = 1) =>
     `${view.path}/issues?${new URLSearchParams({ state: one, q, page: String(page) })}`
@@ -64,7 +67,9 @@ const listView = (
         <RepositoryHead view={view} tab="issues" />
         <h1 class="hidden">Issues</h1>
         <Section id="issues" title="Issues" aside={<States chosen={state} to={to} />}>
-          <IssueSearch path={`${view.path}/issues`} state={state} q={q} failure={failure} />
+          <Search to={`${view.path}/issues`}>
+            <IssueSearch state={state} q={q} />
+          </Search>
           {total > 0 && <p class="small">{formatCount(total, 'issue')}</p>}
           {items.length > 0 ? (
             <ul class="plain rows">
@@ -73,7 +78,7 @@ const listView = (
               ))}
             </ul>
           ) : (
-            failure === undefined && (
+            found !== undefined && (
               <EmptyPage total={total}>
                 <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
               </EmptyPage>
@@ -96,15 +101,8 @@ const States = ({ chosen, to }: { chosen: State; to: (state: State) => string })
   </nav>
 )
 
-interface IssueSearchProps {
-  path: string
-  state: State
-  q: string
-  failure: Refusal | undefined
-}
-
-const IssueSearch = ({ path, state, q, failure }: IssueSearchProps) => (
-  <Search to={path}>
+const IssueSearch = ({ state, q }: { state: State; q: string }) => (
+  <>
     <input type="hidden" name="state" value={state} />
     <div>
       <label for="q" class="hidden">
@@ -119,15 +117,15 @@ const IssueSearch = ({ path, state, q, failure }: IssueSearchProps) => (
           value={q}
           maxLength={255}
           placeholder={labelOf('q')}
-          {...invalidAttributes('q', failure)}
+          {...useInvalid('q')}
         />
       </span>
-      <FieldFailure field="q" failure={failure} />
+      <FieldFailure field="q" />
     </div>
     <button type="submit" class="secondary">
       Search
     </button>
-  </Search>
+  </>
 )
 
 interface NoIssuesProps {

@@ -100,7 +100,7 @@ const showItems = async (
     body: (
       <>
         <OwnerHead owner={owner} services={services} request={request} />
-        <FlashMessage done={query.get('done')} />
+        <FlashMessage />
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
         <Section
           id="items"

@@ -13,12 +13,7 @@ import {
   SizeCell,
   Table,
 } from '../parts/components.tsx'
-import {
-  type Confirmation,
-  ConfirmButtons,
-  type RefusedConfirmation,
-  TypedConfirmation,
-} from '../parts/confirmation.tsx'
+import { type Confirmation, ConfirmButtons, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
@@ -31,8 +26,6 @@ interface Asked {
   readonly items: readonly StorageItem[]
   /** The user whose attachments they are; empty when the items were selected. */
   readonly uploader: string
-  /** What must be typed; undefined when no whole repository is selected. */
-  readonly confirmation: Confirmation | undefined
 }
 
 /** Whole repositories are deleted only after their name, or their number, was typed. */
@@ -73,12 +66,9 @@ const usageOf = (
   usages: ReadonlyMap<number, RepositoryUsage>,
 ): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repositoryId ?? 0) : undefined)
 
-export const confirmationView = async (
-  services: PageServices,
-  asked: Asked,
-  refused: RefusedConfirmation = {},
-): Promise<View> => {
-  const { owner, user, items, uploader, confirmation } = asked
+export const confirmationView = async (services: PageServices, asked: Asked): Promise<View> => {
+  const { owner, user, items, uploader } = asked
+  const confirmation = confirmationOf(items)
   const removed = await removedIn(services, items)
   const bytes = removed.reduce((sum, one) => sum + one.freed, 0)
   const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${unbrokenSize(bytes)}`
@@ -91,7 +81,7 @@ export const confirmationView = async (
     body: (
       <>
         <PageHead title={title} subtitle={`This frees ${freed} and cannot be undone.`} />
-        <FlashMessage failure={refused.failure} />
+        <FlashMessage />
         <WhatGoes items={items} />
         <Section id="selected" title="Selected">
           <Table column="Name" numbers={['Frees']}>
@@ -112,7 +102,7 @@ export const confirmationView = async (
             {confirmation === undefined ? (
               <ConfirmButtons cancel={usagePath}>{button}</ConfirmButtons>
             ) : (
-              <TypedConfirmation {...confirmation} cancel={usagePath} button={button} {...refused} />
+              <TypedConfirmation {...confirmation} cancel={usagePath} button={button} />
             )}
           </Post>
         </Section>

@@ -6,8 +6,8 @@ import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { requireScopes } from '../../scopes.ts'
 import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
-import { checkConfirmation, typedIn } from '../parts/confirmation.tsx'
-import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
+import { checkConfirmation } from '../parts/confirmation.tsx'
+import { form, type PageReply, type PageServices, page } from '../parts/route.ts'
 import { downloadOf } from '../people/packages.tsx'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
 import { titleOf } from './item-text.tsx'
@@ -19,39 +19,30 @@ export const MAX_SELECTED = 50
 const MAX_ATTACHED = 500
 
 export const removalPageRoutes = [
-  page({
-    method: 'POST',
-    path: '/-/storage/{owner}/remove',
-    auth: 'required',
-    async handle({ user, params, form }, services) {
-      const owner = await accessibleOwner(services, user, params.owner)
-      const ids = form.all('item')
-      const uploader = form.text('uploader')
-      const items =
-        uploader === ''
-          ? await selectedItems(services, user, owner, ids)
-          : await attachedItems(services, user, owner, uploader)
-      if (items.length === 0)
-        return {
-          to: `/-/storage/${owner.name}/usage?done=${ids.length === 0 && uploader === '' ? 'nothing' : 'gone'}`,
-        }
-      const asked = { owner, user, uploader, items, confirmation: confirmationOf(items) }
-      if (form.text('confirmed') === '') return confirmationView(services, asked)
-      try {
-        if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
-      } catch (error) {
-        return refusedForm(error, { invalid: 422 }, (failure) =>
-          confirmationView(services, asked, { failure, typed: typedIn(form) }),
-        )
-      }
-      const kept = await removeItems(services, user, owner, items)
-      if (kept.length === 0) return { to: `/-/storage/${owner.name}/usage?done=deleted` }
-      const left = kept.map(({ item }) => item)
-      const again = { owner, user, uploader, items: left, confirmation: confirmationOf(left) }
-      return refusedForm(keptError(items, kept), REFUSALS, (failure) =>
-        confirmationView(services, again, { failure }),
-      )
-    },
+  form({ path: '/-/storage/{owner}/remove', auth: 'required' }, async ({ user, params, form }, services) => {
+    const owner = await accessibleOwner(services, user, params.owner)
+    const ids = form.all('item')
+    const uploader = form.text('uploader')
+    let items =
+      uploader === ''
+        ? await selectedItems(services, user, owner, ids)
+        : await attachedItems(services, user, owner, uploader)
+    const page = () => confirmationView(services, { owner, user, uploader, items })
+    const done = (what: string) => `/-/storage/${owner.name}/usage?done=${what}`
+    return {
+      asks: () => (items.length > 0 ? page() : undefined),
+      async run() {
+        if (items.length === 0) return done(ids.length === 0 && uploader === '' ? 'nothing' : 'gone')
+        const confirmation = confirmationOf(items)
+        if (confirmation !== undefined) checkConfirmation(form, confirmation)
+        const kept = await removeItems(services, user, owner, items)
+        if (kept.length === 0) return done('deleted')
+        const error = keptError(items, kept)
+        items = kept.map(({ item }) => item)
+        throw error
+      },
+      page,
+    }
   }),
   page({
     method: 'GET',
@@ -108,12 +99,6 @@ const withoutContained = (items: readonly StorageItem[]): StorageItem[] => {
   return items.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
-/**
- * Errors after which the items that are left are shown again. Others, which are logged, have a page of their
- * own.
- */
-const REFUSALS = { forbidden: 403, not_found: 404, conflict: 409, invalid: 422, too_many_requests: 429 }
-
 /** An item that was not deleted. */
 interface Kept {
   readonly item: StorageItem
@@ -144,7 +129,8 @@ const keptError = (items: readonly StorageItem[], kept: readonly Kept[]): AllotE
   const errors = kept.flatMap(({ error }) => (error instanceof AllotError ? [error] : []))
   const codes = new Set(errors.map(({ code }) => code))
   const unexpected = kept.find(({ error }) => !(error instanceof AllotError))
-  const code = unexpected !== undefined ? 'unavailable' : codes.size === 1 ? errors[0]!.code : 'conflict'
+  const isOne = codes.size === 1 && !codes.has('not_found')
+  const code = unexpected !== undefined ? 'unavailable' : isOne ? errors[0]!.code : 'conflict'
   const pauses = errors.flatMap(({ retryAfter }) => retryAfter ?? [])
   const reasons = kept.map(
     ({ item, error }) =>
