@@ -1,7 +1,14 @@
 import { accountsIntegrity } from './accounts/integrity.ts'
 import { checkFiles, contentIntegrity, type FileFault } from './content/integrity.ts'
 import type { FileStorage } from './files/index.ts'
-import { type Fault, type OnCount, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
+import {
+  type Fault,
+  type OnCount,
+  referenceIntegrity,
+  repairRecords,
+  type Totals,
+  verifyRecords,
+} from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
@@ -32,6 +39,7 @@ export interface Repaired {
 
 const MAX_MESSAGES = 100
 const DOMAINS = [
+  referenceIntegrity,
   quotaIntegrity,
   accountsIntegrity,
   repositoriesIntegrity,

@@ -1,13 +1,11 @@
 import * as v from 'valibot'
-import { hasAccount, requireAccount } from '../accounts/integrity.ts'
 import type { FilePlace, FileStorage } from '../files/index.ts'
 import {
   amounts,
   check,
-  type Find,
+  exists,
   type IntegrityChecks,
   lookup,
-  pendingJob,
   type Recount,
   readIfValid,
   repairMembers,
@@ -17,74 +15,47 @@ import { decodeValue } from '../records/layout.ts'
 import {
   type Attachment,
   attachments,
+  comments,
   type FileArea,
   files,
-  type Job,
-  jobs,
+  issueSequences,
+  issues,
   type LedgerKind,
   type LedgerRecord,
   ledgerEntries,
   packageFiles,
   packageVersions,
   RESERVED_PREFIX,
+  releases,
   type StoredFile,
 } from '../records/schema/index.ts'
-import { hasRepository } from '../repositories/integrity.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
-import {
-  attachmentTarget,
-  contentChecks,
-  issue,
-  lastNumber,
-  pending,
-  requireRepository,
-} from './issue-integrity.ts'
 import { lfsKey } from './lfs.ts'
 
-const version = lookup(packageVersions)
-const pendingPackage = pendingJob('removePackageFiles')
-const pendingFiles = pendingJob('removeRepositoryFiles')
+/** The repositories of the issues that exist. */
+const issueRepository = lookup(issues, ({ repository }) => repository)
+const lastNumber = lookup(issueSequences, ({ last }) => last)
+const attachmentTarget = { issue: issueRepository, comment: lookup(comments), release: lookup(releases) }
 
-const fileChecks = [
-  check(files, ({ area, ownerId, name, state }, find, report) => {
-    if (area !== 'packages' && state === 'kept')
-      requireRepository(find, ownerId, pendingFiles, `the file ${area} ${name} is`, report)
+const contentChecks = [
+  check(issues, ({ id, repository, number }, find, report) => {
+    const last = find(lastNumber, repository) ?? 0
+    if (exists(find, 'repository', repository) && last < number)
+      report(
+        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
+      )
   }),
-  check(packageFiles, ({ id, version: versionId }, find, report) => {
-    if (find(version, versionId) === undefined && find(pendingPackage, versionId) === undefined)
-      report(`package file ${id} is of package version ${versionId}, which does not exist`)
+  check(comments, ({ id, issue, repository }, find, report) => {
+    const found = find(issueRepository, issue)
+    if (found !== undefined && found !== repository)
+      report(`comment ${id} names repository ${repository}, but its issue is in repository ${found}`)
   }),
-  check(packageVersions, ({ id, owner }, find, report) => {
-    requireAccount(find, owner, `package version ${id} belongs to`, report)
+  check(attachments, ({ id, repository, on, targetId }, find, report) => {
+    if (exists(find, 'repository', repository) && find(attachmentTarget[on], targetId) === undefined)
+      report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
   }),
 ]
-
-type Exists = (find: Find, id: number) => boolean
-
-/**
- * The records that a job removes, after the record that they belonged to. Null: it removes none, or another
- * layer checks it.
- */
-const REMOVALS: Record<Job['kind'], readonly [what: string, exists: Exists] | null> = {
-  removeRepositoryContents: ['issues and releases of repository', hasRepository],
-  removeRepositoryFiles: ['files of repository', hasRepository],
-  removeComments: ['comments of issue', (find, id) => find(issue, id) !== undefined],
-  removePackageFiles: ['files of package version', (find, id) => find(version, id) !== undefined],
-  removeAccountData: null,
-  removeLedgerEntries: null,
-  removeAssignments: null,
-  removeDeliveries: null,
-  updateRelations: null,
-  updateFollows: null,
-  restrictForks: null,
-  copyLfsObjects: null,
-}
-
-const jobChecks = check(jobs, ({ kind, id }, find, report) => {
-  const [what, exists] = REMOVALS[kind] ?? []
-  if (exists?.(find, id)) report(`a job removes the ${what} ${id}, which still exists`)
-})
 
 /** Sizes that two collections must agree on, record by record. */
 const sizesOf = (name: string, expected: Amounts, actual: Amounts): Recount => ({
@@ -99,7 +70,7 @@ type Amounts = Recount['expected'][number]
 const storedFiles = (area: FileArea, keyOf: (file: StoredFile) => KeyTuple): Amounts =>
   amounts(files, (file, add, find) => {
     if (file.area !== area || file.state !== 'kept') return
-    if (area === 'packages' || hasRepository(find, file.ownerId)) add(keyOf(file), file.size)
+    if (area === 'packages' || exists(find, 'repository', file.ownerId)) add(keyOf(file), file.size)
   })
 
 /**
@@ -111,15 +82,17 @@ const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerRecord) => KeyTuple 
     const { repository, size } = entry
     if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
     const key = keyOf(entry)
-    const exists =
-      kind === 'packages' ? hasAccount(find, entry.partitionOwner ?? 0) : hasRepository(find, repository ?? 0)
-    if (key !== undefined && exists) add(key, size)
+    const isThere =
+      kind === 'packages'
+        ? exists(find, 'account', entry.partitionOwner ?? 0)
+        : exists(find, 'repository', repository ?? 0)
+    if (key !== undefined && isThere) add(key, size)
   })
 
 /** Attachments of existing repositories; jobs remove those of deleted ones. */
 const sizesOfAttachments = (keyOf: (attachment: Attachment) => KeyTuple): Amounts =>
   amounts(attachments, (attachment, add, find) => {
-    if (hasRepository(find, attachment.repository)) add(keyOf(attachment), attachment.size)
+    if (exists(find, 'repository', attachment.repository)) add(keyOf(attachment), attachment.size)
   })
 
 const sizes = [
@@ -157,7 +130,7 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
   name: `${member} of package version`,
   expected: [
     amounts(packageFiles, (file, add, find) => {
-      if (find(version, file.version) !== undefined) add([file.version], member === 'size' ? file.size : 1)
+      if (exists(find, 'packageVersion', file.version)) add([file.version], member === 'size' ? file.size : 1)
     }),
   ],
   actual: [amounts(packageVersions, (record, add) => add([record.id], record[member]))],
@@ -168,12 +141,9 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
  * Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files.
  */
 export const contentIntegrity: IntegrityChecks = {
-  lookups: [
-    ...[lastNumber, version, pendingFiles, pendingPackage],
-    ...[...Object.values(attachmentTarget), ...Object.values(pending)],
-  ],
+  lookups: [lastNumber, ...Object.values(attachmentTarget)],
   recounts: [...sizes, versionTotal('size'), versionTotal('files')],
-  checks: [...contentChecks, ...fileChecks, jobChecks],
+  checks: contentChecks,
 }
 
 /** A file that differs from its record, or has no record. */

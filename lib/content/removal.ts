@@ -6,18 +6,12 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError } from '../errors.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type Account,
   AUDIENCES,
   accounts,
   type CountedRelation,
-  collaborators,
-  commitStatuses,
-  follows,
-  formerNames,
-  gpgKeys,
-  guestUploads,
-  issueSubscriptions,
   issues,
   type Job,
   type Membership,
@@ -26,16 +20,8 @@ import {
   packageVersions,
   RELATIONS,
   repositories,
-  sessions,
-  sshKeys,
-  teamMembers,
-  teamRepositories,
-  teams,
-  tokens,
-  transfers,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -46,10 +32,9 @@ import {
   type Remover,
   removeAll,
   removeEach,
-  removeIssueSequence,
   removeIssues,
-  removeListed,
   removeReleases,
+  removeRest,
 } from './removers.ts'
 
 /** Deletes users and organizations with everything that belongs to them alone. */
@@ -92,15 +77,7 @@ export class AccountRemoval implements Removal {
   }
 
   async #removeAccount(tx: WriteContext, id: number): Promise<void> {
-    await removeListed(memberships, 'member')(tx, id)
-    await removeListed(teamMembers, 'account')(tx, id)
-    await removeListed(collaborators, 'account')(tx, id)
-    await removeListed(transfers, 'doer')(tx, id)
-    await removeListed(tokens, 'account')(tx, id)
-    await removeListed(sessions, 'account')(tx, id)
-    await removeListed(formerNames, 'account')(tx, id)
-    await removeListed(sshKeys, 'account')(tx, id)
-    await removeListed(gpgKeys, 'account')(tx, id)
+    await removeBelongings(tx, 'account', id, 'now')
     await this.#services.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
     await this.#services.jobs.runNow(tx, 'removeAccountData', id)
@@ -206,25 +183,14 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     removeRepositories,
     removePackages,
     ...RELATIONS.map(removeRelations),
-    removeListed(follows, 'followers'),
-    removeListed(follows, 'following'),
-    removeListed(teamMembers, 'organization'),
-    removeListed(teamRepositories, 'organization'),
-    removeListed(teams, 'organization'),
-    removeListed(transfers, 'recipient'),
-    removeListed(memberships, 'organization'),
-    removeListed(issueSubscriptions, 'account'),
-    removeListed(guestUploads, 'account'),
-    removeListed(guestUploads, 'owner'),
-    removeRedirectsOf,
+    removeRest('organization'),
+    removeRest('account'),
     (tx, id, limit, { quota }) => quota.removeOwner(tx, id, limit),
   ])
   handle('removeRepositoryContents', repositoryById, [
     removeIssues,
     removeReleases,
-    removeIssueSequence,
-    removeListed(commitStatuses, 'repository'),
-    removeListed(collaborators, 'repository'),
+    removeRest('repository'),
     detachForks,
   ])
   handle('removeComments', (tx, id) => issues.get(tx, [id]), ISSUE_REMOVERS)

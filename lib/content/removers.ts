@@ -1,17 +1,9 @@
-import type { KeyTuple } from '../records/key-codec.ts'
+import type { Parent } from '../records/collection.ts'
 import { paced } from '../records/pacing.ts'
-import {
-  type Attachment,
-  comments,
-  issueEvents,
-  issueSequences,
-  issueSubscriptions,
-  issues,
-  releases,
-} from '../records/schema/index.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
+import { type Attachment, comments, issues, releases } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
-import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachment-records.ts'
 import type { ContentServices } from './services.ts'
 
@@ -47,21 +39,11 @@ export const removeAll = async (
   return removed
 }
 
-/** The methods of a collection that `removeListed` calls. */
-interface ListedCollection<R, O extends string> {
-  list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
-  removeLoaded(tx: WriteContext, record: R): Promise<void>
-}
-
-/** Removes the records that an index has at an id; without a limit, all of them. */
-export const removeListed =
-  <R, O extends string>(collection: ListedCollection<R, O>, index: O) =>
-  async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
-    const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
-    const found = await collection.list(tx, index, listing)
-    for await (const record of paced(found)) await collection.removeLoaded(tx, record)
-    return found.length
-  }
+/** Removes the records of all collections that belonged to a record, and of which a job does it. */
+export const removeRest =
+  (parent: Parent): Remover =>
+  (tx, id, limit) =>
+    removeBelongings(tx, parent, id, 'later', limit)
 
 /**
  * Removes records one after another.
@@ -86,11 +68,7 @@ const removeComments: Remover = async (tx, issue, limit, services) =>
   )
 
 /** Remove everything that belongs to an issue. */
-export const ISSUE_REMOVERS: readonly Remover[] = [
-  removeComments,
-  removeListed(issueEvents, 'issue'),
-  removeListed(issueSubscriptions, 'issue'),
-]
+export const ISSUE_REMOVERS: readonly Remover[] = [removeComments, removeRest('issue')]
 
 export const removeIssues: Remover = async (tx, repository, limit, services) =>
   removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
@@ -102,11 +80,6 @@ export const removeReleases: Remover = async (tx, repository, limit, services) =
   removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
     removeTarget(tx, services, { on: 'release', id }, left),
   )
-
-export const removeIssueSequence: Remover = async (tx, repository) => {
-  await issueSequences.remove(tx, [repository])
-  return 0
-}
 
 /**
  * Collections with attachments, and how many records a removal counts as: an issue counts twice, for the

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { describeIssue, invalid } from '../errors.ts'
 import type { Collection } from '../records/collection.ts'
+import { wordsOf } from '../records/layout.ts'
 import { collections } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
 import { checkTexts, TEXT_LIMITS } from '../records/text-limits.ts'
@@ -39,7 +40,6 @@ const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${tex
 
 /** Names a record in a message, such as `the former name "ann"`. */
 const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {
-  const kind = options.name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   const { name } = record as { name?: unknown }
-  return `the ${kind} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
+  return `the ${wordsOf(options.name)} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
 }

@@ -51,6 +51,7 @@ export {
   type Recount,
   type Report,
 } from './checks.ts'
+export { exists, isKnown, referenceIntegrity } from './references.ts'
 export { readIfValid, repairMembers, repairRecords } from './repair.ts'
 export type { OnCount } from './scan.ts'
 export { type Totals, verifyRecords } from './verify.ts'

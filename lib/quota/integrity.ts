@@ -4,16 +4,13 @@ import {
   check,
   type IntegrityChecks,
   lookup,
-  pendingJob,
   type Recount,
   readIfValid,
   repairMembers,
 } from '../integrity/index.ts'
 import {
-  assignments,
   dailyUsages,
   groups,
-  jobs,
   ledgerEntries,
   noEntrySizes,
   ownerUsages,
@@ -25,7 +22,6 @@ import { noUsage } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
 
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
-const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
 const NO_ENTRY = -1
 const largestInOverflow = {
@@ -33,8 +29,6 @@ const largestInOverflow = {
   artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? NO_ENTRY),
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? NO_ENTRY),
 }
-const group = lookup(groups)
-const pendingAssignments = pendingJob('removeAssignments')
 const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
@@ -98,10 +92,7 @@ const ledgerOwners = check(ledgerEntries, ({ kind, key, repository, partitionOwn
   if (repository === null) return
   const expected = find(ownerOfRepository, repository)
   const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
-  if (expected === undefined) {
-    if (find(pendingEntries, repository) === undefined)
-      report(`${entry} belongs to repository ${repository}, which has no usage record`)
-  } else if (partitionOwner !== null && partitionOwner !== expected)
+  if (expected !== undefined && partitionOwner !== null && partitionOwner !== expected)
     report(
       `${entry} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
       (tx) => repairMembers(tx, ledgerEntries, [kind, key], { partitionOwner: expected }),
@@ -130,15 +121,7 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
  */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [
-    ownerOfRepository,
-    pendingEntries,
-    lastDay,
-    ...Object.values(largestInOverflow),
-    group,
-    rule,
-    pendingAssignments,
-  ],
+  lookups: [ownerOfRepository, lastDay, ...Object.values(largestInOverflow), rule],
   recounts: [usageOfOwners, usageOfRepositories],
   checks: [
     ledgerOwners,
@@ -147,15 +130,6 @@ export const quotaIntegrity: IntegrityChecks = {
       const last = find(lastDay, owner)
       if (last !== undefined && day >= last)
         report(`the history of owner ${owner} has day ${day}, but its usage last changed on day ${last}`)
-    }),
-    check(jobs, ({ kind, id }, find, report) => {
-      if (kind === 'removeLedgerEntries' && find(ownerOfRepository, id) !== undefined)
-        report(`a job removes the ledger entries of repository ${id}, which still exists`)
-    }),
-    check(assignments, (assignment, find, report) => {
-      const { group: number } = assignment
-      if (find(group, number) === undefined && find(pendingAssignments, number) === undefined)
-        report(`owner ${assignment.owner} is in the group ${assignment.group}, which does not exist`)
     }),
     check(groups, ({ name, rules: names }, find, report) => {
       for (const each of names)

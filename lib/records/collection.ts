@@ -16,6 +16,25 @@ import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
+/** Records whose removal removes other records. */
+export type Parent =
+  | ('account' | 'organization' | 'owner' | 'team' | 'hook' | 'group')
+  | ('repository' | 'repositoryUsage' | 'issue' | 'packageVersion')
+
+/** That records belong to another one: `allot verify` checks that it exists while they do. */
+export interface BelongsTo<R, O extends string> {
+  readonly to: Parent
+  /** The ordered index whose keys begin with its id; absent: the ids of the records begin with it. */
+  readonly by?: O
+  /** Its id, unless keys of that index or ids begin with it; undefined for a record that belongs to none. */
+  readonly id?: (record: R) => number | undefined
+  /**
+   * Whether the records are removed in the write that removes it, or by its job (lib/content/removers.ts);
+   * absent: what removes them is written out, since more depends on it.
+   */
+  readonly removed?: 'now' | 'later'
+}
+
 interface CollectionOptions<R, U extends string, O extends string, C extends string> {
   /** Name of the collection, as it is in keys. */
   name: string
@@ -27,6 +46,8 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   ordered?: IndexKeys<R, O>
   /** Counters of the records that share a key. */
   counted?: IndexKeys<R, C>
+  /** What its records belong to. */
+  belongsTo?: readonly BelongsTo<R, string>[]
   /** Search indexes, such as those of lib/search. */
   search?: readonly MaintainedIndex<R>[]
 }
@@ -40,7 +61,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
   readonly #name: string
   readonly #indexes: readonly MaintainedIndex<R>[]
 
-  constructor(options: CollectionOptions<R, U, O, C>) {
+  constructor(options: CollectionOptions<R, U, O, C> & { belongsTo?: readonly BelongsTo<R, NoInfer<O>>[] }) {
     this.options = options
     this.#name = options.name
     this.#indexes = [
@@ -101,7 +122,8 @@ export class Collection<R, U extends string = never, O extends string = never, C
 
   /** All records whose ids begin with `prefix`. */
   async *all(tx: ReadTransaction, prefix: KeyTuple = []): AsyncGenerator<R> {
-    for await (const [, value] of tx.range(rangeBelow([this.#name, 'r', ...prefix])))
+    const { end } = rangeBelow([this.#name, 'r', ...prefix])
+    for await (const [, value] of tx.range({ start: recordKey(this.#name, prefix), end }))
       yield decodeValue<R>(value)
   }
 

@@ -28,6 +28,10 @@ export const uniqueKey = (collection: string, index: string, key: KeyTuple, enco
 export const orderedKey = (collection: string, index: string, key: KeyTuple, id: KeyTuple): Bytes =>
   encodeKey([collection, 'o', index, ...key, ...id])
 
+/** The name of a collection in messages, such as `package file`. */
+export const wordsOf = (collection: string): string =>
+  collection.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
 export const counterName = (collection: string, counted: string): string => `${collection}:${counted}`
 
 export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): Bytes =>

@@ -1,9 +1,9 @@
 import { audienceWithin } from '../accounts/access.ts'
-import { findAudience, requireAccount } from '../accounts/integrity.ts'
+import { findAudience } from '../accounts/integrity.ts'
 import {
   amounts,
   check,
-  type Find,
+  exists,
   type IntegrityChecks,
   lookup,
   pendingJob,
@@ -14,30 +14,19 @@ import {
 import {
   type Audience,
   type CountedRelation,
-  collaborators,
   noLedgerEntries,
   RELATIONS,
   type Relation,
   type RelationCollection,
-  redirects,
   repositories,
   repositoryUsages,
-  teamRepositories,
-  transfers,
 } from '../records/schema/index.ts'
 
 const repositoryAudience = lookup(repositories, ({ audience }) => audience)
-const pendingContents = pendingJob('removeRepositoryContents')
 const pendingRelations = pendingJob('updateRelations')
 
-export const hasRepository = (find: Find, id: number): boolean => find(repositoryAudience, id) !== undefined
-
 const repositoryChecks = check(repositories, (repository, find, report) => {
-  const { id, owner, parent, audience } = repository
-  requireAccount(find, owner, `repository ${id} belongs to`, report)
-  // A job makes the forks of a deleted repository independent.
-  if (parent !== null && !hasRepository(find, parent) && find(pendingContents, parent) === undefined)
-    report(`repository ${id} is a fork of repository ${parent}, which does not exist`)
+  const { id, owner, audience } = repository
   const ownerAudience = findAudience(find, owner)
   if (ownerAudience === undefined) return
   const expected = audienceWithin(ownerAudience, repository.private)
@@ -50,7 +39,6 @@ const repositoryChecks = check(repositories, (repository, find, report) => {
 const relationChecks = (relations: RelationCollection) => {
   const { name } = relations.options
   return check(relations, ({ account, repository, audience }: Relation, find, report) => {
-    requireAccount(find, account, `a ${name} is by`, report)
     // A job removes the relations of the repository, or gives them another audience.
     if (find(pendingRelations, repository) !== undefined) return
     const relation = `the ${name} of repository ${repository} by account ${account}`
@@ -75,7 +63,7 @@ const countOn = (
 
 const relationsOf = (relations: RelationCollection) =>
   amounts(relations, ({ repository }: Relation, add, find) => {
-    if (hasRepository(find, repository)) add([repository], 1)
+    if (exists(find, 'repository', repository)) add([repository], 1)
   })
 
 const lfsSize: Recount = {
@@ -116,7 +104,7 @@ const usageRecords: Recount = {
 
 /** Checks of what repositories and their relations derive from each other and from accounts. */
 export const repositoriesIntegrity: IntegrityChecks = {
-  lookups: [repositoryAudience, pendingContents, pendingRelations],
+  lookups: [repositoryAudience, pendingRelations],
   recounts: [
     ...RELATIONS.map(({ collection, count }) => countOn(count, relationsOf(collection))),
     countOn(
@@ -128,28 +116,5 @@ export const repositoriesIntegrity: IntegrityChecks = {
     usageRecords,
     lfsSize,
   ],
-  checks: [
-    repositoryChecks,
-    ...RELATIONS.map(({ collection }) => relationChecks(collection)),
-    check(collaborators, ({ repository, account }, find, report) => {
-      requireAccount(find, account, `a collaborator of repository ${repository} is`, report)
-      if (!hasRepository(find, repository) && find(pendingContents, repository) === undefined)
-        report(`account ${account} collaborates on repository ${repository}, which does not exist`)
-    }),
-    check(teamRepositories, ({ team, repository }, find, report) => {
-      if (!hasRepository(find, repository))
-        report(`team ${team} has rights on repository ${repository}, which does not exist`)
-    }),
-    check(transfers, ({ repository, doer, recipient }, find, report) => {
-      requireAccount(find, doer, `repository ${repository} is offered by`, report)
-      requireAccount(find, recipient, `repository ${repository} is offered to`, report)
-      if (!hasRepository(find, repository))
-        report(`repository ${repository} is offered to account ${recipient}, but does not exist`)
-    }),
-    check(redirects, ({ owner, name, repository }, find, report) => {
-      requireAccount(find, owner, `the former repository name ${name} belongs to`, report)
-      if (!hasRepository(find, repository))
-        report(`the former repository name ${name} leads to repository ${repository}, which does not exist`)
-    }),
-  ],
+  checks: [repositoryChecks, ...RELATIONS.map(({ collection }) => relationChecks(collection))],
 }

@@ -14,7 +14,7 @@ import {
   repositoryOf,
 } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
+import { accounts, type Repository, redirects } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './names.ts'
@@ -83,7 +83,8 @@ export const addRedirect = async (tx: WriteContext, before: Repository, after: R
   await redirects.remove(tx, to)
   if (from[0] === to[0] && from[1] === to[1]) return
   if ((await redirects.count(tx, 'repository', [before.id])) >= MAX_REDIRECTS)
-    await removeAll(tx, await redirectsTo(tx, before.id, 1))
+    for (const oldest of await redirects.list(tx, 'repository', { prefix: [before.id], limit: 1 }))
+      await redirects.removeLoaded(tx, oldest)
   const [owner, name] = from
   await redirects.save(tx, { owner, name, repository: before.id, createdAt: now() })
 }
@@ -91,31 +92,6 @@ export const addRedirect = async (tx: WriteContext, before: Repository, after: R
 /** Removes the redirect of a name that a repository takes. */
 export const takeName = async (tx: WriteContext, repository: Repository): Promise<void> => {
   await redirects.remove(tx, keyOf(repository))
-}
-
-/** Removes the former names of a repository that is deleted. */
-export const removeRedirects = async (tx: WriteContext, repository: number): Promise<void> =>
-  removeAll(tx, await redirectsTo(tx, repository))
-
-/**
- * Removes former names of a deleted owner's repositories, `limit` at most.
- * @returns how many were removed
- */
-export const removeRedirectsOf = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
-  const found: Redirect[] = []
-  for await (const redirect of redirects.all(tx, [owner])) {
-    if (found.length >= limit) break
-    found.push(redirect)
-  }
-  await removeAll(tx, found)
-  return found.length
-}
-
-const redirectsTo = (tx: ReadTransaction, repository: number, limit = MAX_REDIRECTS): Promise<Redirect[]> =>
-  redirects.list(tx, 'repository', { prefix: [repository], limit })
-
-const removeAll = async (tx: WriteContext, found: readonly Redirect[]): Promise<void> => {
-  for (const { owner, name } of found) await redirects.remove(tx, [owner, name])
 }
 
 const keyOf = ({ owner, name }: Repository): [owner: number, name: string] => [owner, name.toLowerCase()]

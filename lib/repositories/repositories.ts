@@ -10,6 +10,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type Account,
   accounts,
@@ -38,7 +39,7 @@ import {
   taken,
 } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
-import { addRedirect, presentName, removeRedirects } from './redirects.ts'
+import { addRedirect, presentName } from './redirects.ts'
 import { actionsOf, editOf, type RepositoryEdit, rename } from './repository-edit.ts'
 import type { StoredFiles } from './stored-files.ts'
 import { removeTeamsOf } from './team-repositories.ts'
@@ -279,9 +280,7 @@ export const removeRepository = async (
 ): Promise<number> => {
   const removed = await repositories.remove(tx, [id])
   if (removed !== undefined && removed.parent !== null) await countFork(tx, removed.parent, -1)
-  await removeRedirects(tx, id)
-  await transfers.remove(tx, [id])
-  await removeTeamsOf(tx, id)
+  await removeBelongings(tx, 'repository', id, 'now')
   const entries = await quota.repositories.remove(tx, id, limit)
   const hooks = await removeHooksOf(tx, jobs, 'repository', id, limit - entries)
   const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries - hooks)

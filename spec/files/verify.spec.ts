@@ -117,8 +117,8 @@ describe('allot verify', () => {
           if (one.name === 'a') await packageFiles.remove(tx, [one.id])
       })
       const all = (await verified(ground)).messages.join('\n')
-      assert.match(all, /of package version 1, which does not exist/)
-      assert.match(all, /the file attachments abcdef is of repository 99, which does not exist/)
+      assert.match(all, /the package file \d+ belongs to package version 1, which does not exist/)
+      assert.match(all, /the file attachments 99 abcdef belongs to repository 99, which does not exist/)
       assert.match(all, /file size of package file/)
     }))
 

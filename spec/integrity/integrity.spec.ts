@@ -5,11 +5,14 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/index.ts'
+import { referenceIntegrity, verifyRecords } from '../../lib/integrity/index.ts'
 import { decodeKey, decodeKeyIfValid, encodeKey } from '../../lib/records/key-codec.ts'
-import { decodeValue, encodeValue } from '../../lib/records/layout.ts'
+import { decodeValue, encodeValue, wordsOf } from '../../lib/records/layout.ts'
+import { belongings } from '../../lib/records/schema/belongings.ts'
 import {
   type accounts,
   collections,
+  hooks,
   ledgerEntries,
   repositories,
   sessions,
@@ -107,6 +110,44 @@ describe('A sound store', () => {
     assert.equal(sentence(await verify(driver)), '0 records, 0 index entries, 0 counters: all agree')
   })
 })
+
+describe('What records belong to', () => {
+  /** The collections of parents that have another name. */
+  const PLACES: Partial<Record<string, string>> = { organization: 'account' }
+
+  for (const { collection, to, by = '', idOf } of belongings)
+    it(`is missed when it is gone: ${to} of ${collection.options.name} ${by}`, async () => {
+      const driver = await copyOf(whole)
+      await addChildren(driver)
+      const ids: number[] = []
+      await driver.read(async (tx) => {
+        for await (const record of collection.all(tx)) ids.push(idOf(record) ?? 0)
+      })
+      const id = ids.find((one) => one > 0)
+      assert.ok(id !== undefined, 'add a record that belongs to one to `populate`')
+      for (const place of to === 'owner' ? ['account', 'quotaOwner'] : [PLACES[to] ?? to])
+        await driver.write(async (tx) => tx.delete(encodeKey([place, 'r', id])))
+      const label = `the ${wordsOf(collection.options.name)} .+ belongs to ${wordsOf(to)} ${id}`
+      assert.ok(
+        (await messagesOf(driver)).some((one) => new RegExp(`^${label}, which does not exist$`).test(one)),
+      )
+    })
+})
+
+/** A fork and a webhook of an account, besides those in the store. */
+const addChildren = (driver: StorageDriver) =>
+  driver.write(async (tx) => {
+    await repositories.save(tx, { ...(await repositories.get(tx, [2]))!, parent: 1 })
+    for await (const hook of hooks.all(tx))
+      await hooks.save(tx, { ...hook, id: 77, scope: 'account', target: 2 })
+  })
+
+const messagesOf = async (driver: StorageDriver): Promise<string[]> => {
+  const messages: string[] = []
+  const onFault = ({ message }: { message: string }) => void messages.push(message)
+  await driver.read((tx) => verifyRecords(tx, [referenceIntegrity], { onFault }))
+  return messages
+}
 
 describe('A fault', () => {
   it('says that a repository has no largest entry of a kind', async () => {
@@ -343,7 +384,7 @@ describe('verify names', () => {
         const [session] = await driver.read((tx) => sessions.list(tx, 'account', { prefix: [2] }))
         await edit(['session', 'r', session!.hash], { account: 99 })(driver)
       },
-      /^a session belongs to account 99, which does not exist$/,
+      /^the session \w+ belongs to account 99, which does not exist$/,
       false,
     ],
     [

@@ -92,7 +92,7 @@ describe('The removal of all accounts', () => {
     await waitFor(async () => (await recordsIn(driver)).get('job')!.length === 0)
     await allot.hosting.idle()
     const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))
-    assert.deepEqual(left, [], 'add what removes them to lib/content/removal.ts')
+    assert.deepEqual(left, [], 'say in `belongsTo` what removes them, or add it to lib/content/removal.ts')
     await allot.close()
   })
 })

@@ -111,6 +111,7 @@ export const formerNames = new Collection({
   schema: FormerName,
   id: (former) => [former.name],
   ordered: { account: (former) => [former.account, former.createdAt] },
+  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
 })
 
 const Membership = v.object({
@@ -144,4 +145,8 @@ export const memberships = new Collection({
     organization: (membership) => [membership.organization],
     owners: (membership) => (membership.owner ? [membership.organization] : undefined),
   },
+  belongsTo: [
+    { to: 'account', by: 'member', removed: 'now' },
+    { to: 'organization', by: 'organization', removed: 'later' },
+  ],
 })

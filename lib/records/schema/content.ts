@@ -10,6 +10,7 @@ export const issueSequences = new Collection({
   name: 'issueSequence',
   schema: IssueSequence,
   id: (sequence) => [sequence.repository],
+  belongsTo: [{ to: 'repository', removed: 'later' }],
 })
 
 const Issue = v.object({
@@ -62,6 +63,7 @@ export const issues = new Collection({
     author: (issue) => [issue.repository, issue.author, issue.state],
   },
   search: [issueTitles],
+  belongsTo: [{ to: 'repository', by: 'state' }],
 })
 
 const Comment = v.object({
@@ -89,6 +91,7 @@ export const comments = new Collection({
   id: (comment) => [comment.id],
   ordered: { issue: (comment) => [comment.issue], repository: (comment) => [comment.repository] },
   counted: { issue: (comment) => [comment.issue], repository: (comment) => [comment.repository] },
+  belongsTo: [{ to: 'issue', by: 'issue' }],
 })
 
 const IssueEvent = v.object({
@@ -117,6 +120,7 @@ export const issueEvents = new Collection({
   id: (event) => [event.id],
   ordered: { issue: (event) => [event.issue] },
   counted: { issue: (event) => [event.issue] },
+  belongsTo: [{ to: 'issue', by: 'issue', removed: 'later' }],
 })
 
 const IssueSubscription = v.object({ issue: id, account: id, subscribed: v.boolean(), createdAt: seconds })
@@ -138,6 +142,10 @@ export const issueSubscriptions = new Collection({
     subscribed: subscribedTo,
   },
   counted: { subscribed: subscribedTo },
+  belongsTo: [
+    { to: 'issue', by: 'issue', removed: 'later' },
+    { to: 'account', by: 'account', removed: 'later' },
+  ],
 })
 
 const GuestUpload = v.object({
@@ -157,6 +165,10 @@ export const guestUploads = new Collection({
   schema: GuestUpload,
   id: (upload) => [upload.account, upload.owner],
   ordered: { account: (upload) => [upload.account], owner: (upload) => [upload.owner] },
+  belongsTo: [
+    { to: 'account', by: 'account', removed: 'later' },
+    { to: 'account', by: 'owner', removed: 'later' },
+  ],
 })
 
 const Release = v.object({
@@ -195,6 +207,7 @@ export const releases = new Collection({
   unique: { tag: (release) => [release.repository, release.tag] },
   ordered: { time: (release) => [...releaseKind(release), release.publishedAt ?? release.createdAt] },
   counted: { kind: releaseKind },
+  belongsTo: [{ to: 'repository', by: 'time' }],
 })
 
 const Attachment = v.object({

@@ -32,6 +32,7 @@ export const tokens = new Collection({
   unique: { hash: (token) => [token.hash], name: (token) => [token.account, token.name] },
   ordered: { account: (token) => [token.account] },
   counted: { account: (token) => [token.account] },
+  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
 })
 
 const Session = v.object({
@@ -65,6 +66,7 @@ export const sessions = new Collection({
     account: (session) => [session.account, session.createdAt],
     expiry: (session) => [session.expiresAt],
   },
+  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
 })
 
 const SshKey = v.object({
@@ -106,6 +108,7 @@ export const sshKeys = new Collection({
     title: (key) => [key.account, titleHash(key.title)],
   },
   counted: { account: (key) => [key.account] },
+  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
 })
 
 const OpenPgpPart = v.object({
@@ -154,4 +157,5 @@ export const gpgKeys = new Collection({
   unique: { fingerprint: accountKey },
   ordered: { account: (key) => [key.account], fingerprint: (key) => [key.fingerprint] },
   counted: { account: (key) => [key.account] },
+  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
 })

@@ -28,6 +28,8 @@ const StoredFile = v.object({
 })
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
+const isOfRepository = ({ area, state }: StoredFile) => area !== 'packages' && state === 'kept'
+
 /** Files on disk besides git data (lib/repositories/stored-files.ts). */
 export const files = new Collection({
   name: 'file',
@@ -42,6 +44,7 @@ export const files = new Collection({
     owner: (file) => (file.state === 'kept' ? [file.area, file.ownerId] : undefined),
     unsettled: (file) => (file.state === 'kept' ? undefined : []),
   },
+  belongsTo: [{ to: 'repository', id: (file) => (isOfRepository(file) ? file.ownerId : undefined) }],
 })
 
 /** The types of packages. For another one see "Add a package type" in docs/additions.md. */
@@ -80,6 +83,7 @@ export const packageVersions = new Collection({
   },
   ordered: { created: (version) => [version.owner, version.createdAt] },
   counted: { owner: (version) => [version.owner] },
+  belongsTo: [{ to: 'account', by: 'created' }],
 })
 
 const PackageFile = v.object({
@@ -115,6 +119,7 @@ export const packageFiles = new Collection({
   id: (file) => [file.id],
   unique: { name: (file) => [file.version, file.name.toLowerCase()] },
   ordered: { version: (file) => [file.version, file.name.toLowerCase()] },
+  belongsTo: [{ to: 'packageVersion', by: 'version' }],
 })
 
 const LfsCopy = v.object({ id, source: id })

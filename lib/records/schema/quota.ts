@@ -50,6 +50,7 @@ export const assignments = new Collection({
   id: (assignment) => [assignment.owner, assignment.group],
   ordered: { group: (assignment) => [assignment.group] },
   counted: { group: (assignment) => [assignment.group] },
+  belongsTo: [{ to: 'owner' }, { to: 'group', by: 'group' }],
 })
 
 const QuotaOwner = v.object({ id, name: v.string(), createdAt: seconds })
@@ -238,4 +239,8 @@ export const ledgerEntries = new Collection({
     overflow: ({ partitionOwner, repository, kind }) =>
       partitionOwner === null ? [repository!, kind] : undefined,
   },
+  belongsTo: [
+    { to: 'owner', by: 'main' },
+    { to: 'repositoryUsage', id: ({ repository }) => repository ?? undefined },
+  ],
 })

@@ -78,6 +78,10 @@ export const repositories = new Collection({
     owner: ownerAndAudience,
   },
   search: [repositoryNames],
+  belongsTo: [
+    { to: 'account', by: 'id' },
+    { to: 'repository', by: 'parent' },
+  ],
 })
 
 const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
@@ -90,6 +94,10 @@ export const redirects = new Collection({
   id: (redirect) => [redirect.owner, redirect.name],
   ordered: { repository: (redirect) => [redirect.repository, redirect.createdAt] },
   counted: { repository: (redirect) => [redirect.repository] },
+  belongsTo: [
+    { to: 'account', removed: 'later' },
+    { to: 'repository', by: 'repository', removed: 'now' },
+  ],
 })
 
 const PendingFolder = v.object({
@@ -151,6 +159,7 @@ const relation = (name: string) =>
       repository: (relation: Relation) => [relation.repository, relation.audience],
     },
     counted: { account: (relation: Relation) => [relation.account, relation.audience] },
+    belongsTo: [{ to: 'account', by: 'account' }],
   })
 export const stars = relation('star')
 export const watches = relation('watch')
@@ -191,4 +200,8 @@ export const follows = new Collection({
     following: (follow) => [follow.follower, follow.followedAudience],
     followers: (follow) => [follow.followed, follow.followerAudience],
   },
+  belongsTo: [
+    { to: 'account', by: 'followers', removed: 'later' },
+    { to: 'account', by: 'following', removed: 'later' },
+  ],
 })

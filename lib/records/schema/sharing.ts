@@ -34,6 +34,10 @@ export const collaborators = new Collection({
     account: (collaborator) => [collaborator.account],
     repository: (collaborator) => [collaborator.repository],
   },
+  belongsTo: [
+    { to: 'account', by: 'account', removed: 'now' },
+    { to: 'repository', by: 'repository', removed: 'later' },
+  ],
 })
 
 /**
@@ -84,6 +88,7 @@ export const teams = new Collection({
   unique: { name: (team) => [team.organization, team.name.toLowerCase()] },
   ordered: { organization: (team) => [team.organization, team.name.toLowerCase()] },
   counted: { organization: (team) => [team.organization] },
+  belongsTo: [{ to: 'organization', by: 'organization', removed: 'later' }],
 })
 
 const TeamMember = v.object({ account: id, organization: id, team: id, createdAt: seconds })
@@ -99,6 +104,11 @@ export const teamMembers = new Collection({
     organization: (member) => [member.organization],
   },
   counted: { team: (member) => [member.team], account: (member) => [member.account] },
+  belongsTo: [
+    { to: 'account', by: 'account', removed: 'now' },
+    { to: 'organization', by: 'organization', removed: 'later' },
+    { to: 'team', by: 'team' },
+  ],
 })
 
 const TeamRepository = v.object({ team: id, repository: id, organization: id, createdAt: seconds })
@@ -115,6 +125,11 @@ export const teamRepositories = new Collection({
     organization: (assigned) => [assigned.organization],
   },
   counted: { team: (assigned) => [assigned.team] },
+  belongsTo: [
+    { to: 'organization', by: 'organization', removed: 'later' },
+    { to: 'team', by: 'team' },
+    { to: 'repository', by: 'repository', removed: 'now' },
+  ],
 })
 
 const Transfer = v.object({
@@ -136,4 +151,9 @@ export const transfers = new Collection({
     doer: (transfer) => [transfer.doer],
   },
   counted: { recipient: (transfer) => [transfer.recipient] },
+  belongsTo: [
+    { to: 'account', by: 'doer', removed: 'now' },
+    { to: 'account', by: 'recipient', removed: 'later' },
+    { to: 'repository', removed: 'now' },
+  ],
 })

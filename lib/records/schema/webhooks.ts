@@ -48,12 +48,18 @@ const Hook = v.object({
 /** A webhook, as the store has it. */
 export type Hook = v.InferOutput<typeof Hook>
 
+const targetOf = ({ scope, target }: Hook, wanted: HookScope) => (scope === wanted ? target : undefined)
+
 export const hooks = new Collection({
   name: 'hook',
   schema: Hook,
   id: (hook) => [hook.id],
   ordered: { target: (hook) => [hook.scope, hook.target] },
   counted: { target: (hook) => [hook.scope, hook.target], all: () => [] },
+  belongsTo: [
+    { to: 'account', id: (hook) => targetOf(hook, 'account') },
+    { to: 'repository', id: (hook) => targetOf(hook, 'repository') },
+  ],
 })
 
 const Delivery = v.object({
@@ -108,6 +114,7 @@ export const deliveries = new Collection({
     hook: (delivery) => [delivery.hook],
     payload: ({ payload }) => (payload === null ? undefined : [payload]),
   },
+  belongsTo: [{ to: 'hook', by: 'hook' }],
 })
 
 const HookPayload = v.object({
@@ -157,6 +164,7 @@ export const hookQueues = new Collection({
   schema: HookQueue,
   id: (queue) => [queue.hook],
   ordered: { due: ({ nextAt }) => (nextAt === null ? undefined : [nextAt]) },
+  belongsTo: [{ to: 'hook' }],
 })
 
 const HookLease = v.object({
