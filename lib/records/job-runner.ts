@@ -6,14 +6,13 @@ import type { Store } from './store.ts'
 
 const SHARED_INTERVAL_MS = 60_000
 
-/** Milliseconds before a retry; the wait doubles with each failure. */
+/** Milliseconds before a retry; the wait of a job doubles with each failure. */
 const RETRY_MS = { first: 1000, last: 60_000 }
 
 /**
  * Runs pending jobs in the background, with a pause after each step. Jobs of a kind run one after another,
- * and those of several kinds take turns, so a job that waits or fails delays only those of its kind. After a
- * round of a kind in which a step failed, its jobs wait: one second at first, and up to a minute while
- * failures go on.
+ * and those of several kinds take turns, so a job that waits in `prepare` delays only those of its kind. A
+ * job that failed waits alone: one second at first, and up to a minute while it goes on to fail.
  */
 export class JobRunner {
   readonly #store: Store
@@ -23,6 +22,8 @@ export class JobRunner {
   /** The loops that run, by the kind of their jobs. */
   readonly #running = new Map<Job['kind'], Promise<void>>()
   readonly #woken = new Set<Job['kind']>()
+  /** Jobs whose last step failed, with the time of that and the wait until the next one. */
+  readonly #failed = new Map<string, { readonly at: number; readonly waitMs: number }>()
   /** Held for one step and its pause. */
   readonly #steps = new Mutex()
   #timer: NodeJS.Timeout | undefined
@@ -68,24 +69,31 @@ export class JobRunner {
   /**
    * Runs one step of every pending job.
    * @param kind of the jobs; absent for those of all kinds
-   * @param pauses whether to pause after each step, for other requests
-   * @returns how many were pending and how many failed
+   * @param pauses whether to pause after each step, for other requests, and to leave out jobs that failed
+   *   until their wait is over
+   * @returns how many were pending, and in how many the step was done
    */
-  async round(kind?: Job['kind'], pauses = false): Promise<{ pending: number; failures: number }> {
+  async round(kind?: Job['kind'], pauses = false): Promise<{ pending: number; done: number }> {
     const pending = await this.#store.read((tx) => this.#runnableJobs(tx, kind))
-    let failures = 0
+    let done = 0
     for (const job of pending) {
       if (this.#stopping.signal.aborted) break
+      const name = `${job.kind} ${job.id}`
+      const failed = this.#failed.get(name)
+      if (pauses && failed !== undefined && Math.abs(Date.now() - failed.at) < failed.waitMs) continue
       try {
         await this.#jobs.handlerOf(job.kind)!.prepare?.(job.id)
         await this.#steps.run(() => this.#step(job, pauses))
+        this.#failed.delete(name)
+        done++
       } catch (error) {
         if (error === this.#stopping.signal.reason) break
-        failures++
+        const waitMs = Math.min(2 * (failed?.waitMs ?? RETRY_MS.first / 2), RETRY_MS.last)
+        this.#failed.set(name, { at: Date.now(), waitMs })
         this.#onError(error, job)
       }
     }
-    return { pending: pending.length, failures }
+    return { pending: pending.length, done }
   }
 
   async #step(job: Job, pauses: boolean): Promise<void> {
@@ -99,15 +107,13 @@ export class JobRunner {
 
   async #run(kind: Job['kind']): Promise<void> {
     const { signal } = this.#stopping
-    let retryMs = RETRY_MS.first
     while (this.#woken.delete(kind) && !signal.aborted) {
-      const { pending, failures } = await this.round(kind, true).catch((error: unknown) => {
+      const { pending, done } = await this.round(kind, true).catch((error: unknown) => {
         this.#onError(error)
-        return { pending: 1, failures: 1 }
+        return { pending: 1, done: 0 }
       })
       if (pending > 0) this.#woken.add(kind)
-      if (failures > 0) await pause(retryMs, signal)
-      retryMs = failures > 0 ? Math.min(retryMs * 2, RETRY_MS.last) : RETRY_MS.first
+      if (pending > 0 && done === 0) await pause(RETRY_MS.first, signal)
     }
     // There is no await after the last check of `#woken`, so no wake-up is lost.
     this.#running.delete(kind)

@@ -51,6 +51,30 @@ it('A job that fails does not delay jobs of other kinds', async () => {
   assert.deepEqual(await pending(), ['copyLfsObjects'])
 })
 
+it('A job that fails does not delay other jobs of its kind', async () => {
+  const driver = memory()
+  await driver.open()
+  const store = new Store(driver)
+  const jobs = new Jobs({ maxPerTransaction: 1, batchSize: 1 }, () => undefined)
+  let failures = 0
+  const runner = new JobRunner(store, jobs, () => failures++)
+  let entries = 20
+  jobs.handle('removeAccountData', {
+    async step(_tx, id) {
+      if (id === 1) throw new Error('a counter would become -1')
+      return entries-- > 0 ? 1 : 0
+    },
+  })
+  await store.write(async (tx) => {
+    await jobs.enqueue(tx, 'removeAccountData', 1)
+    await jobs.enqueue(tx, 'removeAccountData', 2)
+  })
+  runner.start()
+  await waitFor(() => entries < 0)
+  assert.ok(failures < 10, `${failures} failures in 21 steps`)
+  await runner.stop()
+})
+
 it('A job that fails again and again is tried after 1 s, then after twice as long, up to 60 s', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
   syncBuiltinESMExports()
