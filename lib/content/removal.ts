@@ -78,7 +78,7 @@ export class AccountRemoval implements Removal {
 
   async #removeAccount(tx: WriteContext, id: number): Promise<void> {
     await removeBelongings(tx, 'account', id, 'now')
-    await this.#services.quota.groups.unassignAll(tx, id)
+    await removeBelongings(tx, 'owner', id, 'now')
     await accounts.remove(tx, [id])
     await this.#services.jobs.runNow(tx, 'removeAccountData', id)
   }

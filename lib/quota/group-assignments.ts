@@ -2,7 +2,7 @@
 import { type Actor, recordDifference } from '../audit.ts'
 import { AllotError } from '../errors.ts'
 import type { JobHandler, Jobs } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -117,11 +117,7 @@ export const removeGroup = async (
 
 /** Takes a deleted group from its owners. */
 export const removeAssignmentsJob: JobHandler = {
-  async step(tx, sequence, limit) {
-    const assigned = await assignments.list(tx, 'group', { prefix: [sequence], limit })
-    for await (const { owner, group } of paced(assigned)) await assignments.remove(tx, [owner, group])
-    return assigned.length
-  },
+  step: (tx, sequence, limit) => removeBelongings(tx, 'group', sequence, 'later', limit),
 }
 
 export const missing = (what: string, name: string) =>

@@ -2,6 +2,7 @@ import { type Actor, recordAudit, recordDifference } from '../audit.ts'
 import { AllotError, checkArgument, checkPathName, invalid, isObject } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -199,7 +200,7 @@ export class Groups {
     return this.#store.write(async (tx) => {
       const owner = await this.#changing(tx, reference)
       const before = await assignedTo(tx, owner)
-      await this.unassignAll(tx, owner)
+      await removeBelongings(tx, 'owner', owner, 'now')
       for (const group of names) {
         const found = await groupNamed(tx, group)
         if (found === undefined) throw invalid(`there is no group named ${group}`)
@@ -207,14 +208,6 @@ export class Groups {
       }
       await recordAssignment(tx, by, owner, before)
     })
-  }
-
-  /**
-   * Removes an owner from every group. Its caller writes the audit record, and drops the cached status:
-   * `setFor`, or the removal of an owner, which cannot be found by name meanwhile.
-   */
-  async unassignAll(tx: WriteContext, owner: number): Promise<void> {
-    for await (const { group } of assignments.all(tx, [owner])) await assignments.remove(tx, [owner, group])
   }
 
   async #setAssigned(

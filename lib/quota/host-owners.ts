@@ -2,6 +2,7 @@ import { now } from '../clock.ts'
 import { checkName } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import { quotaOwners } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -42,12 +43,10 @@ export const hostOwnerDirectory: OwnerDirectory = {
 export class HostOwners {
   readonly #store: Store
   readonly #jobs: Jobs
-  readonly #quota: QuotaEngine
 
   constructor(store: Store, jobs: Jobs, quota: QuotaEngine) {
     this.#store = store
     this.#jobs = jobs
-    this.#quota = quota
     jobs.handle('removeAccountData', {
       step: async (tx, id, limit) => {
         if ((await quotaOwners.get(tx, [id])) !== undefined) return 0
@@ -74,7 +73,7 @@ export class HostOwners {
       checkName(name, 'owner')
       const owner = await quotaOwners.findBy(tx, 'name', [name])
       if (owner === undefined) return false
-      await this.#quota.groups.unassignAll(tx, owner.id)
+      await removeBelongings(tx, 'owner', owner.id, 'now')
       await quotaOwners.remove(tx, [owner.id])
       await this.#jobs.runNow(tx, 'removeAccountData', owner.id)
       return true

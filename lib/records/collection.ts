@@ -109,17 +109,6 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return found && readRecord(tx, found)
   }
 
-  /**
-   * Like {@link findBy}, for many keys in two reads: in the order of the keys, with undefined for each that
-   * no record has.
-   */
-  async findManyBy(tx: ReadTransaction, index: U, keys: readonly KeyTuple[]): Promise<(R | undefined)[]> {
-    const found = await tx.getMany(keys.map((key) => uniqueKey(this.#name, index, key, lookupKey)))
-    const values = await tx.getMany(found.filter((recordKey) => recordKey !== undefined))
-    const records = values.map((bytes) => bytes && decodeValue<R>(bytes))
-    return found.map((recordKey) => recordKey && records.shift())
-  }
-
   /** All records whose ids begin with `prefix`. */
   async *all(tx: ReadTransaction, prefix: KeyTuple = []): AsyncGenerator<R> {
     const { end } = rangeBelow([this.#name, 'r', ...prefix])

@@ -2,7 +2,8 @@
 import { now } from '../clock.ts'
 import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { paced, pause } from '../records/pacing.ts'
-import { deliveries, type Hook, type HookScope, hookQueues, hooks } from '../records/schema/index.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
+import { deliveries, type Hook, type HookScope, hooks } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeDelivery } from './payload-store.ts'
@@ -18,7 +19,7 @@ export const removeHook = async (
   limit: number,
 ): Promise<number> => {
   await hooks.remove(tx, [id])
-  await hookQueues.remove(tx, [id])
+  await removeBelongings(tx, 'hook', id, 'now')
   return 1 + (await jobs.runNow(tx, 'removeDeliveries', id, limit))
 }
 

@@ -50,7 +50,10 @@ export const assignments = new Collection({
   id: (assignment) => [assignment.owner, assignment.group],
   ordered: { group: (assignment) => [assignment.group] },
   counted: { group: (assignment) => [assignment.group] },
-  belongsTo: [{ to: 'owner' }, { to: 'group', by: 'group' }],
+  belongsTo: [
+    { to: 'owner', removed: 'now' },
+    { to: 'group', by: 'group', removed: 'later' },
+  ],
 })
 
 const QuotaOwner = v.object({ id, name: v.string(), createdAt: seconds })

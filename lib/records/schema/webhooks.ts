@@ -164,7 +164,7 @@ export const hookQueues = new Collection({
   schema: HookQueue,
   id: (queue) => [queue.hook],
   ordered: { due: ({ nextAt }) => (nextAt === null ? undefined : [nextAt]) },
-  belongsTo: [{ to: 'hook' }],
+  belongsTo: [{ to: 'hook', removed: 'now' }],
 })
 
 const HookLease = v.object({
