@@ -6,6 +6,7 @@ import { aCheckout, git, urlFor } from '../../git/client.ts'
 import { largeCommits, longHeader, longNames, type Planted, plant, plantBranches } from '../../git/planted.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import type { Person } from '../../support/test-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /*
  * What is in a repository decides neither how much of it a request reads nor how long the answer is, also
@@ -88,13 +89,14 @@ describe('A history of large commits', () => {
   })
 
   it('has pages', async () => {
+    // The page of a folder does without the last commits that are not found soon.
     for (const path of [
       'large',
       'large/src/branch/main',
       'large/commits/branch/main',
       `large/commit/${head}`,
     ])
-      assert.match(await page(path), /\d€€€/)
+      await waitFor(async () => /\d€€€/.test(await page(path)))
     await page('large/branches')
   })
 })
