@@ -63,27 +63,34 @@ interface TextOptions {
 
 /**
  * A text by its byte order mark, else as UTF-8 when it is valid, else in the encoding that is named, else as
- * Latin-1, which can be read for most histories that are older than UTF-8.
+ * GB18030 (GBK) when {@link isChinese}, else as Latin-1, which can be read for most histories that are older
+ * than UTF-8.
  */
 export const decodeText = (bytes: Buffer, { isCut = false, encoding }: TextOptions = {}): string => {
   const mark = utf16Of(bytes)
   if (mark !== undefined) return new TextDecoder(mark).decode(bytes)
   const text = decodeUtf8(bytes, isCut)
   if (text !== undefined) return text
-  const decoder = decoderOf(encoding?.())
+  const decoder = decoderOf(encoding?.()) ?? new TextDecoder(isChinese(bytes) ? GB18030 : 'windows-1252')
   // Without `stream`, Node 20 decodes windows-1252 as ISO 8859-1, which has no quotes and no euro sign.
   return decoder.decode(bytes, { stream: true }) + (isCut ? '' : decoder.decode())
 }
 
 /** The lines of a diff, whose files can have different encodings. */
-export const decodeLines = (bytes: Buffer, isCut: boolean): string[] =>
-  decodeUtf8(bytes, isCut)?.split('\n') ??
-  bytes
+export const decodeLines = (bytes: Buffer, isCut: boolean): string[] => {
+  const text = decodeUtf8(bytes, isCut)
+  if (text !== undefined) return text.split('\n')
+  const lines = bytes
     .toString('latin1')
     .split('\n')
-    .map((line, index, { length }) =>
-      decodeText(Buffer.from(line, 'latin1'), { isCut: isCut && index === length - 1 }),
-    )
+    .map((line) => Buffer.from(line, 'latin1'))
+  const others = lines.filter((line) => !isUtf8(line)).map((line) => line.toString('latin1'))
+  // One line is often too short to tell.
+  const encoding = isChinese(Buffer.from(others.join('\n'), 'latin1')) ? GB18030 : undefined
+  return lines.map((line, index) =>
+    decodeText(line, { isCut: isCut && index === lines.length - 1, encoding: () => encoding }),
+  )
+}
 
 /** UTF-16, when a text begins with its byte order mark. */
 export const utf16Of = (bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined => {
@@ -96,21 +103,44 @@ export const utf16Of = (bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined => {
 const decodeUtf8 = (bytes: Buffer, isCut: boolean): string | undefined => {
   try {
     // A decoder that waits for the rest of a character is used once.
-    return (isCut ? utf8() : UTF8).decode(bytes, { stream: isCut })
+    return (isCut ? strict('utf-8') : UTF8).decode(bytes, { stream: isCut })
   } catch {
     return undefined
   }
 }
-const utf8 = () => new TextDecoder('utf-8', { fatal: true })
-const UTF8 = utf8()
+const strict = (encoding: string) => new TextDecoder(encoding, { fatal: true })
+const UTF8 = strict('utf-8')
 
-/** A decoder for bytes that are not UTF-8, in which headers stay ASCII: not one of UTF-16. */
-const decoderOf = (label = LATIN1): TextDecoder => {
+/** @returns undefined unless there is such an encoding, in which headers stay ASCII: not one of UTF-16 */
+const decoderOf = (label: string | undefined): TextDecoder | undefined => {
   try {
-    const decoder = new TextDecoder(label)
-    return decoder.encoding.startsWith('utf-') ? new TextDecoder(LATIN1) : decoder
+    const decoder = label === undefined ? undefined : new TextDecoder(label)
+    return decoder?.encoding.startsWith('utf-') ? undefined : decoder
   } catch {
-    return new TextDecoder(LATIN1)
+    return undefined
   }
 }
-const LATIN1 = 'windows-1252'
+
+const GB18030 = 'gb18030'
+
+/** Bytes that tell the encoding of a text. */
+const SAMPLE = 64 * 1024
+
+/** Punctuation, and the 3,755 common characters, which are more than 99% of those of Chinese texts. */
+const COMMON = /^[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]/
+
+/**
+ * Whether a text that is not UTF-8 is Chinese in GB18030. EUC-JP has other characters in most texts, EUC-KR
+ * none from `c9` on, and nearly all letters of KOI8 are from `c0` to `df`.
+ */
+const isChinese = (bytes: Buffer): boolean => {
+  const sample = bytes.subarray(0, SAMPLE)
+  try {
+    strict(GB18030).decode(sample, { stream: true })
+  } catch {
+    return false
+  }
+  const pairs = sample.toString('latin1').match(/[\x80-\xff]./gs) ?? []
+  const shareOf = (pattern: RegExp) => pairs.filter((pair) => pattern.test(pair)).length / pairs.length
+  return shareOf(COMMON) > 0.8 && shareOf(/^[\xc9-\xd7]/) > 0.1 && shareOf(/[^\xc0-\xdf]/) > 0.3
+}

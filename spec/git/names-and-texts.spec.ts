@@ -133,18 +133,21 @@ describe('A name in git', () => {
 
 const LATIN1 = latin1('na\xefve \x93caf\xe9\x94\n')
 const READABLE = 'naïve “café”'
+const GB18030 = latin1('\xd6\xd0\xce\xc4 \xa1\xb0\xc4\xe3\xba\xc3\xa3\xac\xca\xc0\xbd\xe7\xa1\xb1\n')
+const CHINESE = '中文 “你好，世界”'
 
 describe('A text in git', () => {
-  /** Name, bytes, and the type that they are sent with. */
+  /** Name, bytes, the type that they are sent with, and what is shown. */
   const files = [
-    ['utf8', Buffer.from(`${READABLE}\n`), 'text/plain;charset=utf-8'],
-    ['marked', Buffer.from(`\ufeff${READABLE}\n`), 'text/plain;charset=utf-8'],
-    ['latin1', LATIN1, 'text/plain'],
-    ['utf16', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le'), 'text/plain'],
-    ['utf16be', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le').swap16(), 'text/plain'],
+    ['utf8', Buffer.from(`${READABLE}\n`), 'text/plain;charset=utf-8', READABLE],
+    ['marked', Buffer.from(`\ufeff${READABLE}\n`), 'text/plain;charset=utf-8', READABLE],
+    ['latin1', LATIN1, 'text/plain', READABLE],
+    ['gb18030', GB18030, 'text/plain', CHINESE],
+    ['utf16', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le'), 'text/plain', READABLE],
+    ['utf16be', Buffer.from(`\ufeff${READABLE}\n`, 'utf16le').swap16(), 'text/plain', READABLE],
   ] as const
-  const headers =
-    'author J\xf6 <j@example.test> 1700000000 +0000\ncommitter J <j@example.test> 1700000000 +0000\n'
+  const headersBy = (name: string) =>
+    `author ${name} <j@example.test> 1700000000 +0000\ncommitter J <j@example.test> 1700000000 +0000\n`
 
   /** A branch of one commit that has these bytes after its tree. */
   const plantCommit = async (branch: string, tree: string, rest: Buffer): Promise<string> => {
@@ -155,7 +158,7 @@ describe('A text in git', () => {
     return id
   }
 
-  for (const [name, bytes, type] of files)
+  for (const [name, bytes, type, shown] of files)
     it(`is readable on its page, and sent as it is with a true type: ${name}`, async () => {
       await git(checkout, 'checkout', '--quiet', '-B', name, 'main')
       writeFileSync(join(checkout, name), bytes)
@@ -171,7 +174,7 @@ describe('A text in git', () => {
         assert.deepEqual(Buffer.from(await response.arrayBuffer()), bytes)
       }
       const page = await (await fetch(`${allot.base}/${path}/src/branch/${name}/${name}`)).text()
-      assert.ok(page.includes(`>${READABLE}\n`), page)
+      assert.ok(page.includes(`>${shown}\n`), page)
     })
 
   it('is readable in a diff whose files have different encodings', async () => {
@@ -190,16 +193,40 @@ describe('A text in git', () => {
     }
   })
 
-  for (const [title, header, message, shown] of [
-    ['of no encoding, as Latin-1', '', 'caf\xe9 \x80', ['Jö', 'café €']],
-    ['of its encoding', 'encoding windows-1251\n', '\xcf\xf0\xe8\xe2\xe5\xf2', ['Jц', 'Привет']],
-    ['of an unknown encoding, as Latin-1', 'encoding none\n', 'caf\xe9', ['Jö', 'café']],
-    ['of one in which headers are not ASCII, as Latin-1', 'encoding utf-16\n', 'caf\xe9', ['Jö', 'café']],
-    ['that says it is UTF-8 and is not, as Latin-1', 'encoding utf-8\n', 'caf\xe9', ['Jö', 'café']],
+  it('is readable in a diff with lines that are too short to tell their encoding', async () => {
+    writeFileSync(join(checkout, 'three'), Buffer.concat([GB18030, latin1('\xb5\xc4\n')]))
+    await git(checkout, 'add', 'three')
+    await git(checkout, 'commit', '--quiet', '--message', 'Chinese')
+    await push('HEAD:refs/heads/chinese')
+    const id = await git(checkout, 'rev-parse', 'HEAD')
+    const page = await (await fetch(`${allot.base}/${path}/commit/${id}`)).text()
+    for (const line of [CHINESE, '的']) assert.ok(page.includes(line), page)
+  })
+
+  for (const [title, header, by, message, shown] of [
+    ['of no encoding, as Latin-1', '', 'J\xf6', 'caf\xe9 \x80', ['Jö', 'café €']],
+    [
+      'of no encoding, as GB18030',
+      '',
+      '\xcd\xf5\xb7\xbc',
+      '\xd0\xde\xb8\xb4\xb1\xe0\xc2\xeb',
+      ['王芳', '修复编码'],
+    ],
+    ['of GBK', 'encoding GBK\n', '\xcd\xf5\xb7\xbc', '\xb5\xc4', ['王芳', '的']],
+    ['of its encoding', 'encoding windows-1251\n', 'J\xf6', '\xcf\xf0\xe8\xe2\xe5\xf2', ['Jц', 'Привет']],
+    ['of an unknown encoding, as Latin-1', 'encoding none\n', 'J\xf6', 'caf\xe9', ['Jö', 'café']],
+    [
+      'of one in which headers are not ASCII, as Latin-1',
+      'encoding utf-16\n',
+      'J\xf6',
+      'caf\xe9',
+      ['Jö', 'café'],
+    ],
+    ['that says it is UTF-8 and is not, as Latin-1', 'encoding utf-8\n', 'J\xf6', 'caf\xe9', ['Jö', 'café']],
   ] as const)
     it(`is read in a commit ${title}`, async () => {
       const tree = await git(checkout, 'rev-parse', 'main^{tree}')
-      const id = await plantCommit('planted', tree, latin1(`${headers}${header}\n${message}\n`))
+      const id = await plantCommit('planted', tree, latin1(`${headersBy(by)}${header}\n${message}\n`))
       const [listed] = (await read('/commits?sha=planted')).body
       const one = (await read(`/git/commits/${id}`)).body
       for (const { commit } of [listed, one])
