@@ -5,6 +5,7 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { pathBytes, pathText } from '../../lib/git/text.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGitWithPages } from './served.ts'
 
@@ -19,6 +20,10 @@ before(async () => {
   checkout = await aCheckout()
   const root = Buffer.from(`${checkout}/`)
   for (const [bytes, shown] of NAMES) writeFileSync(Buffer.concat([root, bytes]), `in ${shown}`)
+  for (const name of FOLDERS) {
+    mkdirSync(`${checkout}/${name}`)
+    writeFileSync(`${checkout}/${name}/file`, `in ${name}`)
+  }
   const folder = Buffer.concat([root, latin1('d\xe9p\xf4t')])
   mkdirSync(folder)
   writeFileSync(Buffer.concat([folder, latin1('/\xe9t\xe9')]), 'below')
@@ -40,7 +45,25 @@ const NAMES: readonly (readonly [Buffer, string])[] = [
   [Buffer.from('caf\ufffd.txt'), 'caf\ufffd.txt'],
   [Buffer.from('caf\ufffdE9.txt'), 'caf\ufffdEF\ufffdBF\ufffdBDE9.txt'],
   [Buffer.concat([Buffer.from('é'), latin1('\xe9')]), '\ufffdC3\ufffdA9\ufffdE9'],
+  ...[
+    'a\tb',
+    'a\nb',
+    '\na',
+    'a\n',
+    '\ra',
+    'a\r',
+    '\x01a',
+    'a\x7f',
+    'a\x85',
+    'a\u2028b',
+    'a ',
+    '"',
+    '\\n',
+    '%0A',
+  ].map((name) => [Buffer.from(name), name] as const),
 ]
+/** Names of folders that could be read as several lines, or as another name. */
+const FOLDERS = ['in\nside', '\nbefore', 'after\r', '\r', '\x01', '\tb ']
 const FOLDER = 'd\ufffdE9p\ufffdF4t'
 const BELOW = `${FOLDER}/\ufffdE9t\ufffdE9`
 const encoded = (shown: string) => shown.split('/').map(encodeURIComponent).join('/')
@@ -65,14 +88,16 @@ describe('A name in git', () => {
   })
 
   it('is the same in lists of folders, trees, changes and comparisons', async () => {
-    const expected = [...NAMES.map(([, shown]) => shown), 'a', 'link', FOLDER].sort()
+    const names = [...NAMES.map(([, shown]) => shown), 'link']
+    const expected = [...names, ...FOLDERS, 'a', FOLDER].sort()
     const contents = (await read('/contents')).body
     assert.deepEqual(contents.map((entry: { path: string }) => entry.path).sort(), expected)
     const flat = (await read('/git/trees/main')).body.tree
     assert.deepEqual(flat.map((entry: { path: string }) => entry.path).sort(), expected)
     const all = (await read('/git/trees/main?recursive=true')).body.tree
-    assert.deepEqual(all.map((entry: { path: string }) => entry.path).sort(), [...expected, BELOW].sort())
-    const files = [...NAMES.map(([, shown]) => shown), 'link', BELOW].sort()
+    const below = [BELOW, ...FOLDERS.map((name) => `${name}/file`)]
+    assert.deepEqual(all.map((entry: { path: string }) => entry.path).sort(), [...expected, ...below].sort())
+    const files = [...names, ...below].sort()
     const [commit] = (await read('/commits')).body
     const [parent] = commit.parents
     const compared = (await read(`/compare/${parent.sha}...${commit.sha}`)).body
@@ -80,9 +105,15 @@ describe('A name in git', () => {
       assert.deepEqual(changed.map((file: { filename: string }) => file.filename).sort(), files)
   })
 
-  for (const [, shown] of NAMES)
+  const texts = [
+    ...NAMES.map(([, shown]) => [shown, `in ${shown}`] as const),
+    ...FOLDERS.map((name) => [`${name}/file`, `in ${name}`] as const),
+  ]
+  for (const [shown, text] of texts)
     it(`opens its file at all addresses: ${JSON.stringify(shown)}`, async () => {
-      const listed = (await read('/contents')).body.find((entry: { path: string }) => entry.path === shown)
+      const folder = encoded(shown).split('/').slice(0, -1).join('/')
+      const list = (await read(`/contents/${folder}`)).body
+      const listed = list.find((entry: { path: string }) => entry.path === shown)
       for (const url of [listed.url, listed.download_url, listed.html_url])
         assert.equal(
           (await fetch(url, { headers: { authorization: `token ${ann.token}` } })).status,
@@ -90,9 +121,9 @@ describe('A name in git', () => {
           url,
         )
       const { body } = await read(`/contents/${encoded(shown)}`)
-      assert.deepEqual([body.name, body.path, body.sha], [shown, shown, listed.sha])
+      assert.deepEqual([body.name, body.path, body.sha], [shown.split('/').at(-1), shown, listed.sha])
       assert.equal(body.last_commit_sha, await git(checkout, 'rev-parse', 'main'))
-      assert.equal((await read(`/raw/${encoded(shown)}`)).text, `in ${shown}`)
+      assert.equal((await read(`/raw/${encoded(shown)}`)).text, text)
       const history = (await read(`/commits?path=${encodeURIComponent(shown)}`)).body
       assert.equal(history.length, 1)
     })
@@ -106,10 +137,23 @@ describe('A name in git', () => {
     for (const page of ['', `/src/branch/main/${encoded(FOLDER)}`, `/commit/${commit}`]) {
       const response = await fetch(`${allot.base}/${path}${page}`)
       const links = [...(await response.text()).matchAll(/href="(\/[^"#]*)/g)].map(([, link]) => link!)
-      const files = links.filter((link) => link.includes('/src/') && link.includes('%EF%BF%BDE9'))
-      assert.ok(files.length > 0, page)
+      const files = links.filter((link) => link.includes('/src/'))
+      assert.ok(
+        files.some((link) => link.includes('%EF%BF%BDE9')),
+        page,
+      )
       for (const link of files) assert.equal((await fetch(allot.base + link)).status, 200, link)
     }
+  })
+
+  it('has its commit on the page of its folder', async () => {
+    const rows = async () => {
+      const page = await (await fetch(`${allot.base}/${path}`)).text()
+      const [, list = ''] = /<ul class="plain entries">(.*?)<\/ul>/s.exec(page) ?? []
+      return list.split('<li').slice(1)
+    }
+    await waitFor(async () => (await rows()).every((row) => row.includes('<time')))
+    assert.equal((await rows()).length, NAMES.length + FOLDERS.length + 3)
   })
 
   it('is kept by a change of the file, and of another file', async () => {

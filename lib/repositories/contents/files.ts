@@ -60,13 +60,13 @@ export const findEntry = async (
   return entry && { path: wanted, entry }
 }
 
-const findFolder = async (
-  { git, access, commit }: OpenCommit,
-  path: string,
-): Promise<ObjectInfo | undefined> => {
+const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | undefined> => {
+  const { git, access, commit } = open
   // Asked for `commit:`, git would read the whole root folder.
-  const found =
-    path === '' ? await git.find(access, `${commit}^{tree}`) : await git.find(access, commit, path)
+  if (path === '') return git.find(access, `${commit}^{tree}`)
+  // git is asked with one line, and drops a carriage return at its end.
+  const id = /[\r\n]/.test(path) ? ((await findEntry(open, path))?.entry.id ?? '') : undefined
+  const found = id === undefined ? await git.find(access, commit, path) : await git.find(access, id)
   return found?.type === 'tree' ? found : undefined
 }
 

@@ -105,6 +105,8 @@ const searchHistory = async (
   const timer = globalThis.setTimeout(() => child.stop(), SEARCH_MS)
   child.stdin.end()
   let id = ''
+  // Length of the line end before the first path of a commit.
+  let lineEnd = 0
   let commits = 0
   let paths = 0
   // The last commit may not have been read to its end. One that has too many paths is not read again.
@@ -117,10 +119,11 @@ const searchHistory = async (
     for await (const record of recordsOf(child.stdout)) {
       if (record.startsWith(MARK)) {
         id = record.slice(MARK.length)
+        lineEnd = 1
         commits++
       } else {
-        // The first path of a commit follows a line end.
-        const name = record.replace(/^\n/, '').slice(below.length).split('/', 1)[0]!
+        const name = record.slice(lineEnd + below.length).split('/', 1)[0]!
+        lineEnd = 0
         if (missing.delete(name)) found.set(name, id)
       }
       if (missing.size === 0) return result(true)
@@ -138,5 +141,5 @@ const searchHistory = async (
   }
 }
 
-/** Begins the line of a commit among those of paths. */
-const MARK = '\u0001'
+/** Begins the record of a commit. A path does not begin with a slash. */
+const MARK = '/'

@@ -181,8 +181,10 @@ export const folderBody = async (
   )
 }
 
-/** The text of a file that introduces a folder; undefined when it is too large, or is not text. */
-/** The text of a file that may be a symbolic link, and the path of the file that has it. */
+/**
+ * The text of a file that introduces a folder and may be a symbolic link, and the path of the file that has
+ * the text; undefined when the file is too large, or is not text.
+ */
 const readmeOf = async (open: OpenCommit, readme: FoundEntry) => {
   const found = await followLinks(open, readme)
   if (found === undefined) return undefined
