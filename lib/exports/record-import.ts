@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { describeIssue, invalid } from '../errors.ts'
-import type { Collection } from '../records/collection.ts'
+import type { AnyCollection } from '../records/collection.ts'
 import { wordsOf } from '../records/layout.ts'
 import { collections } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
@@ -8,9 +8,7 @@ import { checkTexts, TEXT_LIMITS } from '../records/text-limits.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
 
-const collectionsByName = new Map(
-  (collections as unknown as readonly Collection<unknown>[]).map((known) => [known.options.name, known]),
-)
+const collectionsByName = new Map(collections.map((known) => [known.options.name, known]))
 
 type Save = (tx: WriteTransaction) => Promise<void>
 
@@ -39,7 +37,7 @@ export const saverOf = (line: RecordLine | SequenceLine): Save => {
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
 /** Names a record in a message, such as `the former name "ann"`. */
-const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {
+const labelOf = ({ options }: AnyCollection, record: unknown): string => {
   const { name } = record as { name?: unknown }
   return `the ${wordsOf(options.name)} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
 }

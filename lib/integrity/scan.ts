@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { describeIssue } from '../errors.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import { counterName, decodeValue, encodeValue, recordKey, sequenceKey } from '../records/layout.ts'
-import { collections, numbered } from '../records/schema/index.ts'
+import { collections } from '../records/schema/index.ts'
 import { decodeVersionedCount, type InvertedIndexOptions } from '../search/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { describeKey, type Fault, putAction } from './checks.ts'
@@ -19,6 +19,7 @@ export interface CheckedCollection {
   readonly ordered: IndexKeys
   readonly counted: IndexKeys
   readonly search: readonly InvertedIndexOptions<unknown>[]
+  readonly numbers?: { readonly sequence: string; of?(record: unknown): readonly number[] }
 }
 
 /** The members that a collection may leave out. */
@@ -66,23 +67,23 @@ export const parseCount = (value: Bytes): number | undefined => {
 /** Checks that each sequence is above every number that a record has, so that no number is given twice. */
 export class SequenceCheck {
   readonly #sequences = new Map(
-    numbered.map(({ sequence }) => [
-      sequence,
-      {
-        key: sequenceKey(sequence),
-        /** The next number that the sequence gives; undefined when the stored value is not a number. */
-        next: 1 as number | undefined,
-        highest: 0,
-      },
-    ]),
+    checkedCollections
+      .flatMap(({ numbers }) => (numbers === undefined ? [] : numbers.sequence))
+      .map((sequence) => [
+        sequence,
+        {
+          key: sequenceKey(sequence),
+          /** The next number that the sequence gives; undefined when the stored value is not a number. */
+          next: 1 as number | undefined,
+          highest: 0,
+        },
+      ]),
   )
 
-  observeRecord(collection: string, record: unknown): void {
-    for (const records of numbered) {
-      if (records.collection !== collection) continue
-      const sequence = this.#sequences.get(records.sequence)!
-      sequence.highest = Math.max(sequence.highest, ...records.numbersOf(record))
-    }
+  observeRecord({ numbers, id }: CheckedCollection, record: unknown): void {
+    if (numbers === undefined) return
+    const sequence = this.#sequences.get(numbers.sequence)!
+    sequence.highest = Math.max(sequence.highest, ...(numbers.of?.(record) ?? [id(record)[0] as number]))
   }
 
   /** @returns false when the key is not that of a sequence */

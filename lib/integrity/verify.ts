@@ -116,7 +116,7 @@ const checkStore = async (
     const onRecord = (record: unknown, key: Bytes) => {
       totals.records++
       emit(record, key)
-      sequences.observeRecord(name, record)
+      sequences.observeRecord(collection, record)
       for (const { run } of checks)
         run(record, find, (message, repair) => onFault({ message, repair }, false))
     }

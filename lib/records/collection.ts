@@ -46,6 +46,11 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   ordered?: IndexKeys<R, O>
   /** Counters of the records that share a key. */
   counted?: IndexKeys<R, C>
+  /**
+   * The sequence that gave numbers to its records, and all of those that a record has; its id unless given.
+   * `allot verify` checks that the sequence is above them, so that no number is given twice.
+   */
+  numbers?: { sequence: string; of?: (record: R) => readonly number[] }
   /** What its records belong to. */
   belongsTo?: readonly BelongsTo<R, string>[]
   /** Search indexes, such as those of lib/search. */
@@ -55,9 +60,16 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
 /** From this offset on, read the total first (one more round trip), to read from the nearer end. */
 const READ_FROM_END = 500
 
+/** A collection whose records have no type until they are parsed. */
+export type AnyCollection = Collection<unknown, string, string, string>
+
+let collectionsSoFar = 0
+
 /** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */
 export class Collection<R, U extends string = never, O extends string = never, C extends string = never> {
   readonly options: CollectionOptions<R, U, O, C>
+  /** Position in the order of definition. */
+  readonly position = collectionsSoFar++
   readonly #name: string
   readonly #indexes: readonly MaintainedIndex<R>[]
 

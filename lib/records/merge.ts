@@ -23,22 +23,38 @@ export async function* merge(
   later?: AsyncIterable<DeferredListing>,
 ): AsyncGenerator<IndexEntry> {
   if (listings.length === 1 && later === undefined) return yield* listings[0]!
-  const heads = new Heads(reverse)
   const waiting = (later ?? none())[Symbol.asyncIterator]()
+  const opened: Source[] = []
+  /** The next entry of each listing, sorted. */
+  const heads: { entry: IndexEntry; iterator: Source }[] = []
+  /** Takes the next entry of each; it comes after equal ones, so that the merge is stable. */
+  const advance = async (iterators: readonly Source[]) => {
+    const results = await Promise.all(iterators.map((iterator) => iterator.next()))
+    for (const [index, { done, value: entry }] of results.entries()) {
+      if (done) continue
+      const after = heads.findIndex((head) => isBefore(entry, head.entry, reverse))
+      heads.splice(after === -1 ? heads.length : after, 0, { entry, iterator: iterators[index]! })
+    }
+  }
+  const open = (entries: readonly Entries[]) => {
+    const iterators = entries.map(iteratorOf)
+    opened.push(...iterators)
+    return advance(iterators)
+  }
   try {
-    await heads.addAll(listings)
+    await open(listings)
     let next = await waiting.next()
-    for (; ; await heads.advance()) {
-      while (!next.done && canBeNext(next.value, heads.first)) {
-        await heads.addAll([next.value.entries])
+    for (; ; await advance([heads.shift()!.iterator])) {
+      while (!next.done && canBeNext(next.value, heads[0]?.entry)) {
+        await open([next.value.entries])
         next = await waiting.next()
       }
-      if (heads.first === undefined) return
-      yield heads.first
+      if (heads[0] === undefined) return
+      yield heads[0].entry
     }
   } finally {
     await waiting.return?.()
-    await heads.end()
+    for (const iterator of opened) await iterator.return?.()
   }
 }
 
@@ -46,57 +62,6 @@ const canBeNext = ({ from }: DeferredListing, first: IndexEntry | undefined): bo
   first === undefined || Buffer.compare(from, first.order) <= 0
 
 type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
-
-interface Head {
-  entry: IndexEntry
-  iterator: Source
-}
-
-/** The next entry of each listing, sorted. */
-class Heads {
-  readonly #reverse: boolean
-  #heads: Head[] = []
-
-  constructor(reverse: boolean) {
-    this.#reverse = reverse
-  }
-
-  get first(): IndexEntry | undefined {
-    return this.#heads[0]?.entry
-  }
-
-  async addAll(listings: readonly Entries[]): Promise<void> {
-    const iterators = listings.map(iteratorOf)
-    const results = await Promise.all(iterators.map((iterator) => iterator.next())).catch(async (error) => {
-      for (const iterator of iterators) await iterator.return?.()
-      throw error
-    })
-    for (const [index, result] of results.entries()) this.#insert(iterators[index]!, result)
-  }
-
-  async advance(): Promise<void> {
-    const { iterator } = this.#heads[0]!
-    const result = await iterator.next()
-    this.#heads.shift()
-    this.#insert(iterator, result)
-  }
-
-  async end(): Promise<void> {
-    for (const { iterator } of this.#heads) await iterator.return?.()
-  }
-
-  /** Inserts after equal entries, so that the merge is stable. */
-  #insert(iterator: Source, result: IteratorResult<IndexEntry>): void {
-    if (result.done) return
-    let [low, high] = [0, this.#heads.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (isBefore(result.value, this.#heads[middle]!.entry, this.#reverse)) high = middle
-      else low = middle + 1
-    }
-    this.#heads.splice(low, 0, { entry: result.value, iterator })
-  }
-}
 
 /** Entries to read before yielding to the event loop: about a millisecond of work. */
 const ENTRIES_PER_TURN = 256

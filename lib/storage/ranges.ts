@@ -8,103 +8,44 @@ export interface PageSource<T> {
   close(): Promise<void>
 }
 
-/**
- * Iterates over the items of pages, and fetches the next page while the current one is read. It costs a third
- * of what an async generator costs, which is most of the cost of reading a long range. The source is opened
- * when the first item is requested, and closed at the end, on an early return and on failure.
- */
-export const prefetch = <T>(open: () => PageSource<T>): AsyncIterable<T> => ({
-  [Symbol.asyncIterator]: () => new PrefetchIterator(open),
-})
-
 /** Pages after which a reader probably reads on. */
 const PREFETCH_AFTER = 2
 
-class PrefetchIterator<T> implements AsyncIterator<T, undefined> {
-  readonly #open: () => PageSource<T>
-  #source: PageSource<T> | undefined
-  #page: readonly T[] = []
-  #index = 0
-  /** The page after this one, while it is being fetched. */
-  #nextPage: Promise<readonly T[]> | undefined
-  #pageCount = 0
-  #hasEnded = false
-
-  constructor(open: () => PageSource<T>) {
-    this.#open = open
-  }
-
-  next(): Promise<IteratorResult<T, undefined>> {
-    return this.#index < this.#page.length
-      ? Promise.resolve({ done: false, value: this.#page[this.#index++]! })
-      : this.#turnPage()
-  }
-
-  async return(): Promise<IteratorResult<T, undefined>> {
-    if (!this.#hasEnded) {
-      this.#hasEnded = true
-      this.#page = []
-      await this.#nextPage?.catch(() => undefined)
-      await this.#source?.close()
+/**
+ * Iterates over the items of pages, and fetches the next page while the current one is read. The source is
+ * opened when the first item is requested, and closed at the end, on an early return and on failure.
+ */
+export async function* prefetch<T>(open: () => PageSource<T>): AsyncIterable<T> {
+  const source = open()
+  let next: Promise<readonly T[]> | undefined
+  try {
+    for (let pages = 1; ; pages++) {
+      const page = await (next ?? source.next())
+      if (page.length === 0) return
+      next = pages < PREFETCH_AFTER ? undefined : source.next()
+      // The reader gets the error when it reaches the page; until then the rejection must not be unhandled.
+      next?.catch(() => undefined)
+      for (const item of page) yield item
     }
-    return { done: true, value: undefined }
-  }
-
-  async #turnPage(): Promise<IteratorResult<T, undefined>> {
-    if (this.#hasEnded) return { done: true, value: undefined }
-    try {
-      this.#source ??= this.#open()
-      const nextPage = this.#nextPage ?? this.#source.next()
-      this.#nextPage = undefined
-      this.#page = await nextPage
-      this.#index = 0
-      if (++this.#pageCount >= PREFETCH_AFTER && this.#page.length > 0) this.#fetch(this.#source)
-    } catch (error) {
-      await this.return()
-      throw error
-    }
-    return this.#page.length === 0 ? this.return() : this.next()
-  }
-
-  #fetch(source: PageSource<T>): void {
-    this.#nextPage = source.next()
-    // The reader gets the error when it reaches this page; until then the rejection must not be unhandled.
-    this.#nextPage.catch(() => undefined)
+  } finally {
+    await next?.catch(() => undefined)
+    await source.close()
   }
 }
 
-/** A range of a transaction that calls `check` for each entry. Not an async generator, which is slower. */
-export const guardedRange = (
+/** A range of a transaction that calls `check` for each entry. */
+export async function* guardedRange(
   source: ReadTransaction,
   range: KeyRange,
   check: () => void,
-): AsyncIterable<Entry> => ({
-  [Symbol.asyncIterator]() {
-    let entries: AsyncIterator<Entry> | undefined
-    const isEmpty = isEmptyRange(range)
-    const leave = async (): Promise<IteratorReturnResult<undefined>> => {
-      await entries?.return?.()
-      return { done: true, value: undefined }
-    }
-    const refuse = async (error: unknown): Promise<never> => {
-      await leave()
-      throw error
-    }
-    return {
-      next() {
-        try {
-          check()
-        } catch (error) {
-          return refuse(error)
-        }
-        if (isEmpty) return leave()
-        entries ??= source.range(range)[Symbol.asyncIterator]()
-        return entries.next()
-      },
-      return: leave,
-    }
-  },
-})
+): AsyncGenerator<Entry> {
+  check()
+  if (isEmptyRange(range)) return
+  for await (const entry of source.range(range)) {
+    yield entry
+    check()
+  }
+}
 
 const isEmptyRange = ({ start, end, limit }: KeyRange): boolean =>
   (limit !== undefined && limit <= 0) || Buffer.compare(start, end) >= 0

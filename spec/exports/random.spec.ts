@@ -6,7 +6,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { exportStore } from '../../lib/exports/export.ts'
 import { importStore } from '../../lib/exports/import.ts'
 import { AllotError } from '../../lib/index.ts'
-import type { Collection } from '../../lib/records/collection.ts'
+
 import { collections, type LedgerRecord } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { contentOf } from '../records/raw.ts'
@@ -76,7 +76,7 @@ const recordOf = (entries: readonly [name: string, schema: Schema][], path: stri
 const isInAPartition = ({ partitionOwner, repository }: LedgerRecord): boolean =>
   partitionOwner !== null || repository !== null
 
-const all = collections as unknown as readonly Collection<unknown>[]
+const all = collections
 const named = (name: string) => all.find(({ options }) => options.name === name)!
 const record = fc
   .oneof(

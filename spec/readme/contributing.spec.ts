@@ -58,7 +58,6 @@ const longLines = (text: string): string[] =>
 describe('The pages for contributors', () => {
   const NAMED: [word: string, file: string][] = [
     ['export const collections', 'lib/records/schema/index.ts'],
-    ['export const numbered', 'lib/records/schema/index.ts'],
     ['const steps: readonly UpgradeStep', 'lib/records/schema/index.ts'],
     ['const DRIVERS', 'bin/config/drivers.ts'],
     ['export interface StorageDriver', 'lib/storage/driver.ts'],

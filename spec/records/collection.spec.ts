@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
@@ -34,6 +35,14 @@ describe('The list of all collections', () => {
   it('has every collection that a file of the schema declares', () => {
     const declared = Object.values<unknown>(schema).filter((value) => value instanceof Collection)
     assert.deepEqual(new Set<unknown>(schema.collections), new Set<unknown>(declared))
+    const folder = new URL('../../lib/records/schema/', import.meta.url)
+    const files = [...readdirSync(folder), '../jobs.ts'].map((file) =>
+      readFileSync(new URL(file, folder), 'utf8'),
+    )
+    const sources = files.join('\n')
+    const names = [...sources.matchAll(/\bname: '(\w+)',\s+schema|\brelation\('(\w+)'/g)]
+    const named = names.map(([, name, relation]) => name ?? relation)
+    assert.deepEqual(schema.collections.map(({ options }) => options.name).sort(), named.sort())
   })
 })
 

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { createQuota } from '../../lib/index.ts'
-import type { Collection } from '../../lib/records/collection.ts'
+
 import { collections, FileArea } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { nameOwner, populate } from '../exports/instance.ts'
@@ -65,7 +65,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
 const recordsIn = (driver: StorageDriver): Promise<Map<string, unknown[]>> =>
   driver.read(async (tx) => {
     const found = new Map<string, unknown[]>()
-    for (const collection of collections as unknown as Collection<unknown>[]) {
+    for (const collection of collections) {
       const records: unknown[] = []
       for await (const record of collection.all(tx)) records.push(record)
       found.set(collection.options.name, records)

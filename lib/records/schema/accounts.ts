@@ -92,6 +92,7 @@ export const accounts = new Collection({
   name: 'account',
   schema: Account,
   id: (account) => [account.id],
+  numbers: { sequence: 'account' },
   unique: {
     name: (account) => [account.name.toLowerCase()],
     email: (account) =>

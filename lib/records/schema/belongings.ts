@@ -1,29 +1,25 @@
 /** What the records of all collections belong to (`belongsTo`), and the removal of what belonged to one. */
-import type { BelongsTo, Collection, Parent } from '../collection.ts'
+import type { AnyCollection, BelongsTo, Parent } from '../collection.ts'
 import { paced } from '../pacing.ts'
 import type { WriteContext } from '../store.ts'
 import { collections } from './index.ts'
 
 /** That records of a collection belong to others. */
 export interface Belonging extends BelongsTo<unknown, string> {
-  readonly collection: Collection<unknown, string, string, string>
+  readonly collection: AnyCollection
   /** The id of what a record belongs to; undefined when it belongs to none. */
   idOf(record: unknown): number | undefined
 }
 
 /** Of all collections. What belongs to something comes before what that belongs to. */
-export const belongings: readonly Belonging[] = (
-  collections as unknown as readonly Collection<unknown, string, string, string>[]
-)
-  .toReversed()
-  .flatMap((collection) => {
-    const { belongsTo = [], id, ordered } = collection.options
-    return belongsTo.map((belonging) => {
-      const keyOf = belonging.by === undefined ? id : ordered![belonging.by]!
-      const idOf = belonging.id ?? ((record: unknown) => keyOf(record)?.[0] as number | undefined)
-      return { ...belonging, collection, idOf }
-    })
+export const belongings: readonly Belonging[] = collections.toReversed().flatMap((collection) => {
+  const { belongsTo = [], id, ordered } = collection.options
+  return belongsTo.map((belonging) => {
+    const keyOf = belonging.by === undefined ? id : ordered![belonging.by]!
+    const idOf = belonging.id ?? ((record: unknown) => keyOf(record)?.[0] as number | undefined)
+    return { ...belonging, collection, idOf }
   })
+})
 
 /**
  * Removes what belonged to a record, of the collections that say when that is.

@@ -29,6 +29,7 @@ export const tokens = new Collection({
   name: 'token',
   schema: Token,
   id: (token) => [token.id],
+  numbers: { sequence: 'token' },
   unique: { hash: (token) => [token.hash], name: (token) => [token.account, token.name] },
   ordered: { account: (token) => [token.account] },
   counted: { account: (token) => [token.account] },
@@ -100,6 +101,7 @@ export const sshKeys = new Collection({
   name: 'sshKey',
   schema: SshKey,
   id: (key) => [key.id],
+  numbers: { sequence: 'sshKey' },
   unique: { fingerprint: accountKey },
   ordered: {
     account: (key) => [key.account],
@@ -154,6 +156,7 @@ export const gpgKeys = new Collection({
   name: 'gpgKey',
   schema: GpgKey,
   id: (key) => [key.id],
+  numbers: { sequence: 'gpgKey', of: (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)] },
   unique: { fingerprint: accountKey },
   ordered: { account: (key) => [key.account], fingerprint: (key) => [key.fingerprint] },
   counted: { account: (key) => [key.account] },

@@ -78,6 +78,7 @@ export const packageVersions = new Collection({
   name: 'packageVersion',
   schema: PackageVersion,
   id: (version) => [version.id],
+  numbers: { sequence: 'packageVersion' },
   unique: {
     path: ({ owner, type, name, version }) => [owner, type, name.toLowerCase(), version.toLowerCase()],
   },
@@ -117,6 +118,7 @@ export const packageFiles = new Collection({
   name: 'packageFile',
   schema: PackageFile,
   id: (file) => [file.id],
+  numbers: { sequence: 'packageFile' },
   unique: { name: (file) => [file.version, file.name.toLowerCase()] },
   ordered: { version: (file) => [file.version, file.name.toLowerCase()] },
   belongsTo: [{ to: 'packageVersion', by: 'version' }],

@@ -1,11 +1,11 @@
 /**
- * The records of a store: one file per domain, and here the lists of all collections, search indexes,
- * sequences and upgrades.
+ * The records of a store: one file per domain, and here the lists of all collections, search indexes and
+ * upgrades.
  */
-import type * as v from 'valibot'
 import { InvertedIndex } from '../../search/index.ts'
 import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
-import { jobs } from '../jobs.ts'
+import { type AnyCollection, Collection } from '../collection.ts'
+import * as jobs from '../jobs.ts'
 import {
   newestLayout,
   requireCurrentLayout,
@@ -13,43 +13,17 @@ import {
   type UpgradeStep,
   upgradeLayout,
 } from '../upgrade.ts'
-import { accounts, formerNames, memberships } from './accounts.ts'
-import { auditRecords } from './audit.ts'
-import {
-  attachments,
-  comments,
-  guestUploads,
-  issueEvents,
-  issueSequences,
-  issueSubscriptions,
-  issues,
-  releases,
-} from './content.ts'
-import { gpgKeys, sessions, sshKeys, tokens } from './credentials.ts'
-import { files, lfsCopies, packageFiles, packageVersions } from './files.ts'
-import { migrationRecords } from './migration-log.ts'
-import {
-  assignments,
-  dailyUsages,
-  groups,
-  ledgerEntries,
-  ownerUsages,
-  quotaOwners,
-  repositoryUsages,
-  rules,
-} from './quota.ts'
-import {
-  follows,
-  pendingFolders,
-  pushJournal,
-  redirects,
-  repositories,
-  stars,
-  watches,
-} from './repositories.ts'
-import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
-import { commitStatuses } from './statuses.ts'
-import { deliveries, hookLeases, hookPayloads, hookQueues, hookStorage, hooks } from './webhooks.ts'
+import * as accounts from './accounts.ts'
+import * as audit from './audit.ts'
+import * as content from './content.ts'
+import * as credentials from './credentials.ts'
+import * as files from './files.ts'
+import * as migrationLog from './migration-log.ts'
+import * as quota from './quota.ts'
+import * as repositories from './repositories.ts'
+import * as sharing from './sharing.ts'
+import * as statuses from './statuses.ts'
+import * as webhooks from './webhooks.ts'
 
 export {
   AUDIENCES,
@@ -73,102 +47,18 @@ export * from './sharing.ts'
 export * from './statuses.ts'
 export * from './webhooks.ts'
 
-export const collections = [
-  accounts,
-  formerNames,
-  memberships,
-  tokens,
-  sessions,
-  repositories,
-  redirects,
-  pendingFolders,
-  pushJournal,
-  files,
-  lfsCopies,
-  stars,
-  watches,
-  follows,
-  collaborators,
-  teams,
-  teamMembers,
-  teamRepositories,
-  transfers,
-  sshKeys,
-  gpgKeys,
-  rules,
-  groups,
-  assignments,
-  quotaOwners,
-  ownerUsages,
-  dailyUsages,
-  repositoryUsages,
-  ledgerEntries,
-  issueSequences,
-  issues,
-  comments,
-  issueEvents,
-  issueSubscriptions,
-  commitStatuses,
-  releases,
-  attachments,
-  guestUploads,
-  packageVersions,
-  packageFiles,
-  hooks,
-  deliveries,
-  hookPayloads,
-  hookStorage,
-  hookQueues,
-  hookLeases,
-  jobs,
-  migrationRecords,
-  auditRecords,
-] as const
+/** All collections, in the order of their definition: in a file, what belongs to something comes after it. */
+export const collections: readonly AnyCollection[] = [
+  ...[accounts, audit, content, credentials, files, jobs, migrationLog, quota, repositories],
+  ...[sharing, statuses, webhooks],
+]
+  .flatMap((part) => Object.values<unknown>(part).filter((value) => value instanceof Collection))
+  .sort((one, other) => one.position - other.position)
 
 /** The search indexes of all collections, which a compactor packs. */
 export const searchIndexes = collections
   .flatMap(({ options }): readonly unknown[] => options.search ?? [])
   .filter((index) => index instanceof InvertedIndex)
-
-/** A sequence and the records that its numbers were given to. */
-interface NumberedRecords {
-  readonly sequence: string
-  readonly collection: string
-  numbersOf(record: unknown): readonly number[]
-}
-
-const numberedRecords = <R>(
-  sequence: string,
-  { options }: { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } },
-  numbersOf: (record: R) => readonly number[],
-): NumberedRecords => ({
-  sequence,
-  collection: options.name,
-  numbersOf: (record) => numbersOf(record as R),
-})
-
-/** Every sequence, for the integrity check: a sequence must be above each number that a record has. */
-export const numbered: readonly NumberedRecords[] = [
-  numberedRecords('account', accounts, (account) => [account.id]),
-  numberedRecords('account', teams, (team) => [team.id]),
-  numberedRecords('account', quotaOwners, (owner) => [owner.id]),
-  numberedRecords('repository', repositories, (repository) => [repository.id]),
-  numberedRecords('push', pushJournal, (push) => [push.id]),
-  numberedRecords('token', tokens, (token) => [token.id]),
-  numberedRecords('sshKey', sshKeys, (key) => [key.id]),
-  numberedRecords('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
-  numberedRecords('rule', rules, (rule) => [rule.sequence]),
-  numberedRecords('group', groups, (group) => [group.sequence]),
-  numberedRecords('issue', issues, (issue) => [issue.id]),
-  numberedRecords('comment', comments, (comment) => [comment.id]),
-  numberedRecords('comment', issueEvents, (event) => [event.id]),
-  numberedRecords('commitStatus', commitStatuses, (status) => [status.id]),
-  numberedRecords('release', releases, (release) => [release.id]),
-  numberedRecords('attachment', attachments, (attachment) => [attachment.id]),
-  numberedRecords('packageVersion', packageVersions, (one) => [one.id]),
-  numberedRecords('packageFile', packageFiles, (file) => [file.id]),
-  numberedRecords('hook', hooks, (hook) => [hook.id]),
-]
 
 /**
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names fields

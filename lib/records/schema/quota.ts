@@ -21,6 +21,7 @@ export const rules = new Collection({
   name: 'rule',
   schema: Rule,
   id: (rule) => [rule.name],
+  numbers: { sequence: 'rule', of: (rule) => [rule.sequence] },
   ordered: { sequence: (rule) => [rule.sequence] },
   counted: { all: () => [] },
 })
@@ -32,6 +33,7 @@ export const groups = new Collection({
   name: 'group',
   schema: Group,
   id: (group) => [group.sequence],
+  numbers: { sequence: 'group' },
   unique: { name: (group) => [group.name] },
   ordered: { sequence: (group) => [group.sequence] },
   counted: { all: () => [] },
@@ -67,6 +69,7 @@ export const quotaOwners = new Collection({
   name: 'quotaOwner',
   schema: QuotaOwner,
   id: (owner) => [owner.id],
+  numbers: { sequence: 'account' },
   unique: { name: (owner) => [owner.name] },
   ordered: { name: (owner) => [owner.name] },
   counted: { all: () => [] },

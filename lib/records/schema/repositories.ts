@@ -62,6 +62,7 @@ export const repositories = new Collection({
   name: 'repository',
   schema: Repository,
   id: (repository) => [repository.id],
+  numbers: { sequence: 'repository' },
   unique: { name: (repository) => [repository.owner, repository.name.toLowerCase()] },
   ordered: {
     id: (repository) => ownerAndAudience(repository),
@@ -143,6 +144,7 @@ export const pushJournal = new Collection({
   name: 'pushJournal',
   schema: PushJournalEntry,
   id: (push) => [push.id],
+  numbers: { sequence: 'push' },
 })
 
 /** A star or a watch: both have the same shape. */

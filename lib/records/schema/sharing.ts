@@ -85,6 +85,7 @@ export const teams = new Collection({
   name: 'team',
   schema: Team,
   id: (team) => [team.id],
+  numbers: { sequence: 'account' },
   unique: { name: (team) => [team.organization, team.name.toLowerCase()] },
   ordered: { organization: (team) => [team.organization, team.name.toLowerCase()] },
   counted: { organization: (team) => [team.organization] },

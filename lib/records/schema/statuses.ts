@@ -32,6 +32,7 @@ export const commitStatuses = new Collection({
   name: 'commitStatus',
   schema: CommitStatus,
   id: (status) => [status.id],
+  numbers: { sequence: 'commitStatus' },
   unique: { current: (status) => (status.superseded ? undefined : [...commitOf(status), status.context]) },
   ordered: {
     commit: commitOf,

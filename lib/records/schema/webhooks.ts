@@ -54,6 +54,7 @@ export const hooks = new Collection({
   name: 'hook',
   schema: Hook,
   id: (hook) => [hook.id],
+  numbers: { sequence: 'hook' },
   ordered: { target: (hook) => [hook.scope, hook.target] },
   counted: { target: (hook) => [hook.scope, hook.target], all: () => [] },
   belongsTo: [
