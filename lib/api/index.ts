@@ -10,6 +10,7 @@ import { releaseRoutes } from './content/releases.ts'
 import { issueSubscriptionRoutes } from './content/subscriptions.ts'
 import { timelineRoutes } from './content/timeline.ts'
 import { followingRoutes } from './following.ts'
+import { inForgejoDialect } from './forgejo-dialect.ts'
 import { forkRoutes } from './forks.ts'
 import { branchRoutes } from './git/branches.ts'
 import { commitRoutes } from './git/commits.ts'
@@ -27,7 +28,6 @@ import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { organizationRoutes } from './organizations.ts'
 import { settingsRoutes } from './profile.ts'
 import { auditRoutes } from './quota/audit.ts'
-import { withForgejoSubjects } from './quota/forgejo-subjects.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
 import { organizationQuotaRoutes, userQuotaRoutes } from './quota/owner-quota.ts'
@@ -154,8 +154,7 @@ const withAccess = (route: ApiRoute, options: AccessOptions): ApiRoute => {
 
 /**
  * The routes that a service has: a host may turn tokens off, issues and releases, contents of repositories,
- * sharing, forks, packages, and webhooks. In the dialect of Forgejo, requests may name subjects as Forgejo
- * does.
+ * sharing, forks, packages, and webhooks.
  */
 export const routesWith = (
   options: AccessOptions & {
@@ -184,7 +183,7 @@ export const routesWith = (
     ...(options.webhooks !== false ? [] : hookRoutes),
   ])
   const served = routes.filter((route) => !excluded.has(route)).map((route) => withAccess(route, options))
-  return options.dialect === 'forgejo' ? served.map(withForgejoSubjects) : served
+  return options.dialect === 'forgejo' ? served.map(inForgejoDialect) : served
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   authorizeRepositoryAdmin,
 } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
-import { AllotError, invalidMember } from '../errors.ts'
+import { invalidMember } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
@@ -116,16 +116,8 @@ const create = async (
   return reply(201, await readRepository(services, request, record, { isNew: true }))
 }
 
-/**
- * For routes that declare 409 for other reasons: a taken name is 422 there.
- * @throws AllotError invalid for a member that is taken; the error itself otherwise
- */
-export const refuseName = (error: unknown): never => {
-  if (!(error instanceof AllotError) || error.code !== 'conflict' || error.field === undefined) throw error
-  throw new AllotError('invalid', error.message, { field: error.field, cause: error })
-}
-
-const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
+const created = { 201: Repository, 403: Forbidden, 422: ValidationError } as const
+const taken = { 409: ErrorBody } as const
 
 const readRepositoryByName = cachedRepository(
   'repository by name',
@@ -144,18 +136,18 @@ export const newRepositoryRoutes = [
     scope: 'write:organization',
     body: CreateRepoOption,
     responses: created,
+    forgejoResponses: taken,
     handle: (request, services) => {
       const { user, params } = request
       const authorize = authorizeCreateIn(user, params.org)
       // The specification answers 422, not 404, for an organization that does not exist or is hidden from the
       // caller.
-      const creation = create(services, request, async (tx) => {
+      return create(services, request, async (tx) => {
         const organization = await authorize(tx)
         if (organization === undefined)
           throw invalidMember('org', `there is no organization named ${params.org}`)
         return organization
       })
-      return services.dialect === 'specification' ? creation.catch(refuseName) : creation
     },
   }),
   route({
@@ -167,7 +159,7 @@ export const newRepositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: { ...created, 404: NotFound },
+    responses: { ...created, ...taken, 404: NotFound },
     handle: (request, services) =>
       create(services, request, authorizeCreateIn(request.user, request.params.org)),
   }),
@@ -180,7 +172,7 @@ export const newRepositoryRoutes = [
     auth: 'required',
     scope: ['write:user', 'write:repository'],
     body: CreateRepoOption,
-    responses: created,
+    responses: { ...created, ...taken },
     handle: (request, services) => create(services, request),
   }),
 ]

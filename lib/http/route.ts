@@ -100,6 +100,8 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
   query?: ObjectSchema
   body?: v.GenericSchema | FileField
   responses: Responses
+  /** What a listener in the dialect of Forgejo declares, too. */
+  forgejoResponses?: Responses
   /**
    * Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415
    * and 422; only for resources that everyone who may call the route can see.
@@ -165,6 +167,7 @@ type Declaration<I, S, Path extends string, A extends Auth, R extends Responses,
   query?: Q
   body?: B
   responses: R
+  forgejoResponses?: Responses
   exists?: (params: TextParams<Path>, services: S) => Promise<boolean>
   handle: (request: TypedRequest<I, S, Path, A, P, Q, B, G>, services: S) => Promise<ReplyOf<NoInfer<R>>>
 }

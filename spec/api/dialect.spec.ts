@@ -9,6 +9,8 @@ before(async () => {
 })
 after(() => allot.stop())
 
+const ITEM = { owner: 'root', name: 'a', size: 1 }
+
 describe('The dialect `forgejo`', () => {
   const check = async (subject: string) =>
     (await allot.request('GET', `/user/quota/check?subject=${subject}`, { token: allot.root.token })).body
@@ -43,6 +45,10 @@ describe('The dialect `forgejo`', () => {
         await request('POST', '/admin/quota/apply', { token: root.token, body: { rules: [body] } }),
         await request('GET', '/user/quota/check?subject=none', { token: root.token }),
         await request('GET', '/admin/quota/over?subject=none', { token: root.token }),
+        await request('PUT', '/admin/ledger/artifacts/a?within=size:all,none', {
+          token: root.token,
+          body: ITEM,
+        }),
       ]
       for (const answer of refused) assertError(answer, 422, /expected one of "size:all"/)
       const texts = [...refused, await request('GET', '/openapi.json')].map(({ text }) => text)
@@ -65,6 +71,8 @@ describe('The dialect `forgejo`', () => {
     await post('/orgs', { username: 'acme' })
     assert.equal((await post('/org/acme/repos', { name: 'taken' })).status, 201)
     assertError(await post('/org/acme/repos', { name: 'taken' }), 409)
+    const { body } = await allot.request('GET', '/openapi.json')
+    assert.ok('409' in body.paths['/org/{org}/repos'].post.responses)
   })
 
   it('sends a body with 404', async () => {

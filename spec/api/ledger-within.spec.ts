@@ -91,7 +91,7 @@ describe('PUT /admin/ledger/{kind}/{key}?within=', () => {
   for (const within of ['', 'yes', 'size:nope', 'size:all,', 'true,size:all', 'size:assets:wiki'])
     it(`answers 422 to within=${within}, and names it`, async () => {
       const { name } = await allot.person()
-      assertError(await put(name, name, 1, within), 422, /^within: /)
+      assertError(await put(name, name, 1, within), 422, /^within\[\d\]: /)
     })
 
   it('applies all lines of a batch or none: each owner must be within afterwards', async () => {

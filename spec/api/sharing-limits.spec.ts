@@ -105,6 +105,6 @@ describe('What others can add', () => {
     await fill(500, (tx, id) =>
       teams.save(tx, { ...blank, id, name: `team${id}`, allRepositories: false, canCreate: false }),
     )
-    assertError(await allot.as(owner, 'POST', '/orgs/acme/teams', { name: 'more' }), 409, /500 teams/)
+    assertError(await allot.as(owner, 'POST', '/orgs/acme/teams', { name: 'more' }), 422, /500 teams/)
   })
 })

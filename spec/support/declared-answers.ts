@@ -23,7 +23,7 @@ export const assertDeclared = (method: string, pathAndQuery: string, answer: Ans
   const { status, body, text } = answer
   recordAnswer(route, status)
   const description = `${method} ${route.path} answered ${status}: ${text.slice(0, 300)}`
-  const declared = route.responses[status]
+  const declared = route.responses[status] ?? route.forgejoResponses?.[status]
   if (declared === undefined) assert.ok([...impliedStatuses(route), ...ALWAYS].includes(status), description)
   else if ('type' in declared) {
     const { issues } = v.safeParse(declared as v.GenericSchema, body)

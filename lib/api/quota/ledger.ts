@@ -3,7 +3,7 @@
  * system.
  */
 import * as v from 'valibot'
-import { AllotError, describeValue, invalidMember, withLineNumber } from '../../errors.ts'
+import { AllotError, invalidMember, withLineNumber } from '../../errors.ts'
 import {
   Empty,
   Forbidden,
@@ -13,15 +13,15 @@ import {
   validate,
   withoutNulls,
 } from '../../http/index.ts'
+import { Subject } from '../../quota/subjects.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { checkExpiry, LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
-import type { LedgerOperation, PutOptions } from '../../repositories/ledger/ledger-types.ts'
+import type { LedgerOperation } from '../../repositories/ledger/ledger-types.ts'
 import { example, Moment, number, parameter, text, timestamp } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
-import { subjectsOf } from './forgejo-subjects.ts'
 import { QuotaExplanationInfo } from './schema.ts'
-import { type QuotaServices, quotaRoute as route } from './services.ts'
+import { quotaRoute as route } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
@@ -61,14 +61,16 @@ const Operation = v.variant('op', [
   v.object({ op: v.literal('delete'), ...params.entries }),
 ])
 
-const WithinQuery = v.object({
-  within: v.optional(
-    parameter(
-      example(v.string(), 'true'),
-      'Store the entries only if each owner is within quota afterwards, and answer 413 otherwise: `true` for every subject that an entry counts toward, or subjects separated by commas. Usage that is equal to the limit fits.',
-    ),
+/** `true`, `false`, or subjects. */
+const within = v.pipe(
+  parameter(
+    text('true'),
+    'Store the entries only if each owner is within quota afterwards, and answer 413 otherwise: `true` for every subject that an entry counts toward, or subjects separated by commas. Usage that is equal to the limit fits.',
   ),
-})
+  v.transform((given) => (given === 'true' || given === 'false' ? given === 'true' : given.split(','))),
+  v.union([v.boolean(), v.array(Subject)]),
+)
+const WithinQuery = v.object({ within: v.optional(within) })
 
 /** The body has `explanation` when an owner would be over quota, and not when the body is too large. */
 const OverQuota = v.object({
@@ -76,23 +78,6 @@ const OverQuota = v.object({
   url: text('https://code.example.org/api/swagger'),
   explanation: v.optional(QuotaExplanationInfo),
 })
-
-/** @throws AllotError invalid that names `within` */
-const putOptions = (
-  dialect: QuotaServices['dialect'],
-  { within }: v.InferOutput<typeof WithinQuery>,
-): PutOptions => {
-  if (within === undefined || within === 'true' || within === 'false') return { within: within === 'true' }
-  const { issues, output } = v.safeParse(v.array(subjectsOf(dialect)), within.split(','), {
-    abortEarly: true,
-  })
-  if (issues !== undefined)
-    throw invalidMember(
-      'within',
-      `expected true, or subjects separated by commas, such as size:all; received ${describeValue(within)}`,
-    )
-  return { within: output }
-}
 
 /** @throws AllotError too_large for too many lines, invalid with the number of the first bad line */
 const operationsIn = async (body: string): Promise<LedgerOperation<NamedEntry>[]> => {
@@ -141,9 +126,8 @@ export const ledgerRoutes = [
       413: OverQuota,
       422: ValidationError,
     },
-    handle: async ({ params: { kind, key }, body, query }, { hosting, dialect }) => {
-      const options = putOptions(dialect, query)
-      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...withExpiry(body) }, options)
+    handle: async ({ params: { kind, key }, body, query }, { hosting }) => {
+      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...withExpiry(body) }, query)
       return replaced ? reply(200, presentEntry(entry)) : reply(201, presentEntry(entry))
     },
   }),
@@ -173,9 +157,7 @@ export const ledgerRoutes = [
       413: OverQuota,
       422: ValidationError,
     },
-    handle: async ({ body, query }, { hosting, dialect }) => {
-      const options = putOptions(dialect, query)
-      return reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), options, 'line') })
-    },
+    handle: async ({ body, query }, { hosting }) =>
+      reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), query, 'line') }),
   }),
 ]

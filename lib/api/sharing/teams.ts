@@ -2,7 +2,6 @@
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { parameter, shortText, teamId } from '../fields.ts'
-import { refuseName } from '../repositories.ts'
 import { reply, replyEmpty, replyFound, replyPage, route } from '../route.ts'
 import { presentUser, replyUsers, User } from '../users.ts'
 import { CreateTeamOption, EditTeamOption, newTeamIn, presentTeam, Team, teamEditIn } from './team-format.ts'
@@ -53,10 +52,10 @@ export const teamRoutes = [
     operationId: 'orgCreateTeam',
     summary: 'Create a team',
     body: CreateTeamOption,
-    responses: { 201: Team, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
+    responses: { 201: Team, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, { hosting }) => {
       const { user, params, body } = request
-      const team = await hosting.teams.create(user, params.org, newTeamIn(body)).catch(refuseName)
+      const team = await hosting.teams.create(user, params.org, newTeamIn(body))
       return team === undefined ? reply(404) : reply(201, presentTeam(team, request))
     },
   }),

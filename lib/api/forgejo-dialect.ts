@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { Subject, subjects } from '../../quota/subjects.ts'
-import type { Services } from '../route.ts'
+import type { Route } from '../http/index.ts'
+import { Subject, subjects } from '../quota/subjects.ts'
 
 /** Forgejo's name for `size:wiki`. */
 const FORGEJO_WIKI = 'size:assets:wiki'
@@ -10,15 +10,12 @@ const ForgejoSubject = v.pipe(
   v.transform((subject): Subject => (subject === FORGEJO_WIKI ? 'size:wiki' : subject)),
 )
 
-/** The subjects that a request may name. */
-export const subjectsOf = (dialect: Services['dialect']) => (dialect === 'forgejo' ? ForgejoSubject : Subject)
-
 interface Parts {
   readonly wrapped?: v.GenericSchema
   readonly item?: v.GenericSchema
   readonly options?: readonly v.GenericSchema[]
   readonly entries?: Record<string, v.GenericSchema>
-  readonly pipe?: [v.GenericSchema, ...v.GenericPipeItem[]]
+  readonly pipe?: readonly [v.GenericSchema, ...v.GenericSchema[]]
 }
 
 /** The schema with Forgejo's subjects where it has those of the specification. */
@@ -27,8 +24,7 @@ const schemaWith = (schema: v.GenericSchema): v.GenericSchema => {
   const { wrapped, item, options, entries, pipe } = schema as Parts
   if (pipe !== undefined) {
     const [first, ...rest] = pipe
-    const changed = schemaWith(first)
-    return changed === first ? schema : v.pipe(changed, ...rest)
+    return v.pipe(schemaWith(first), ...rest.map(schemaWith))
   }
   const parts = {
     ...(wrapped && { wrapped: schemaWith(wrapped) }),
@@ -43,11 +39,12 @@ const schemaWith = (schema: v.GenericSchema): v.GenericSchema => {
   return Object.keys(parts).length === 0 ? schema : { ...schema, ...parts }
 }
 
-/** A route whose requests may name subjects as Forgejo does, too. */
-export const withForgejoSubjects = <R extends { readonly body?: unknown; readonly query?: unknown }>(
+/** A route whose requests may also name subjects as Forgejo does, and with the responses of Forgejo. */
+export const inForgejoDialect = <R extends Pick<Route, 'body' | 'query' | 'responses' | 'forgejoResponses'>>(
   route: R,
 ): R => ({
   ...route,
-  ...(route.body === undefined ? {} : { body: schemaWith(route.body as v.GenericSchema) }),
-  ...(route.query === undefined ? {} : { query: schemaWith(route.query as v.GenericSchema) }),
+  ...(route.body && { body: schemaWith(route.body as v.GenericSchema) }),
+  ...(route.query && { query: schemaWith(route.query) }),
+  responses: { ...route.responses, ...route.forgejoResponses },
 })
