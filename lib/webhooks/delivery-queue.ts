@@ -9,6 +9,7 @@ import { type Delivery, deliveries, type Hook, type HookQueue, hookQueues } from
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { EventParts } from './events.ts'
+import { withAnswer } from './payload-store.ts'
 import type { Outcome } from './post.ts'
 
 /** Milliseconds before a retry; the pause doubles with each failure. */
@@ -128,7 +129,7 @@ export const settle = async (
   if (after !== undefined && current?.state === 'waiting') {
     const isDue = isChanged && after.state !== 'delivered'
     const again = isDue ? { state: current.state, finishedAt: null, nextAt: current.nextAt } : {}
-    await deliveries.replace(tx, current, { ...after, ...again })
+    await deliveries.replace(tx, current, { ...(await withAnswer(tx, current, after)), ...again })
   }
   if (isChanged) return queue.nextAt
   const first = await firstOf(tx, hook)

@@ -1,6 +1,6 @@
 import { amounts, check, type IntegrityChecks, lookup } from '../integrity/index.ts'
 import { deliveries, hookPayloads, hookQueues, hookStorage, hooks } from '../records/schema/index.ts'
-import { sizeOf } from './payload-store.ts'
+import { sizeOf, sizeOfAnswer } from './payload-store.ts'
 
 const hook = lookup(hooks, ({ active }) => Number(active))
 const payload = lookup(hookPayloads)
@@ -25,8 +25,11 @@ export const webhooksIntegrity: IntegrityChecks = {
   checks,
   recounts: [
     {
-      name: 'bytes of payloads for account',
-      expected: [amounts(hookPayloads, (record, add) => add([record.creator], sizeOf(record)))],
+      name: 'bytes of payloads and answers for account',
+      expected: [
+        amounts(hookPayloads, (record, add) => add([record.creator], sizeOf(record))),
+        amounts(deliveries, (record, add) => add([record.creator], sizeOfAnswer(record))),
+      ],
       actual: [amounts(hookStorage, ({ creator, bytes }, add) => add([creator], bytes))],
       async repair(tx, [creator], bytes) {
         await hookStorage.save(tx, { creator: creator as number, bytes })

@@ -1,6 +1,6 @@
 /**
- * The payloads of deliveries: webhooks that send the same share one. Each is counted for the user whom its
- * webhooks act for, and what is kept for one user is bounded.
+ * The payloads of deliveries, which webhooks that send the same share, and the answers to them. They are
+ * counted for the user whom the webhooks act for, and what is kept for one user is bounded.
  */
 import {
   type Delivery,
@@ -12,32 +12,36 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** Bytes of payloads that are kept for one user. */
+/** Bytes of payloads and answers that are kept for one user. */
 export const MAX_KEPT = 128 * 1024 * 1024
-/** Deliveries that lose their payload for a new one at most, so that a transaction stays short. */
+/** Deliveries that lose payload and answer for a new one at most, so that a transaction stays short. */
 const MAX_DROPPED = 100
 
 export const sizeOf = ({ text }: Pick<HookPayload, 'text'>): number => Buffer.byteLength(text)
+export const sizeOfAnswer = ({ answer }: Delivery): number => Buffer.byteLength(answer)
 
 const keptFor = async (tx: ReadTransaction, creator: number): Promise<number> =>
   (await hookStorage.get(tx, [creator]))?.bytes ?? 0
 
 const count = async (tx: WriteContext, creator: number, change: number): Promise<void> => {
+  if (change === 0) return
   const bytes = (await keptFor(tx, creator)) + change
   if (bytes === 0) await hookStorage.remove(tx, [creator])
   else await hookStorage.save(tx, { creator, bytes })
 }
 
 /**
- * Removes the payloads of the oldest finished deliveries of the user, as many as a new payload needs.
+ * Removes payloads and answers of the oldest finished deliveries of the user, as many as a new text needs.
  * @returns whether there is room for it
  */
-export const makeRoom = async (tx: WriteContext, payload: HookPayload): Promise<boolean> => {
-  const { creator } = payload
-  const limit = MAX_KEPT - sizeOf(payload)
+export const makeRoom = async (
+  tx: WriteContext,
+  { creator, text }: Pick<HookPayload, 'creator' | 'text'>,
+): Promise<boolean> => {
+  const limit = MAX_KEPT - sizeOf({ text })
   if ((await keptFor(tx, creator)) <= limit) return true
   for (const delivery of await deliveries.list(tx, 'kept', { prefix: [creator], limit: MAX_DROPPED })) {
-    await deliveries.save(tx, { ...delivery, payload: null })
+    await deliveries.save(tx, { ...delivery, payload: null, answer: '' })
     await release(tx, delivery)
     if ((await keptFor(tx, creator)) <= limit) return true
   }
@@ -58,14 +62,29 @@ export const completePayload = async (tx: WriteContext, id: string, text: string
   await count(tx, payload.creator, sizeOf({ text }) - sizeOf(current))
 }
 
+/**
+ * Counts the answer to a delivery in the place of an earlier one.
+ * @returns the delivery, without the answer when there is no room for it
+ */
+export const withAnswer = async (tx: WriteContext, before: Delivery, after: Delivery): Promise<Delivery> => {
+  const { creator } = before
+  await count(tx, creator, -sizeOfAnswer(before))
+  const isKept = await makeRoom(tx, { creator, text: after.answer })
+  const kept = isKept ? after : { ...after, answer: '' }
+  await count(tx, creator, sizeOfAnswer(kept))
+  return kept
+}
+
 /** Removes a delivery, and its payload unless others have it. */
 export const removeDelivery = async (tx: WriteContext, delivery: Delivery): Promise<void> => {
   await deliveries.remove(tx, [delivery.hook, delivery.number])
   await release(tx, delivery)
 }
 
-/** Removes the payload that a delivery had unless others have it. */
-const release = async (tx: WriteContext, { payload: id }: Delivery): Promise<void> => {
+/** Removes the payload that a delivery had unless others have it, and the count of its answer. */
+const release = async (tx: WriteContext, delivery: Delivery): Promise<void> => {
+  const { creator, payload: id } = delivery
+  await count(tx, creator, -sizeOfAnswer(delivery))
   if (id === null || (await deliveries.count(tx, 'payload', [id])) > 0) return
   const payload = await hookPayloads.get(tx, [id])
   if (payload === undefined) return

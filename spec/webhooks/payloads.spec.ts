@@ -6,10 +6,17 @@ import { entries } from '../../lib/records/layout.ts'
 import { type Delivery, deliveries, hookPayloads, hookStorage } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { addPayload, MAX_KEPT, makeRoom, removeDelivery } from '../../lib/webhooks/payload-store.ts'
+import {
+  addPayload,
+  MAX_KEPT,
+  makeRoom,
+  removeDelivery,
+  withAnswer,
+} from '../../lib/webhooks/payload-store.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createSpecStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 /** Bytes of the records, indexes and counters of webhooks. */
 const bytesOfWebhooks = (driver: StorageDriver): Promise<number> =>
@@ -99,6 +106,12 @@ it('The payloads of one user are bounded: the oldest finished deliveries lose th
   assert.deepEqual(await leftWhen(MAX_KEPT + size), [true, [1]])
   assert.deepEqual(await leftWhen(MAX_KEPT), [false, [1]])
   assert.equal((await store.read((tx) => deliveries.get(tx, [1, 3])))!.payload, null)
+  const answerWhen = (kept: number) =>
+    store.write(async (tx) => {
+      await hookStorage.save(tx, { creator: 1, bytes: kept })
+      return (await withAnswer(tx, delivery(1, null), { ...delivery(1, null), answer: 'done' })).answer
+    })
+  assert.deepEqual([await answerWhen(MAX_KEPT - 4), await answerWhen(MAX_KEPT - 3)], ['done', ''])
   assert.notEqual(await store.read((tx) => hookPayloads.get(tx, ['2-1'])), undefined)
   await store.write((tx) => removeDelivery(tx, delivery(1, 1, 2)))
   assert.deepEqual(
@@ -108,4 +121,45 @@ it('The payloads of one user are bounded: the oldest finished deliveries lose th
     ],
     [undefined, undefined],
   )
+})
+
+it('The answers of receivers count like payloads, and those of the oldest finished deliveries go for new ones', async () => {
+  const made = await createSpecStore()
+  const store = new Store(made.driver)
+  const receiver = await startReceiver((_, res) => void res.end('y'.repeat(5000)))
+  const allot = await start(
+    { repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } },
+    { store: async () => made },
+  )
+  const alice = await allot.person('alice')
+  await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
+  const config = { url: `${receiver.url}/`, content_type: 'json' }
+  const body = { type: 'gitea', config, events: ['issues'], active: true }
+  const { id } = (await allot.as(alice, 'POST', '/repos/alice/app/hooks', body)).body
+  const delivered = async (number: number) => {
+    await allot.as(alice, 'POST', '/repos/alice/app/issues', { title: 'one' })
+    const read = () => store.read((tx) => deliveries.get(tx, [id, number]))
+    await waitFor(async () => (await read())?.state === 'delivered')
+    return (await read())!.answer.length
+  }
+  const storage = () => store.read((tx) => hookStorage.get(tx, [alice.id]))
+  const bytesOfPayloads = () => receiver.received.reduce((bytes, { text }) => bytes + text.length, 0)
+
+  assert.equal(await delivered(1), 4096)
+  assert.equal((await storage())?.bytes, bytesOfPayloads() + 4096)
+  assert.equal(await delivered(2), 4096)
+  assert.deepEqual((await allot.allot.verify()).messages, [])
+
+  const before = (await storage())!.bytes
+  const save = (bytes: number) => store.write((tx) => hookStorage.save(tx, { creator: alice.id, bytes }))
+  await save(MAX_KEPT)
+  await delivered(3)
+  const now = (await storage())!.bytes
+  assert.ok(now <= MAX_KEPT)
+  const all = await store.read((tx) => deliveries.list(tx, 'hook', { prefix: [id] }))
+  assert.deepEqual(
+    all.map(({ answer }) => answer.length),
+    [0, 4096, 4096],
+  )
+  await save(now - MAX_KEPT + before)
 })

@@ -139,11 +139,11 @@ export const hookPayloads = new Collection({
 
 const HookStorage = v.object({
   creator: count,
-  /** Bytes of the texts of the payloads. */
+  /** Bytes of the texts of the payloads, and of the answers. */
   bytes: count,
 })
 
-/** What the payloads of the webhooks take that act for an account. */
+/** What the payloads and answers of the webhooks take that act for an account. */
 export const hookStorage = new Collection({
   name: 'hookStorage',
   schema: HookStorage,
