@@ -46,16 +46,20 @@ class Keys<K extends Owned> {
 
   /**
    * Deletes a key.
-   * @returns whether the key existed.
-   * @throws AllotError forbidden for another account's key
+   * @returns whether the key existed; false also for a key of an account that the caller cannot see
+   * @throws AllotError forbidden for the key of another account
    */
   remove(account: number, id: number): Promise<boolean> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
       if (key === undefined) return false
-      // The API answers 403 here, and not 404 as for other things of others: the keys of a user are public
-      // (docs/api.md).
-      if (key.account !== account) throw new AllotError('forbidden', 'this key belongs to another user')
+      // The specification says 403, and not 404 as for other things of others: the keys of a user who can be
+      // seen are public.
+      if (key.account !== account) {
+        const [viewer, owner] = await accounts.getMany(tx, [[account], [key.account]])
+        if (viewer === undefined || owner === undefined || !(await canSee(tx, viewer, owner))) return false
+        throw new AllotError('forbidden', 'this key belongs to another user')
+      }
       await this.#collection.remove(tx, [id])
       return true
     })

@@ -43,7 +43,7 @@ export const fetchOf =
     const options = {
       method: request.method as 'GET',
       url: pathname + search,
-      headers: { host, ...Object.fromEntries(request.headers) },
+      headers: { host, ...bodyHeaders(request), ...Object.fromEntries(request.headers) },
       payloadAsStream: true,
       ...(typeof remoteAddress === 'string' ? { remoteAddress } : {}),
       ...(payload === undefined ? {} : { payload }),
@@ -60,6 +60,10 @@ export const fetchOf =
       headers: headersOf(result.headers),
     })
   }
+
+/** A body needs the headers that it has over HTTP: without them its content type would not be checked. */
+const bodyHeaders = ({ body, headers }: Request): Record<string, string> =>
+  body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
 
 /**
  * A listener with the members of a socket that it uses. As with a socket, the request and the response end

@@ -133,8 +133,8 @@ export class SshConnection {
     if (found === undefined) return undefined
     const parsed = ssh2.utils.parseKey(found.key)
     // The library does not know keys on security keys: they are refused before the client asks its user to
-    // touch one.
-    if (parsed instanceof Error) return undefined
+    // touch one. An RSA key under another name would be verified with SHA-1.
+    if (parsed instanceof Error || parsed.type !== key.algo) return undefined
     if (signature === undefined) return found.id
     if (blob === undefined) return undefined
     return parsed.verify(blob, signature, hashAlgo) === true ? found.id : undefined

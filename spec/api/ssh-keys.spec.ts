@@ -176,6 +176,8 @@ describe('SSH keys', () => {
     ).body
     assertNotFound(await allot.as(eve, 'GET', `/user/keys/${id}`))
     assertError(await allot.as(eve, 'DELETE', `/user/keys/${id}`), 403)
+    await allot.allot.accounts.edit(alice.id, { visibility: 'private' })
+    assertNotFound(await allot.as(eve, 'DELETE', `/user/keys/${id}`))
     assertNoContent(await allot.as(alice, 'DELETE', `/user/keys/${id}`))
     assertNotFound(await allot.as(alice, 'DELETE', `/user/keys/${id}`))
     assertNotFound(await allot.as(alice, 'GET', `/user/keys/${id}`))

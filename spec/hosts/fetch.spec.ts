@@ -56,6 +56,12 @@ describe('allot.fetch', () => {
     assert.equal((await fetched('/api/v1/user/repos', tooLarge)).status, 413)
   })
 
+  it('checks the content type of a body whose size the Request does not say', async () => {
+    const headers = { ...authorization, 'content-type': 'text/plain' }
+    const refused = await fetched('/api/v1/user/repos', { method: 'POST', headers, body: '{"name":"text"}' })
+    assert.equal(refused.status, 415)
+  })
+
   it('ends a request whose body is refused before it was read', async () => {
     const endless = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('{')) })
     const init = {

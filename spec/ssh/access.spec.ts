@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import ssh2, { type ParsedKey, type PublicKeyAuthMethod } from 'ssh2'
 import { aCheckout, attempt } from '../git/client.ts'
 import { securityKeys } from '../keys/ssh-lines.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -55,6 +56,28 @@ describe('A client', () => {
       assert.match(err, /Offering public key: .*-SK /)
       assert.doesNotMatch(err, /Server accepts key/)
     }
+  })
+
+  it('with a signature by SHA-1 is refused, also when the client calls its RSA key by another name', async () => {
+    const file = await allot.key(alice, 'rsa', 2048)
+    const signIn = async (type: string) => {
+      const key = ssh2.utils.parseKey(readFileSync(file)) as ParsedKey
+      const client = new ssh2.Client()
+      const method: PublicKeyAuthMethod = {
+        ...{ type: 'publickey', username: 'git' },
+        key: Object.assign(key, { type }),
+      }
+      client.connect({
+        ...{ port: allot.port, host: '127.0.0.1', username: 'git' },
+        authHandler: [method],
+      })
+      const event = new Promise((resolve) => client.on('ready', () => resolve('ready')).on('error', resolve))
+      const result = await event
+      client.end()
+      return result
+    }
+    assert.equal(await signIn('ssh-rsa'), 'ready')
+    assert.match(String(await signIn('ssh-ed25519')), /All configured authentication methods failed/)
   })
 
   it('with another user name than git is refused', async () => {
