@@ -269,11 +269,13 @@ const setUpStore = async ({ hosting }: OpenAllot): Promise<string | undefined> =
 
 /**
  * Prints the token with a `curl` command that uses it. With https it names the public URL: the certificate is
- * for that name, and not for the address that the server listens on.
+ * for that name, and not for the address that the server listens on. The pages take forms and keep cookies at
+ * the public URL only.
  */
 const printToken = (token: string, { server, api }: Config, origin: string): void => {
-  const base = (server.tlsCertificate !== undefined && api.baseUrl) || origin
-  const signIn = server.pages ? `\nor sign in with it at ${base}/\n` : ''
+  const { baseUrl = origin } = api
+  const base = server.tlsCertificate === undefined ? origin : baseUrl
+  const signIn = server.pages ? `\nor sign in with it at ${baseUrl}/\n` : ''
   print(`
 There is now an administrator named root. This token is shown once; keep it:
 

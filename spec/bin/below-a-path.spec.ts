@@ -51,6 +51,19 @@ describe('allot serve below a path', () => {
         assert.equal((await site.ask('POST', '/user/repos', { token: site.token, body })).status, 201)
       })
 
+      it('prints addresses at its first start that work', async () => {
+        const { base, server, token } = site
+        const [page, api] = [...server.printed().matchAll(/https?:\S+/g)].map(([url]) => url).reverse()
+        assert.equal((await fetch(api!, { headers: { authorization: `token ${token}` } })).status, 200)
+        const pages = page!.replace(/\/$/, '')
+        assert.equal(pages, base)
+        // A browser says where its form is from.
+        const browser = createPageClient(pages)
+        await browser.get('/-/sign-in')
+        const from = { origin: new URL(pages).origin }
+        assert.equal((await browser.post('/-/sign-in', { name: '', secret: token }, from)).status, 303)
+      })
+
       it('has links that lead to what they name', async () => {
         const { base, ask, token } = site
         const { body, headers } = await ask('GET', '/repos/root/first', { token })
