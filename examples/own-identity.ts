@@ -13,7 +13,7 @@ const allot = await createAllot({
   data: './example-data/own-identity',
   // Undefined without a session: then Allot looks for a token of its own.
   authenticate: (req) => sessions.get(sessionIn(req)),
-  pages: { loginUrl: '/login?next={to}', logoutUrl: '/logout' },
+  pages: { loginUrl: '/login?next={to}', logoutUrl: '/logout?next={to}' },
 })
 const listener = allot.listener({ pages: '/' })
 

@@ -55,13 +55,25 @@ const WRONG: readonly [options: unknown, message: string][] = [
   [{ driver, authenticate: 'root' }, 'authenticate: expected a function, received a string'],
   [{ driver, tokens: false }, "tokens: false needs the option authenticate, the host's own login"],
   [
-    { driver, pages: { loginUrl: '/login' } },
+    { driver, pages: { loginUrl: '/login?next={to}' } },
     "pages.loginUrl needs the option authenticate, the host's own login",
   ],
   [
-    { driver, authenticate: () => null, pages: { loginUrl: 'login' } },
+    { driver, authenticate: () => null, pages: { loginUrl: 'login?next={to}' } },
     'pages.loginUrl: expected a path such as /login?next={to}, or a URL that begins with https:// or http:// and a host',
   ],
+  ...[
+    ['loginUrl', '/login'],
+    ['loginUrl', '/login?next={next}'],
+    ['loginUrl', '/login?next={to}&from={site}'],
+    ['loginUrl', '/login?next={To}'],
+    ['loginUrl', 'https://sso.example.org/in?next=%7Bto%7D'],
+    ['logoutUrl', '/logout'],
+    ['logoutUrl', '/logout?next={to'],
+  ].map(([option, value]): [unknown, string] => [
+    { driver, authenticate: () => null, pages: { [option!]: value } },
+    `pages.${option}: expected {to}, and no other placeholder, in place of the page to come back to, such as /${option!.slice(0, -3)}?next={to}`,
+  ]),
   [{ driver, authenticate: { username: 'root' } }, 'authenticate: expected a function, received an object'],
   [{ driver, onPush: true }, 'onPush: expected a function, received a boolean'],
   [{ driver, onBeforeStore: 'no' }, 'onBeforeStore: expected a function, received a string'],

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { PostgresOptions } from '../../drivers/postgres/index.ts'
 import { recordOf } from '../../lib/http/validate.ts'
 import { described, describeOptionIssue, enabled, nonEmptyText, Size } from '../../lib/options/checks.ts'
-import { Options } from '../../lib/options/index.ts'
+import { Options, PageOptions } from '../../lib/options/index.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { readFault } from '../errors.ts'
@@ -109,13 +109,14 @@ export const StorageOptions = v.strictObject({
 
 /**
  * The configuration file. Options of `createAllot` without a section of their own are in `[api]`, except
- * `data`, which is in `[server]`; keys are in snake_case.
+ * `data`, which is in `[server]`; keys are in snake_case. Those of a host's own login are left out.
  */
 export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
   storage: v.optional(StorageOptions, {}),
   api: v.optional(v.strictObject(api), {}),
   ...v.pick(Options, SECTIONS).entries,
+  pages: v.optional(v.omit(PageOptions, ['loginUrl', 'logoutUrl']), {}),
 })
 export type Config = v.InferOutput<typeof Config>
 

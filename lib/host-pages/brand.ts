@@ -28,10 +28,20 @@ const Name = v.pipe(
   v.regex(/^(?=.*\S)[^\p{Cc}\u2028\u2029]*$/u, 'expected text of one line'),
 )
 
-const OwnPage = address(
-  ['https:', 'http:'],
-  'expected a path such as /login?next={to}, or a URL that begins with https:// or http:// and a host',
-)
+const TO = '{to}'
+
+/** @param example value of the option that would be right */
+const ownPage = (example: string) =>
+  v.pipe(
+    address(
+      ['https:', 'http:'],
+      `expected a path such as ${example}, or a URL that begins with https:// or http:// and a host`,
+    ),
+    v.check(
+      (text) => text.includes(TO) && !/[{}]/.test(text.replaceAll(TO, '')),
+      `expected ${TO}, and no other placeholder, in place of the page to come back to, such as ${example}`,
+    ),
+  )
 
 /**
  * The address of a page of the host, with the page to come back to.
@@ -39,7 +49,7 @@ const OwnPage = address(
  * @param path path of that page, with its mount point
  */
 export const withWayBack = (template: string, origin: string, path: string): string =>
-  template.replaceAll('{to}', encodeURIComponent(isPath(template) ? path : origin + path))
+  template.replaceAll(TO, encodeURIComponent(isPath(template) ? path : origin + path))
 
 export const BrandOptions = v.strictObject({
   name: v.pipe(
@@ -65,13 +75,13 @@ export const BrandOptions = v.strictObject({
   ),
   backText: v.pipe(v.optional(Name, 'Back'), v.description('Text of that link.')),
   loginUrl: v.pipe(
-    v.optional(OwnPage),
+    v.optional(ownPage(`/login?next=${TO}`)),
     v.description(
-      'Path or URL of your page to sign in, with `authenticate`, such as `/login?next={to}`. Pages that need a user lead there, with the page to come back to in place of `{to}`: its path, or its URL when the value is a URL.',
+      'Path or URL of your page to sign in, with `authenticate`, such as `/login?next={to}`. Pages that need a user lead there, with the page to come back to in place of `{to}`, which the value must have: its path, or its URL when the value is a URL.',
     ),
   ),
   logoutUrl: v.pipe(
-    v.optional(OwnPage),
+    v.optional(ownPage(`/logout?next=${TO}`)),
     v.description('The same for the link to sign out, such as `/logout?next={to}`.'),
   ),
   css: v.pipe(

@@ -117,7 +117,7 @@ const LoginOptions = v.strictObject({
   ),
 })
 
-const PageOptions = v.strictObject({
+export const PageOptions = v.strictObject({
   sessionLifetime: described(
     milliseconds(90 * DAY_MS, 12 * HOUR_MS),
     'Milliseconds after which a user of the pages must sign in again.',

@@ -302,7 +302,8 @@ export interface PagesOptions {
   backText?: string | undefined
   /**
    * Path or URL of your page to sign in, with `authenticate`, such as `/login?next={to}`. Pages that need a user
-   * lead there, with the page to come back to in place of `{to}`: its path, or its URL when the value is a URL.
+   * lead there, with the page to come back to in place of `{to}`, which the value must have: its path, or its URL
+   * when the value is a URL.
    */
   loginUrl?: string | undefined
   /** The same for the link to sign out, such as `/logout?next={to}`. */

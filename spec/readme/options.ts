@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
-import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
+import { Config, ServerOptions, StorageOptions } from '../../bin/config/config.ts'
 import { Options } from '../../lib/options/index.ts'
 import { replaceSection } from './documents.ts'
 
@@ -49,6 +49,15 @@ const tableOf = (titles: readonly string[], rows: readonly (readonly string[])[]
     ...rows.map((row) => `| ${row.join(' | ')} |`),
   ].join('\n')
 
+export const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
+
+/** The keys that `allot serve` takes. */
+const fileKeys = new Set(
+  Object.entries(membersOf(Config)).flatMap(([section, member]) =>
+    rowsOf(entriesOf(member)!, section).map(({ key }) => key),
+  ),
+)
+
 /** The tables of {@link CONFIGURATION}, written from the schemas, by the name of their section. */
 export const tables: Readonly<Record<string, () => string>> = {
   options: () =>
@@ -56,7 +65,7 @@ export const tables: Readonly<Record<string, () => string>> = {
       ['in code', 'in the file', 'default', 'what it does'],
       rowsOf(membersOf(Options)).map((row) => [
         `\`${row.option}\``,
-        `\`${row.key}\``,
+        fileKeys.has(row.key) ? `\`${row.key}\`` : '',
         row.fallback,
         row.description,
       ]),
@@ -80,8 +89,6 @@ export const tables: Readonly<Record<string, () => string>> = {
       ]),
     ),
 }
-
-export const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
 
 // `npx tsx spec/readme/options.ts` updates the tables.
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -36,8 +36,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'ssh.maxConnectionsPerAddress': '50',
   'pages.logo': '"https://cdn.example.org/logo.svg"',
   'pages.backUrl': '"https://example.org/"',
-  'pages.loginUrl': '"/login?next={to}"',
-  'pages.logoutUrl': '"/logout?next={to}"',
   'htmlUrls.pages': '""',
   'htmlUrls.user': '"https://example.org/people/{username}"',
   'htmlUrls.organization': '"https://example.org/teams/{org}"',
