@@ -1,3 +1,6 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+
 export interface PrintFlags {
   json?: boolean
 }
@@ -18,6 +21,26 @@ export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
 export const printNote = (line: string): void => void process.stderr.write(`${escapeControl(line)}\n`)
 
 export const printJson = (value: unknown): void => print(JSON.stringify(value, undefined, 2))
+
+/**
+ * Reads a line of standard input, which a terminal does not show.
+ * @param label what a person is asked for
+ * @throws Error at the end of the input
+ */
+export const readSecret = async (label: string): Promise<string> => {
+  const { stdin, stderr } = process
+  const isTerminal = stdin.isTTY === true
+  const hidden = new Writable({ write: (_text, _encoding, done) => done() })
+  if (isTerminal) stderr.write(`${label}: `)
+  const lines = createInterface({ input: stdin, output: hidden, terminal: isTerminal })
+  try {
+    for await (const line of lines) return line
+    throw new Error(`${label.toLowerCase()}: standard input has none`)
+  } finally {
+    lines.close()
+    if (isTerminal) stderr.write('\n')
+  }
+}
 
 export type OnCount = (progress: { done: number; total: number }) => void
 

@@ -6,19 +6,28 @@ import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { Opened, StoreFlags } from '../config/store.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
-import { apiOptions, examples, parseList, remoteOptions, serverOption, storeOptions } from './options.ts'
-import { addUserChangeCommands } from './user-changes.ts'
+import {
+  apiOptions,
+  examples,
+  type PasswordFlags,
+  parseList,
+  passwordOptions,
+  readPassword,
+  remoteOptions,
+  serverOption,
+  storeOptions,
+} from './options.ts'
+import { addUserChangeCommands, deleteAccount } from './user-changes.ts'
 
 /** Commands for accounts: users, access tokens and organizations. */
 
 export const addUserCommands = (program: Command): void => {
   const user = program.command('user').description('manage user accounts')
-  serverOption(storeOptions(user.command('add')))
+  passwordOptions(serverOption(storeOptions(user.command('add'))))
     .argument('<name>')
     .description('add a user; on a server, as the administrator whose token is in ALLOT_TOKEN')
     .option('--admin', 'make the user an administrator')
     .option('--email <e>', 'email address')
-    .option('--password <p>', 'password, at least 8 characters')
     .option('--token', 'create a token with all scopes, and print only the token on standard output')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples('T=$(allot user add ci --token)', 'allot user add ada --admin'))
@@ -37,11 +46,10 @@ export const addUserCommands = (program: Command): void => {
     )
 }
 
-interface NewUserFlags extends StoreFlags, PrintFlags {
+interface NewUserFlags extends StoreFlags, PrintFlags, PasswordFlags {
   url?: string
   admin?: boolean
   email?: string
-  password?: string
   /** Whether a token with all scopes is created too. */
   token?: boolean
 }
@@ -51,7 +59,8 @@ interface AddedUser {
   token: string | undefined
 }
 
-const addUser = async (name: string, flags: NewUserFlags): Promise<void> => {
+const addUser = async (name: string, given: NewUserFlags): Promise<void> => {
+  const flags = { ...given, password: await readPassword(given) }
   const { token: _, ...address } = flags
   const remote = remoteApi(address)
   const added = remote === undefined ? await addToStore(name, flags) : await addToServer(remote, name, flags)
@@ -229,7 +238,7 @@ export const addOrganizationCommands = (program: Command): void => {
     .description('delete an organization')
     .option('--purge', 'also delete the repositories and packages that the organization owns')
     .addHelpText('after', examples('allot org delete acme', 'allot org delete acme --purge'))
-    .action(deleteOrganization)
+    .action(deleteAccount('organization', '/orgs'))
   apiOptions(organization.command('list'))
     .description('list all organizations')
     .addHelpText('after', examples('allot org list'))
@@ -255,17 +264,6 @@ const addOrganization = (
     })
     if (json) printJson(added)
     printNote(`added the organization ${added.name}, owned by ${owner}`)
-  })
-}
-
-const deleteOrganization = (
-  name: string,
-  { purge, ...flags }: ApiFlags & { purge?: boolean },
-): Promise<void> => {
-  const path = `/orgs/${pathSegment(name)}${purge ? '?purge=true' : ''}`
-  return withApi(flags, async (api) => {
-    await api.send('DELETE', path, { notFound: `there is no organization named ${name}` })
-    printNote(`deleted the organization ${name}`)
   })
 }
 

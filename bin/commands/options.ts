@@ -3,6 +3,8 @@ import { limitFault, parseLimit } from '../../lib/byte-sizes.ts'
 import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { storageForms } from '../config/drivers.ts'
+import { UsageError } from '../errors.ts'
+import { readSecret } from '../terminal.ts'
 
 /** Options of commands that open the store. */
 export const storeOptions = (command: Command): Command =>
@@ -31,6 +33,33 @@ export const remoteOptions = (command: Command): Command =>
 /** Options of commands that call the API, of a server or of the store. */
 export const apiOptions = (command: Command): Command =>
   remoteOptions(storeOptions(command)).option('--json', 'print the result as JSON')
+
+/** Options of commands that set a password; {@link readPassword} reads them. */
+export const passwordOptions = (command: Command): Command =>
+  command
+    .option(
+      '--password <p>',
+      'password, at least 8 characters; other users of the machine can see this option',
+    )
+    .option('--password-stdin', 'read the password from standard input; a terminal does not show it')
+
+export interface PasswordFlags {
+  password?: string | undefined
+  passwordStdin?: boolean
+}
+
+/**
+ * @returns undefined when no password is given
+ * @throws UsageError when both options are given
+ */
+export const readPassword = async ({
+  password,
+  passwordStdin,
+}: PasswordFlags): Promise<string | undefined> => {
+  if (!passwordStdin) return password
+  if (password !== undefined) throw new UsageError('give one of --password and --password-stdin')
+  return readSecret('Password')
+}
 
 export const examples = (...lines: string[]): string =>
   `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`

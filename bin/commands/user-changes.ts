@@ -3,7 +3,14 @@ import type { User } from '../../lib/api/users.ts'
 import { type ApiFlags, pathSegment, withApi } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
 import { printNote } from '../terminal.ts'
-import { examples, remoteOptions, storeOptions } from './options.ts'
+import {
+  examples,
+  type PasswordFlags,
+  passwordOptions,
+  readPassword,
+  remoteOptions,
+  storeOptions,
+} from './options.ts'
 
 /** Commands that change and delete users. */
 export const addUserChangeCommands = (user: Command): void => {
@@ -12,7 +19,7 @@ export const addUserChangeCommands = (user: Command): void => {
     .description('delete a user')
     .option('--purge', 'also delete the repositories and packages that the user owns')
     .addHelpText('after', examples('allot user delete ada', 'allot user delete ada --purge'))
-    .action(deleteUser)
+    .action(deleteAccount('user', '/admin/users'))
   remoteOptions(storeOptions(user.command('disable')))
     .argument('<name>')
     .description('keep a user from signing in')
@@ -33,22 +40,37 @@ export const addUserChangeCommands = (user: Command): void => {
       examples('allot user edit ada --email ada@example.org', 'allot user edit ada --admin'),
     )
     .action(changeUser)
-  remoteOptions(storeOptions(user.command('password')))
+  passwordOptions(remoteOptions(storeOptions(user.command('password'))))
     .argument('<name>')
-    .description('set the password of a user')
-    .requiredOption('--password <p>', 'the new password, at least 8 characters')
-    .addHelpText('after', examples("allot user password ada --password 'correct horse battery'"))
-    .action((name: string, { password, ...flags }: ApiFlags & { password: string }) =>
-      editUser(name, flags, { password }, 'has another password'),
+    .description('set the password of a user; without --password, it is read from standard input')
+    .addHelpText(
+      'after',
+      examples('allot user password ada', 'allot user password ada --password-stdin < file'),
     )
+    .action(async (name: string, { password, passwordStdin, ...flags }: ApiFlags & PasswordFlags) => {
+      const given = { password, passwordStdin: passwordStdin ?? password === undefined }
+      return editUser(name, flags, { password: await readPassword(given) }, 'has another password')
+    })
 }
 
-const deleteUser = (name: string, { purge, ...flags }: ApiFlags & { purge?: boolean }): Promise<void> => {
-  const path = `/admin/users/${pathSegment(name)}${purge ? '?purge=true' : ''}`
-  return withApi(flags, async (api) => {
-    await api.send('DELETE', path, { notFound: `there is no user named ${name}` })
-    printNote(`deleted the user ${name}`)
-  })
+/**
+ * The command that deletes a user or an organization.
+ * @param folder of the API, such as `/orgs`
+ */
+export const deleteAccount =
+  (what: string, folder: string) =>
+  (name: string, { purge, ...flags }: ApiFlags & { purge?: boolean }): Promise<void> => {
+    const path = `${folder}/${pathSegment(name)}${purge ? '?purge=true' : ''}`
+    return withApi(flags, async (api) => {
+      await api.send('DELETE', path, { notFound: `there is no ${what} named ${name}` }).catch(namePurge)
+      printNote(`deleted the ${what} ${name}`)
+    })
+  }
+
+/** An account that owns something stays: the message of the API names its parameter. */
+const namePurge = (error: Error): never => {
+  error.message = error.message.replace('set purge=true', 'give --purge')
+  throw error
 }
 
 const changeUser = async (

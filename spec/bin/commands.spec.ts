@@ -162,6 +162,13 @@ describe('allot user, token and org', () => {
     ['an invalid name', ['user', 'add', 'a b'], 1, /^allot: name: /],
     ['a reserved name', ['user', 'add', 'admin'], 1, /^allot: name: admin is reserved\n$/],
     ['a short password', ['user', 'add', 'x', '--password', 'short'], 1, /^allot: password: /],
+    ['no password', ['user', 'password', 'x'], 1, /^allot: password: standard input has none\n$/],
+    [
+      'two passwords',
+      ['user', 'add', 'x', '--password', 'long enough', '--password-stdin'],
+      2,
+      /^allot: give one of --password and --password-stdin\n$/,
+    ],
     ['a token of nobody', ['token', 'add', 'nobody'], 1, /^allot: there is no user named nobody\n$/],
     [
       'an unknown scope',
@@ -387,6 +394,14 @@ timeout = 0
       assert.ok(err.includes(line), `${line} in\n${err}`)
   })
 
+  it("has no options of a host's own login", () => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(file, '[pages]\nlogin_url = "/login?next={to}"\nlogout_url = "/logout?next={to}"\n')
+    assert.throws(() => readConfig(file, {}), {
+      message: `${file}:\n  pages.login_url: there is no such option\n  pages.logout_url: there is no such option`,
+    })
+  })
+
   it('fails with one line when the file is not TOML or does not exist', async () => {
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server\n')
@@ -549,7 +564,7 @@ describe('The environment', () => {
 })
 
 describe('Users are changed and deleted', () => {
-  const STEPS: readonly (readonly [args: string[], says: RegExp, user: object])[] = [
+  const STEPS: readonly (readonly [args: string[], says: RegExp, user: object, input?: string])[] = [
     [
       ['edit', 'ann', '--email', 'ann@example.org', '--full-name', 'Ann B.', '--admin'],
       /the user ann is changed/,
@@ -558,30 +573,46 @@ describe('Users are changed and deleted', () => {
     [['edit', 'ann', '--no-admin'], /is changed/, { full_name: 'Ann B.', is_admin: false }],
     [['disable', 'ann'], /the user ann cannot sign in any more/, { active: false }],
     [['disable', 'ann', '--undo'], /the user ann can sign in again/, { active: true }],
-    [['password', 'ann', '--password', 'a new password'], /the user ann has another password/, {}],
+    [['password', 'ann', '--password', 'another password'], /the user ann has another password/, {}],
+    [['password', 'ann', '--password-stdin'], /the user ann has another password/, {}, 'one more password'],
+    [['password', 'ann'], /the user ann has another password/, {}, ' a new password\r\nnot this line'],
   ]
   for (const place of ['in a store', 'on a server'])
     it(place, async () => {
       const data = temporaryDirectory()
       const token = (await allot(['user', 'add', 'root', '--admin', '--token', '--data', data])).out.trim()
-      await allot(['user', 'add', 'ann', '--password', 'an old password', '--data', data])
+      await allot(['user', 'add', 'ann', '--password-stdin', '--data', data], undefined, {
+        input: Buffer.from('an old password\n'),
+      })
       const server = place === 'on a server' ? await served(['--data', data]) : undefined
       const env = server && { ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token }
-      const run = (...args: string[]) =>
-        allot(['user', ...args, ...(server ? [] : ['--data', data])], undefined, env && { env })
+      const signIn = async (api: string, password: string) =>
+        (await createSender(api)('GET', '/user', { headers: basic('ann', password) })).status
+      if (server) assert.equal(await signIn(server.api, 'an old password'), 200)
+      const run = (...args: string[]) => runWith('', ...args)
+      const runWith = (input: string, ...args: string[]) => {
+        const words = ['user', ...args, ...(server ? [] : ['--data', data])]
+        return allot(words, undefined, { input: Buffer.from(input), ...(env && { env }) })
+      }
       const users = async () => JSON.parse((await run('list', '--json')).out) as { login: string }[]
-      for (const [args, says, user] of STEPS) {
-        const { code, err } = await run(...args)
+      for (const [args, says, user, input = ''] of STEPS) {
+        const { code, err } = await runWith(input, ...args)
         assert.equal(code, 0, err)
         assert.match(err, says)
         const ann = (await users()).find(({ login }) => login === 'ann')
         assert.deepEqual({ ...ann, ...user }, ann, args.join(' '))
       }
       const running = server ?? (await served(['--data', data]))
-      const headers = basic('ann', 'a new password')
-      assert.equal((await createSender(running.api)('GET', '/user', { headers })).status, 200)
+      assert.equal(await signIn(running.api, ' a new password'), 200)
+      const body = { name: 'demo' }
+      await createSender(running.api)('POST', '/user/repos', {
+        headers: basic('ann', ' a new password'),
+        body,
+      })
       if (server === undefined) await running.stop()
-      assert.equal((await run('delete', 'ann')).code, 0)
+      const { code, err } = await run('delete', 'ann')
+      assert.deepEqual([code, /or give --purge to delete them too$/m.test(err)], [1, true], err)
+      assert.equal((await run('delete', 'ann', '--purge')).code, 0)
       assert.deepEqual(
         (await users()).map(({ login }) => login),
         ['root'],

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { run } from '../support/child.ts'
+import { output, printed, run, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
 import { allot, PROGRAM } from './program.ts'
@@ -52,5 +52,21 @@ describe("V8's compile cache", () => {
     const { code } = await allot(['--version'], cache, { env: { XDG_CACHE_HOME: cache } })
     assert.equal(code, 0)
     assert.equal(existsSync(join(cache, 'allot', 'compiled')), 'enableCompileCache' in module)
+  })
+})
+
+describe('allot user password', { skip: lacks('script') }, () => {
+  it('asks in a terminal for the password, which the terminal does not show', async () => {
+    const data = temporaryDirectory()
+    await allot(['user', 'add', 'ann', '--data', data])
+    const command = [...PROGRAM, 'user', 'password', 'ann', '--data', data]
+    const words = command.map((word) => `'${word}'`).join(' ')
+    const child = spawnChild('script', ['-qec', words, '/dev/null'])
+    const ended = output(child)
+    await printed(child, /Password: /)
+    child.stdin.write('open sesame 1\r')
+    const { code, stdout } = await ended
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^Password: \r\nthe user ann has another password\r\n$/)
   })
 })
