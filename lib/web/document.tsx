@@ -1,7 +1,7 @@
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
-import { Link, PageContextProvider, RefusalNotice, sentence } from './parts/components.tsx'
+import { Link, NameLink, PageContextProvider, RefusalNotice, sentence } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
 import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
@@ -66,9 +66,7 @@ const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>
       <ol>
         {crumbs.map(({ name, to }) => (
           <li key={to}>
-            <Link to={to}>
-              <bdi>{name}</bdi>
-            </Link>
+            <NameLink to={to}>{name}</NameLink>
           </li>
         ))}
       </ol>

@@ -10,7 +10,7 @@ import { AllotError } from '../errors.ts'
 import { PLAIN_PATH } from '../http/mount.ts'
 import { requireScopes } from '../scopes.ts'
 import { browserOf } from './parts/browser-name.ts'
-import { FlashMessage, Notice, Post, useEntered, usePageContext } from './parts/components.tsx'
+import { FlashMessage, Notice, Post, Submit, useEntered, usePageContext } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
 import { type Entered, form, type PageRequest, type PageServices, page, type View } from './parts/route.ts'
 
@@ -244,9 +244,7 @@ const WithToken = ({ to }: { to: string }) => {
         <p class="hint" id="token-hint">
           The token says who you are. The session may do what the scopes of the token allow.
         </p>
-        <button type="submit" class="secondary">
-          Sign in with the token
-        </button>
+        <Submit kind="secondary">Sign in with the token</Submit>
       </Post>
     </details>
   )

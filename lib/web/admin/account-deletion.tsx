@@ -4,20 +4,18 @@
  */
 import type { Identity } from '../../accounts/access.ts'
 import type { Account } from '../../records/schema/index.ts'
-import {
-  accountPath,
-  formatCount,
-  Link,
-  Notice,
-  PageHead,
-  Post,
-  Section,
-  Table,
-} from '../parts/components.tsx'
+import { accountPath, formatCount, Link, Notice, PageHead, Post, Section } from '../parts/components.tsx'
 import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import { Box, useChosen } from '../parts/fields.tsx'
+import { Table } from '../parts/list.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import { freedText, RemovalNotes, RemovedRepository, RemovedRows } from '../storage/removed-kinds.tsx'
+import {
+  freedColumns,
+  freedText,
+  RemovalNotes,
+  RemovedRepository,
+  RemovedRows,
+} from '../storage/removed-kinds.tsx'
 import { type Contents, type Owned, ownedBy } from './account-contents.ts'
 import { CRUMBS } from './account-views.tsx'
 import { adminView } from './form.tsx'
@@ -157,7 +155,7 @@ const WhatGoes = ({
 }) => (
   <>
     {kinds.length > 0 && (
-      <Table column="Kind" numbers={['Frees']}>
+      <Table columns={freedColumns('Kind')}>
         <RemovedRows kinds={kinds} listOf={undefined} />
       </Table>
     )}
@@ -165,7 +163,7 @@ const WhatGoes = ({
     {repositories.length > 0 && (
       <details open={isOpen}>
         <summary>By repository</summary>
-        <Table column="Repository" numbers={['Frees']}>
+        <Table columns={freedColumns('Repository')}>
           {repositories.map((repository) => (
             <RemovedRepository key={repository.id} {...repository} />
           ))}

@@ -5,8 +5,9 @@ import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS } from '../../accounts/own-passwords.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Link, PageHead, Post, Section, SizeCell, Table, usePageContext } from '../parts/components.tsx'
+import { Link, PageHead, Post, Section, Size, Submit, usePageContext } from '../parts/components.tsx'
 import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
+import { Table } from '../parts/list.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
@@ -82,17 +83,13 @@ const PasswordForms = ({ name }: { name: string }) => (
         hint={`At least ${MIN_PASSWORD_LENGTH} characters. Setting a new password ends all sessions that began with the previous password.`}
         isRequired
       />
-      <button type="submit" class="secondary">
-        Set password
-      </button>
+      <Submit kind="secondary">Set password</Submit>
     </Post>
     <Post to="/-/admin/account/password-link" fields={{ name }} class="stacked">
       <p class="small">
         Or let {name} choose a password with a link that works once, within {LINK_DAYS} days.
       </p>
-      <button type="submit" class="secondary">
-        Create a link
-      </button>
+      <Submit kind="secondary">Create a link</Submit>
     </Post>
   </>
 )
@@ -105,9 +102,7 @@ const TokenForm = ({ user, name }: { user: Identity; name: string }) => (
     <Post to={TOKEN} fields={{ name }} class="stacked">
       <Field name="name" id="token" hint="The token is shown once, on the next page." isRequired />
       <ScopeFields user={user} />
-      <button type="submit" class="secondary">
-        Create token
-      </button>
+      <Submit kind="secondary">Create token</Submit>
     </Post>
   </details>
 )
@@ -125,14 +120,10 @@ const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; 
     >
       <div class="stacked row">
         <Post to="/-/admin/account/active" fields={{ name, active: active ? '' : 'yes' }}>
-          <button type="submit" class="secondary">
-            {active ? 'Disable' : 'Enable'}
-          </button>
+          <Submit kind="secondary">{active ? 'Disable' : 'Enable'}</Submit>
         </Post>
         <Post to="/-/admin/account/delete" fields={{ name }}>
-          <button type="submit" class="danger">
-            Delete {kind}…
-          </button>
+          <Submit kind="danger">Delete {kind}…</Submit>
         </Post>
       </div>
     </Section>
@@ -158,29 +149,34 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
         )}
       </p>
       {groups.length > 0 && (
-        <Table column="Rule" texts={['State']} numbers={['Usage', 'Limit']}>
-          {groups.flatMap((group) =>
-            group.rules.map(({ name, limit, subjects, stands, used }) => (
-              <tr key={`${group.name} ${name}`}>
-                <td>
+        <Table
+          items={groups.flatMap((group) => group.rules.map((rule) => ({ ...rule, group: group.name })))}
+          keyOf={({ group, name }) => `${group} ${name}`}
+          columns={[
+            {
+              head: 'Rule',
+              cell: ({ group, name, subjects, stands }) => (
+                <>
                   <Link to={rulePath(name)}>{name}</Link>{' '}
                   <span class="small">
-                    of the group <Link to={groupPath(group.name)}>{group.name}</Link>
+                    of the group <Link to={groupPath(group)}>{group}</Link>
                   </span>
                   <div class="small">{subjects.map((one) => subjectTexts[one].name).join(', ')}</div>
                   <div class="slim">
                     <RuleState isWithin={stands} />
                   </div>
-                </td>
-                <td class="wide">
-                  <RuleState isWithin={stands} />
-                </td>
-                <SizeCell bytes={used} />
-                <td class="number">{limit < 0 ? unbrokenLimit(limit) : unbrokenSize(limit)}</td>
-              </tr>
-            )),
-          )}
-        </Table>
+                </>
+              ),
+            },
+            { head: 'State', class: 'wide', cell: ({ stands }) => <RuleState isWithin={stands} /> },
+            { head: 'Usage', class: 'number', cell: ({ used }) => <Size bytes={used} /> },
+            {
+              head: 'Limit',
+              class: 'number',
+              cell: ({ limit }) => (limit < 0 ? unbrokenLimit(limit) : unbrokenSize(limit)),
+            },
+          ]}
+        />
       )}
     </Section>
   )

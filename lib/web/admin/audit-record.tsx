@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Link, usePageContext } from '../parts/components.tsx'
+import { NameLink, usePageContext } from '../parts/components.tsx'
 import { wordFor } from '../parts/labels.ts'
 import { detailsOf, isAssignment, kindInList, listOf, pathOfNamed, subjectKind } from './audit-names.ts'
 
@@ -12,13 +12,7 @@ interface AuditProps {
 
 /** A name, with a link to its page when there is one. */
 const Name = ({ name, to }: { name: string; to: string | undefined }) =>
-  to === undefined ? (
-    <bdi>{name}</bdi>
-  ) : (
-    <Link to={to}>
-      <bdi>{name}</bdi>
-    </Link>
-  )
+  to === undefined ? <bdi>{name}</bdi> : <NameLink to={to}>{name}</NameLink>
 
 /** What was changed. */
 export const AuditSubject = ({ record }: AuditProps) => {

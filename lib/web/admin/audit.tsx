@@ -2,9 +2,10 @@
 
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Empty, formatCount, Link, Search, Submit } from '../parts/components.tsx'
 import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { List, Table } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
 import { type AuditWord, actorPaths, auditWord } from './audit-names.ts'
@@ -100,29 +101,60 @@ const Changes = ({ filter, found, actors, number }: ChangesProps) => {
   }
   const searched = `the ${AUDIT_SEARCHED.toLocaleString('en')} changes ${filter.from === 0 ? 'that are newest' : `after the newest ${filter.from.toLocaleString('en')}`}`
   return (
-    <Section
+    <List
       id="audit"
       title="Changes"
       aside={total > 0 && <span class="small">{`${formatCount(total, 'change')}, newest first`}</span>}
+      above={<Filters filter={filter} />}
+      items={items}
+      total={total}
+      page={number}
+      to={(page) => to(filter.from, page)}
+      empty={<NoChanges filter={filter} hasOlder={hasOlder} />}
+      below={
+        <>
+          {hasOlder && (
+            <p class="small">
+              Found in {searched}. <Link to={to(filter.from + AUDIT_SEARCHED)}>Search older changes</Link>
+            </p>
+          )}
+          <p class="small">
+            Changes are kept for {AUDIT_DAYS} days. The API lists them at <code>GET /admin/audit</code>.
+          </p>
+        </>
+      }
     >
-      <Filters filter={filter} />
-      {items.length === 0 ? (
-        <EmptyPage total={total}>
-          <NoChanges filter={filter} hasOlder={hasOlder} />
-        </EmptyPage>
-      ) : (
-        <Records records={items} actors={actors} />
-      )}
-      <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
-      {hasOlder && (
-        <p class="small">
-          Found in {searched}. <Link to={to(filter.from + AUDIT_SEARCHED)}>Search older changes</Link>
-        </p>
-      )}
-      <p class="small">
-        Changes are kept for {AUDIT_DAYS} days. The API lists them at <code>GET /admin/audit</code>.
-      </p>
-    </Section>
+      <Table
+        items={items}
+        keyOf={({ at, nonce }) => `${at} ${nonce}`}
+        columns={[
+          {
+            head: 'Change',
+            cell: (record) => (
+              <>
+                <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
+                <div class="small">
+                  <AuditDetails record={record} />
+                </div>
+              </>
+            ),
+          },
+          { head: 'By', class: 'wide', cell: (record) => <AuditActor record={record} actors={actors} /> },
+          {
+            head: 'When (UTC)',
+            class: 'number',
+            cell: (record) => (
+              <>
+                <Minute seconds={record.at} />
+                <div class="small slim">
+                  by <AuditActor record={record} actors={actors} />
+                </div>
+              </>
+            ),
+          },
+        ]}
+      />
+    </List>
   )
 }
 
@@ -148,51 +180,6 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
       <label for="actor">Changed by</label>
       <input id="actor" name="actor" value={actor} maxLength={255} autocapitalize="none" spellcheck={false} />
     </div>
-    <button type="submit" class="secondary">
-      Filter
-    </button>
+    <Submit kind="secondary">Filter</Submit>
   </Search>
-)
-
-const Records = ({
-  records,
-  actors,
-}: {
-  records: readonly AuditRecord[]
-  actors: ReadonlyMap<number, string>
-}) => (
-  <table>
-    <thead>
-      <tr>
-        <th scope="col">Change</th>
-        <th scope="col" class="wide">
-          By
-        </th>
-        <th scope="col" class="number">
-          When (UTC)
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {records.map((record) => (
-        <tr key={`${record.at} ${record.nonce}`}>
-          <td>
-            <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
-            <div class="small">
-              <AuditDetails record={record} />
-            </div>
-          </td>
-          <td class="wide">
-            <AuditActor record={record} actors={actors} />
-          </td>
-          <td class="number">
-            <Minute seconds={record.at} />
-            <div class="small slim">
-              by <AuditActor record={record} actors={actors} />
-            </div>
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
 )

@@ -8,7 +8,7 @@ import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
 import type { Difference } from '../../quota/plan.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Subject } from '../../quota/subjects.ts'
-import { formatCount, Link, Size } from '../parts/components.tsx'
+import { formatCount, Size, StrongLink } from '../parts/components.tsx'
 import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 import { formatUsedOf } from '../storage/limits.tsx'
@@ -103,9 +103,7 @@ const AffectedOwner = ({ owner }: { owner: OwnerEffect & { name: string } }) => 
   return (
     <li>
       <div class="line">
-        <Link class="strong" to={`/-/storage/${name}`}>
-          <bdi>{name}</bdi>
-        </Link>
+        <StrongLink to={`/-/storage/${name}`}>{name}</StrongLink>
         <span class={`state ${state}`}>{text}</span>
       </div>
       <div class="small">

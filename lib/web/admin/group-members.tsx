@@ -1,6 +1,14 @@
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
-import { ActionButtons, formatCount, Link, Post, PREVIEW, Section, useEntered } from '../parts/components.tsx'
+import {
+  ActionButtons,
+  formatCount,
+  Post,
+  PREVIEW,
+  Section,
+  StrongLink,
+  useEntered,
+} from '../parts/components.tsx'
 import { FieldFailure, useInvalid } from '../parts/fields.tsx'
 import { labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
@@ -29,9 +37,7 @@ export const Members = ({ group, members, page, total, isDefault }: MembersProps
         <ul class="plain rows">
           {members.map(({ name }) => (
             <li key={name} class="line">
-              <Link class="strong" to={`/-/storage/${name}`}>
-                <bdi>{name}</bdi>
-              </Link>
+              <StrongLink to={`/-/storage/${name}`}>{name}</StrongLink>
               <button
                 type="submit"
                 class="secondary small"

@@ -4,10 +4,11 @@ import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
-import { ActionButtons, Count, Empty, formatCount, Link, Post, Section, Table } from '../parts/components.tsx'
+import { ActionButtons, Empty, formatCount, Link, Post, Section, Submit } from '../parts/components.tsx'
 import { Box, FieldFailure, NameField, useChosen } from '../parts/fields.tsx'
 import { Named } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
+import { List, Table } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
@@ -126,30 +127,35 @@ const listGroups = async ({ quota }: PageServices): Promise<View> => {
   return adminView(
     'Groups',
     <>
-      <Section id="groups" title="All groups" aside={<Count of={groups.length} singular="group" />}>
-        {groups.length === 0 ? (
+      <List
+        id="groups"
+        title="All groups"
+        counted="group"
+        items={groups}
+        empty={
           <Empty title="No groups" icon="group">
             <p>A group gives its rules to the owners that it is assigned to.</p>
           </Empty>
-        ) : (
-          <Table column="Group" numbers={['Rules']}>
-            {groups.map((group) => (
-              <tr key={group.name}>
-                <td>
-                  <Named icon="group">
-                    <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
-                    {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
-                    <div class="small">
-                      {group.rules.map(ruleText).join(', ') || 'no rules: limits nothing'}
-                    </div>
-                  </Named>
-                </td>
-                <td class="number">{group.rules.length}</td>
-              </tr>
-            ))}
-          </Table>
-        )}
-      </Section>
+        }
+      >
+        <Table
+          items={groups}
+          keyOf={({ name }) => name}
+          columns={[
+            {
+              head: 'Group',
+              cell: ({ name, rules }) => (
+                <Named icon="group">
+                  <Link to={groupPath(name)}>{name}</Link>{' '}
+                  {quota.reports.isDefaultGroup(name) && <span class="tag">default</span>}
+                  <div class="small">{rules.map(ruleText).join(', ') || 'no rules: limits nothing'}</div>
+                </Named>
+              ),
+            },
+            { head: 'Rules', class: 'number', cell: ({ rules }) => rules.length },
+          ]}
+        />
+      </List>
       <Section
         id="new"
         title="New group"
@@ -194,9 +200,7 @@ const groupView = async ({ quota, hosting }: PageServices, group: QuotaGroup, pa
         about="Its rules are kept. You see which owners lose a limit before anything changes."
       >
         <Post to="/-/admin/group/delete" fields={{ name: group.name }} class="stacked">
-          <button type="submit" class="danger">
-            Delete group…
-          </button>
+          <Submit kind="danger">Delete group…</Submit>
         </Post>
       </Section>
     </>,

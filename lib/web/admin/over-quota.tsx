@@ -1,6 +1,6 @@
 /** The section about owners that are over quota or near their limit, the largest excess first. */
 import type { OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
-import { Link, Section } from '../parts/components.tsx'
+import { Link, Section, StrongLink } from '../parts/components.tsx'
 import { OwnerBadge, OwnerLimit } from './owners-form.tsx'
 
 /** Owners that are listed; the table of owners has the others. */
@@ -25,9 +25,7 @@ export const OverSection = ({ owners: { overAndNear } }: { owners: OwnersSnapsho
         {overAndNear.slice(0, LISTED).map((owner) => (
           <li key={owner.id} class="line">
             <div class="whole">
-              <Link class="strong" to={`/-/storage/${owner.name}`}>
-                <bdi>{owner.name}</bdi>
-              </Link>
+              <StrongLink to={`/-/storage/${owner.name}`}>{owner.name}</StrongLink>
               <OwnerLimit owner={owner} />
             </div>
             <OwnerBadge owner={owner} />

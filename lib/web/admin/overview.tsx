@@ -10,14 +10,15 @@ import { usedBy } from '../../quota/subjects.ts'
 import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
-import { Figures, formatCount, Link, Section, Size, SizeCell, Table } from '../parts/components.tsx'
+import { Figures, formatCount, Link, NameLink, Section, Size } from '../parts/components.tsx'
+import { Table } from '../parts/list.tsx'
 import { sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Chart, ChartTable } from '../storage/chart.tsx'
 import { pointsOf } from '../storage/history.tsx'
 import { Legend, UsageBar } from '../storage/limits.tsx'
 import { GrowthText, OwnerGrowth } from '../storage/pace.tsx'
-import { ShareCell } from '../storage/share.tsx'
+import { shareColumn } from '../storage/share.tsx'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 import { adminPage, adminView } from './form.tsx'
 import { OverSection } from './over-quota.tsx'
@@ -143,32 +144,31 @@ const TotalHistory = ({ owners, history }: TotalsProps) => {
   )
 }
 
-const TopConsumers = ({
-  owners,
-  used,
-  history,
-}: {
+interface TopConsumersProps {
   owners: readonly OwnerSummary[]
   used: number
   history: InstanceHistory | undefined
-}) => (
+}
+
+const TopConsumers = ({ owners, used, history }: TopConsumersProps) => (
   <Section id="largest" title="Top consumers" aside={<Link to="/-/admin/owners">All owners</Link>}>
-    <Table column="Owner" numbers={['Last 30 days', 'Of total', 'Usage']}>
-      {owners.map((owner) => (
-        <tr key={owner.id}>
-          <td>
-            <Link to={`/-/storage/${owner.name}`}>
-              <bdi>{owner.name}</bdi>
-            </Link>
-          </td>
-          <td class="number">
-            <OwnerGrowth owner={owner} history={history} />
-          </td>
-          <ShareCell part={owner.used} whole={used} />
-          <SizeCell bytes={owner.used} />
-        </tr>
-      ))}
-    </Table>
+    <Table
+      items={owners}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Owner',
+          cell: ({ name }) => <NameLink to={`/-/storage/${name}`}>{name}</NameLink>,
+        },
+        {
+          head: 'Last 30 days',
+          class: 'number',
+          cell: (owner) => <OwnerGrowth owner={owner} history={history} />,
+        },
+        shareColumn((owner: OwnerSummary) => owner.used, used),
+        { head: 'Usage', class: 'number', cell: (owner) => <Size bytes={owner.used} /> },
+      ]}
+    />
   </Section>
 )
 

@@ -1,11 +1,21 @@
 /** The table of owners, with the form that changes the groups of those that are selected. */
-import type { OwnerSummary } from '../../content/usage/owners-snapshot.ts'
+import type { OwnerOrder, OwnerSummary } from '../../content/usage/owners-snapshot.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import { accountPath, Link, Post, PREVIEW, Size, useEntered, usePageContext } from '../parts/components.tsx'
+import {
+  accountPath,
+  Link,
+  NameLink,
+  Post,
+  PREVIEW,
+  Size,
+  Submit,
+  useEntered,
+  usePageContext,
+} from '../parts/components.tsx'
 import { FieldFailure, useChosen, useInvalid } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
-import { SortHead, type Sorting } from '../parts/sort-head.tsx'
+import { type Column, Facts, type Sorting, Table } from '../parts/list.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
@@ -30,27 +40,13 @@ export interface AssignmentForm {
 /** The form has the query of the list, to show the same part of it afterwards. */
 export const OwnersForm = ({ rows, history, ...form }: OwnerRows & AssignmentForm) => (
   <Post to="/-/admin/owners" fields={{ list: pathOf(form.query).split('?')[1] ?? '' }}>
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col" class="check">
-            <span class="hidden">Select</span>
-          </th>
-          <SortHead {...sortingOf(form.query)} by="name" text="Name" />
-          <SortHead {...sortingOf(form.query)} by="share" text="Limit" />
-          <th scope="col" class="wide">
-            Groups
-          </th>
-          <SortHead {...sortingOf(form.query)} by="growth" text="Last 30 days" class="number" />
-          <SortHead {...sortingOf(form.query)} by="used" text="Usage" class="number" />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <Row key={row.id} row={row} history={history} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="cards"
+      items={rows}
+      keyOf={({ id }) => id}
+      sorting={sortingOf(form.query)}
+      columns={columnsWith(history)}
+    />
     {form.groups.length > 0 && <Assignment groups={form.groups} />}
   </Post>
 )
@@ -61,55 +57,70 @@ const sortingOf = (query: OwnerQuery): Sorting<OwnerQuery['sort']> => ({
   pathOf: (sort, isReverse) => pathOf({ ...query, sort, isReverse, page: 1 }),
 })
 
-interface RowProps extends Pick<OwnerRows, 'history'> {
-  row: OwnerSummary
-}
+const columnsWith = (history: OwnerRows['history']): Column<OwnerSummary, OwnerOrder>[] => [
+  {
+    head: <span class="hidden">Select</span>,
+    class: 'check',
+    cell: (owner) => <OwnerBox owner={owner} />,
+  },
+  { head: 'Name', by: 'name', cell: (owner) => <OwnerName owner={owner} /> },
+  {
+    head: 'Limit',
+    by: 'share',
+    cellClass: 'below',
+    cell: (owner) => (
+      <>
+        <OwnerBadge owner={owner} />
+        <OwnerLimit owner={owner} />
+      </>
+    ),
+  },
+  {
+    head: 'Groups',
+    class: 'wide',
+    cellClass: 'small',
+    cell: ({ groups }) => groups.map(({ name }) => name).join(', ') || 'none',
+  },
+  {
+    head: 'Last 30 days',
+    by: 'growth',
+    class: 'number',
+    cellClass: 'growth',
+    cell: (owner) => (
+      <>
+        <OwnerGrowth owner={owner} history={history} />
+        <span class="slim"> in 30 days</span>
+      </>
+    ),
+  },
+  { head: 'Usage', by: 'used', class: 'number', cell: ({ used }) => <Size bytes={used} /> },
+]
 
-const Row = ({ row, history }: RowProps) => (
-  <tr>
-    <td class="check">
-      <input
-        type="checkbox"
-        name="owner"
-        value={row.name}
-        checked={useChosen('owner').includes(row.name)}
-        aria-label={`Select ${row.name}`}
-        {...useInvalid('owners')}
-        data-bytes={String(row.used)}
-      />
-    </td>
-    <td>
-      <Named icon={row.kind}>
-        <Link to={`/-/storage/${row.name}`}>
-          <bdi>{row.name}</bdi>
-        </Link>{' '}
-        {!row.active && <span class="tag">disabled</span>}{' '}
-        {row.admin && <span class="tag">administrator</span>}
-        <div class="small">
-          <Dots
-            facts={[
-              row.kind,
-              <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
-                Account
-              </Link>,
-            ]}
-          />
-        </div>
-      </Named>
-    </td>
-    <td class="below">
-      <OwnerBadge owner={row} />
-      <OwnerLimit owner={row} />
-    </td>
-    <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
-    <td class="number growth">
-      <OwnerGrowth owner={row} history={history} />
-      <span class="slim"> in 30 days</span>
-    </td>
-    <td class="number">
-      <Size bytes={row.used} />
-    </td>
-  </tr>
+const OwnerBox = ({ owner: { name, used } }: { owner: OwnerSummary }) => (
+  <input
+    type="checkbox"
+    name="owner"
+    value={name}
+    checked={useChosen('owner').includes(name)}
+    aria-label={`Select ${name}`}
+    {...useInvalid('owners')}
+    data-bytes={String(used)}
+  />
+)
+
+const OwnerName = ({ owner: { name, kind, active, admin } }: { owner: OwnerSummary }) => (
+  <Named icon={kind}>
+    <NameLink to={`/-/storage/${name}`}>{name}</NameLink> {!active && <span class="tag">disabled</span>}{' '}
+    {admin && <span class="tag">administrator</span>}
+    <Facts
+      facts={[
+        kind,
+        <Link to={accountPath(name)} label={`Account ${name}`}>
+          Account
+        </Link>,
+      ]}
+    />
+  </Named>
 )
 
 export const OwnerBadge = ({ owner: { state, binding } }: { owner: OwnerSummary }) => (
@@ -157,9 +168,7 @@ const Assignment = ({ groups }: Pick<AssignmentForm, 'groups'>) => {
       <FieldFailure field="owners" />
       <FieldFailure field="group" />
       <div class="buttons">
-        <button type="submit" class="secondary">
-          Change groups
-        </button>
+        <Submit kind="secondary">Change groups</Submit>
         <button type="submit" class="secondary" name="do" value={PREVIEW}>
           Preview changes
         </button>

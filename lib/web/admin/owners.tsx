@@ -4,7 +4,7 @@ import { invalidMember } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
-import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Empty, formatCount, Link, Search, Section, Submit } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
@@ -205,9 +205,7 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
       choices={groups.map(({ name }) => [name, name])}
       chosen={query.group}
     />
-    <button type="submit" class="secondary">
-      Filter
-    </button>
+    <Submit kind="secondary">Filter</Submit>
     <Link class="button secondary" to={pathOf({ ...query, page: 1 }, 'owners.csv')}>
       <Icon name="download" />
       Download CSV

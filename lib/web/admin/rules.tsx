@@ -5,10 +5,11 @@ import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { allItems } from '../../records/pages.ts'
-import { ActionButtons, Count, Empty, formatCount, Link, Post, Section, Table } from '../parts/components.tsx'
+import { ActionButtons, Empty, formatCount, Link, Post, Section, Submit } from '../parts/components.tsx'
 import { NameField } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { Named } from '../parts/inline.tsx'
+import { List, Table } from '../parts/list.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { unbrokenLimit } from '../parts/sizes.ts'
@@ -122,15 +123,19 @@ const listRules = async ({ quota }: PageServices): Promise<View> => {
   return adminView(
     'Rules',
     <>
-      <Section id="rules" title="All rules" aside={<Count of={rules.length} singular="rule" />}>
-        {rules.length === 0 ? (
+      <List
+        id="rules"
+        title="All rules"
+        counted="rule"
+        items={rules}
+        empty={
           <Empty title="No rules" icon="rule">
             <p>A rule limits how much owners may store, in all or of one kind.</p>
           </Empty>
-        ) : (
-          <RuleTable rules={rules} groups={groups} />
-        )}
-      </Section>
+        }
+      >
+        <RuleTable rules={rules} groups={groups} />
+      </List>
       <Section
         id="new"
         title="New rule"
@@ -154,27 +159,25 @@ const groupsText = (groups: readonly string[]): string =>
     ? 'in no group: limits no owner'
     : `in ${groups.length === 1 ? 'the group' : 'the groups'} ${inWords(groups)}`
 
-interface RuleTableProps {
-  rules: readonly QuotaRule[]
-  groups: readonly QuotaGroup[]
-}
-
-const RuleTable = ({ rules, groups }: RuleTableProps) => (
-  <Table column="Rule" texts={['Subjects']} numbers={['Limit']}>
-    {rules.map(({ name, limit, subjects }) => (
-      <tr key={name}>
-        <td>
+const RuleTable = ({ rules, groups }: { rules: readonly QuotaRule[]; groups: readonly QuotaGroup[] }) => (
+  <Table
+    items={rules}
+    keyOf={({ name }) => name}
+    columns={[
+      {
+        head: 'Rule',
+        cell: ({ name, subjects }) => (
           <Named icon="rule">
             <Link to={rulePath(name)}>{name}</Link>
             <div class="small slim">{subjectsText(subjects)}</div>
             <div class="small">{groupsText(groupsWith(groups, name))}</div>
           </Named>
-        </td>
-        <td class="wide">{subjectsText(subjects)}</td>
-        <td class="number sentence">{unbrokenLimit(limit)}</td>
-      </tr>
-    ))}
-  </Table>
+        ),
+      },
+      { head: 'Subjects', class: 'wide', cell: ({ subjects }) => subjectsText(subjects) },
+      { head: 'Limit', class: 'number', cellClass: 'sentence', cell: ({ limit }) => unbrokenLimit(limit) },
+    ]}
+  />
 )
 
 const ruleView = async ({ quota }: PageServices, rule: QuotaRule): Promise<View> => {
@@ -194,9 +197,7 @@ const ruleView = async ({ quota }: PageServices, rule: QuotaRule): Promise<View>
         about="It is removed from its groups. You see which owners lose a limit before anything changes."
       >
         <Post to="/-/admin/rule/delete" fields={{ name: rule.name }} class="stacked">
-          <button type="submit" class="danger">
-            Delete rule…
-          </button>
+          <Submit kind="danger">Delete rule…</Submit>
         </Post>
       </Section>
     </>,

@@ -40,6 +40,23 @@ const FormContext = createContext<Entered | undefined>(undefined)
 /** What was entered in the form around a field, when it is shown again, and why it was refused. */
 export const useEntered = (): Entered | undefined => useContext(FormContext)
 
+/** A link that is a name, whose direction can differ from that of the text. */
+export const NameLink = ({ children, ...link }: RenderableProps<LinkProps>) => (
+  <Link {...link}>
+    <bdi>{children}</bdi>
+  </Link>
+)
+
+/** The name of a row, which leads to its page. */
+export const StrongLink = (link: RenderableProps<LinkProps>) => <NameLink class="strong" {...link} />
+
+/** A button of a form that looks like another than the most important one. */
+export const Submit = ({ kind, children }: RenderableProps<{ kind: string }>) => (
+  <button type="submit" class={kind}>
+    {children}
+  </button>
+)
+
 type PostProps = RenderableProps<{
   to: string
   /** Fields that are not shown; as entries where a name has several values. */
@@ -114,7 +131,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
   </nav>
 )
 
-interface SectionProps {
+export interface SectionProps {
   id: string
   title: string
   /** A link or a few words opposite the title. */
@@ -225,37 +242,6 @@ export const FlashMessage = () => {
   )
 }
 
-interface TableProps {
-  column: string
-  /** Further columns of text, for which narrow screens have no space. */
-  texts?: readonly string[]
-  numbers: readonly string[]
-  caption?: string
-}
-
-/** A table with columns of text, followed by columns of numbers. */
-export const Table = ({ column, texts = [], numbers, caption, children }: RenderableProps<TableProps>) => (
-  <table>
-    {caption !== undefined && <caption>{caption}</caption>}
-    <thead>
-      <tr>
-        <th scope="col">{column}</th>
-        {texts.map((name) => (
-          <th key={name} scope="col" class="wide">
-            {name}
-          </th>
-        ))}
-        {numbers.map((name) => (
-          <th key={name} scope="col" class="number">
-            {name}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>{children}</tbody>
-  </table>
-)
-
 /** A rounded size, with the exact number of bytes as its value and on hover. */
 export const Size = ({ bytes }: { bytes: number }) => (
   <data value={String(bytes)} title={formatBytes(bytes)}>
@@ -263,7 +249,7 @@ export const Size = ({ bytes }: { bytes: number }) => (
   </data>
 )
 
-/** A cell of a number column of {@link Table}. */
+/** A cell of a number column of a table. */
 export const SizeCell = ({ bytes }: { bytes: number }) => (
   <td class="number">
     <Size bytes={bytes} />
@@ -275,8 +261,15 @@ export const formatCount = (count: number, singular: string, plural = `${singula
   `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`
 
 /** How many items a list has, opposite its title. A list without items says so itself. */
-export const Count = ({ of: count, singular, plural }: { of: number; singular: string; plural?: string }) =>
-  count === 0 ? null : <span class="small">{formatCount(count, singular, plural)}</span>
+export const Count = ({
+  of: count,
+  singular,
+  plural,
+}: {
+  of: number
+  singular: string
+  plural?: string | undefined
+}) => (count === 0 ? null : <span class="small">{formatCount(count, singular, plural)}</span>)
 
 /** An error message as a sentence: error messages start in lower case and have no period. */
 export const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`

@@ -1,7 +1,7 @@
 /** A confirmation that is typed, before something large is deleted: a click alone does not do it. */
 import type { RenderableProps } from 'preact'
 import { invalidMember } from '../../errors.ts'
-import { Link, PageHead, Post, Section, useEntered } from './components.tsx'
+import { Link, PageHead, Post, Section, Submit, useEntered } from './components.tsx'
 import { FieldFailure, useInvalid } from './fields.tsx'
 import type { Form } from './form.ts'
 import { labelOf } from './labels.ts'
@@ -34,9 +34,7 @@ interface TypedConfirmationProps extends Confirmation {
 /** The buttons of a page that asks first: one that deletes or revokes for good, and a link back. */
 export const ConfirmButtons = ({ cancel, children }: RenderableProps<{ cancel: string }>) => (
   <div class="buttons">
-    <button type="submit" class="danger final">
-      {children}
-    </button>
+    <Submit kind="danger final">{children}</Submit>
     <Link class="button secondary" to={cancel}>
       Cancel
     </Link>

@@ -39,37 +39,20 @@ export type FieldName = keyof typeof LABELS
 
 export const labelOf = (field: FieldName): string => LABELS[field]
 
-/** What the audit log calls each value, as a word within a sentence. */
-const AUDIT_WORDS: Readonly<Record<AuditMember, string>> = {
-  limit: 'limit',
-  subjects: 'subjects',
-  rules: 'rules',
-  owners: 'owners',
-  kind: 'kind',
-  name: 'name',
-  fullName: 'display name',
-  email: 'email',
-  description: 'description',
-  visibility: 'visibility',
-  admin: 'administrator',
-  active: 'active',
-  purge: 'contents deleted',
-  token: 'token',
-  scopes: 'scopes',
-  id: 'id',
-  host: 'host',
-  events: 'events',
-  hasSecret: 'secret',
-  hasAuthorization: 'authorization header',
-}
+/** What the audit log calls values whose name is not a word within a sentence. */
+const AUDIT_WORDS: ReadonlyMap<string, string> = new Map<AuditMember, string>([
+  ['fullName', 'display name'],
+  ['admin', 'administrator'],
+  ['purge', 'contents deleted'],
+  ['hasSecret', 'secret'],
+  ['hasAuthorization', 'authorization header'],
+])
 
 /**
  * @param name member of a record: empty for a record that is one list, and a name of another version of Allot
  * as it is
  */
-export const wordFor = (name: string): string => (isAudited(name) ? AUDIT_WORDS[name] : name)
-
-const isAudited = (name: string): name is AuditMember => Object.hasOwn(AUDIT_WORDS, name)
+export const wordFor = (name: string): string => AUDIT_WORDS.get(name) ?? name
 
 const isField = (name: string): name is FieldName => Object.hasOwn(LABELS, name)
 

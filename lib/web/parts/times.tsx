@@ -1,4 +1,5 @@
 /** Days and times on the pages: always in UTC and as `2026-11-21`, with the exact time for programs. */
+import type { RenderableProps } from 'preact'
 import { dateOf, timestamp } from '../../clock.ts'
 
 /**
@@ -13,6 +14,13 @@ export const Day = ({ seconds }: { seconds: number }) => {
     </time>
   )
 }
+
+/** What happened, and on which day: `created on 2026-11-21`. */
+export const Dated = ({ seconds, children }: RenderableProps<{ seconds: number }>) => (
+  <>
+    {children} <Day seconds={seconds} />
+  </>
+)
 
 /**
  * A day that has no time.

@@ -1,9 +1,9 @@
 /** How accounts and repositories are shown wherever they occur. */
 import { avatarOf } from '../../accounts/avatars.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
-import { Link, Size, usePageContext } from '../parts/components.tsx'
-import { Dots, Named } from '../parts/inline.tsx'
-import { Day } from '../parts/times.tsx'
+import { NameLink, Size, StrongLink, usePageContext } from '../parts/components.tsx'
+import { Facts, Row } from '../parts/list.tsx'
+import { Dated } from '../parts/times.tsx'
 
 /** The image of an account: that of the host, or the one that is made of the name, which needs no request. */
 export const Avatar = ({
@@ -40,9 +40,7 @@ export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' 
       {isGhost(account) || !servedPages.has(account.kind) ? (
         <bdi>{account.name}</bdi>
       ) : (
-        <Link to={`/${account.name}`}>
-          <bdi>{account.name}</bdi>
-        </Link>
+        <NameLink to={`/${account.name}`}>{account.name}</NameLink>
       )}
     </span>
   )
@@ -58,41 +56,31 @@ export const RepositoryTags = ({ repository }: { repository: Repository }) => (
   </>
 )
 
-/** Repositories of one owner. */
-export const RepositoryList = ({
-  owner,
-  repositories,
-}: {
-  owner: string
-  repositories: readonly Repository[]
-}) => (
-  <ul class="plain rows">
-    {repositories.map((repository) => (
-      <li key={repository.id} class="line">
-        <Named icon={repository.private ? 'lock' : 'repositories'}>
-          <Link class="strong" to={`/${owner}/${repository.name}`}>
-            <bdi>{repository.name}</bdi>
-          </Link>{' '}
-          <RepositoryTags repository={repository} />
-          {repository.description !== '' && (
-            <p class="small">
-              <bdi>{repository.description}</bdi>
-            </p>
-          )}
-        </Named>
-        <div class="small">
-          <Dots
-            facts={[
-              <Size bytes={repository.size + repository.lfs} />,
-              <>
-                updated <Day seconds={repository.updatedAt} />
-              </>,
-            ]}
-          />
-        </div>
-      </li>
-    ))}
-  </ul>
+/** A repository in the list of those of its owner. */
+export const RepositoryRow = ({ owner, repository }: { owner: string; repository: Repository }) => (
+  <Row
+    icon={repository.private ? 'lock' : 'repositories'}
+    name={
+      <>
+        <StrongLink to={`/${owner}/${repository.name}`}>{repository.name}</StrongLink>{' '}
+        <RepositoryTags repository={repository} />
+      </>
+    }
+    aside={
+      <Facts
+        facts={[
+          <Size bytes={repository.size + repository.lfs} />,
+          <Dated seconds={repository.updatedAt}>updated</Dated>,
+        ]}
+      />
+    }
+  >
+    {repository.description !== '' && (
+      <p class="small">
+        <bdi>{repository.description}</bdi>
+      </p>
+    )}
+  </Row>
 )
 
 /** A website as people write it: only addresses of the web become links. */

@@ -3,16 +3,17 @@ import type { Viewer } from '../../accounts/access.ts'
 import { canCreateIn } from '../../accounts/rights.ts'
 import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
-import type { Account, Repository } from '../../records/schema/index.ts'
+import type { Account } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Count, Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { List } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
-import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
+import { AccountLink, Avatar, RepositoryRow, Website } from './account-parts.tsx'
 
 /** Members and organizations on a page; organizations may have thousands. */
 const MAX_PEOPLE = 50
@@ -62,11 +63,17 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
         <AccountHead account={account} user={showsStorage ? user : null} />
         <AccountTabs name={account.name} packages={settings.servedPages.has('package')} />
         <div class="beside">
-          <Repositories
-            account={account}
-            found={repositories}
-            number={number}
-            createAt={await createPath(services, account, user)}
+          <List
+            id="repositories"
+            title="Repositories"
+            counted={['repository', 'repositories']}
+            {...repositories}
+            page={number}
+            to={(to) => `/${account.name}?page=${to}`}
+            empty={<NoRepositories createAt={await createPath(services, account, user)} />}
+            row={(repository) => (
+              <RepositoryRow key={repository.id} owner={account.name} repository={repository} />
+            )}
           />
           <div>
             <About account={account} />
@@ -132,33 +139,6 @@ export const AccountTabs = ({ name, packages }: { name: string; packages: boolea
       ...(packages ? [{ name: 'Packages', to: `/${name}/-/packages` }] : []),
     ]}
   />
-)
-
-const Repositories = ({
-  account: { name },
-  found: { items, total },
-  number,
-  createAt,
-}: {
-  account: Account
-  found: Page<Repository>
-  number: number
-  createAt: string | undefined
-}) => (
-  <Section
-    id="repositories"
-    title="Repositories"
-    aside={<Count of={total} singular="repository" plural="repositories" />}
-  >
-    {items.length === 0 ? (
-      <EmptyPage total={total}>
-        <NoRepositories createAt={createAt} />
-      </EmptyPage>
-    ) : (
-      <RepositoryList owner={name} repositories={items} />
-    )}
-    <Pages to={(to) => `/${name}?page=${to}`} page={number} total={total} />
-  </Section>
 )
 
 const NoRepositories = ({ createAt }: { createAt: string | undefined }) => (

@@ -2,17 +2,24 @@
  * The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked
  * with.
  */
+import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { scopeOfKey, UsedKeyError } from '../../accounts/keys.ts'
 import { AllotError, takenMember } from '../../errors.ts'
+import type { Page } from '../../records/pages.ts'
+import type { GpgKey, SshKey } from '../../records/schema/index.ts'
 import { requireScopesToGive } from '../../scopes.ts'
-import { Post, Section } from '../parts/components.tsx'
+import { Empty, Post, Section, Submit } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
 import { Box, Field, LongField, useChosen } from '../parts/fields.tsx'
+import { List, Row, Strong } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { form, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
+import { Dated } from '../parts/times.tsx'
 import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
+
+/** Path of the page. */
+const KEYS = '/-/settings/keys'
 
 type KeyRequest = PageRequest<never, Identity>
 
@@ -91,10 +98,28 @@ const keysView = async (
       <>
         <SettingsHead title="SSH and GPG keys" subtitle="Public keys, which everyone may read." />
         {(hasSsh || ssh.total > 0) && (
-          <SshKeyList {...ssh} page={sshPage} to={(ssh) => keysPath(ssh, gpgPage)} />
+          <KeyList
+            {...ssh}
+            kind="ssh"
+            title="SSH keys"
+            empty="Add one below to clone and push over SSH."
+            nameOf={({ title }) => title}
+            factsOf={sshFacts}
+            page={sshPage}
+            to={(ssh) => keysPath(ssh, gpgPage)}
+          />
         )}
         {hasSsh && <NewSshKey />}
-        <GpgKeyList {...gpg} page={gpgPage} to={(gpg) => keysPath(sshPage, gpg)} />
+        <KeyList
+          {...gpg}
+          kind="gpg"
+          title="GPG keys"
+          empty="Add one below, so that others can check what you signed."
+          nameOf={({ keyId }) => keyId}
+          factsOf={gpgFacts}
+          page={gpgPage}
+          to={(gpg) => keysPath(sshPage, gpg)}
+        />
         <NewGpgKey />
       </>
     ),
@@ -107,6 +132,67 @@ const keysPath = (ssh: number, gpg: number): string => {
   const query = pages.map((pair) => pair.join('=')).join('&')
   return query === '' ? KEYS : `${KEYS}?${query}`
 }
+
+const sshFacts = ({ key, fingerprint, createdAt, readOnly }: SshKey) => [
+  <>
+    {key.split(' ')[0]} <code class="id">{fingerprint}</code>
+  </>,
+  <Dated seconds={createdAt}>added on</Dated>,
+  readOnly && 'read only',
+]
+
+const gpgFacts = ({ emails, createdAt, expiresAt, revoked }: GpgKey) => [
+  <bdi>{emails.join(', ')}</bdi>,
+  <Dated seconds={createdAt}>made on</Dated>,
+  expiresAt !== null && <Dated seconds={expiresAt}>expires on</Dated>,
+  revoked === true && 'revoked',
+]
+
+interface KeyListProps<Key> extends Page<Key> {
+  kind: 'ssh' | 'gpg'
+  title: string
+  empty: string
+  nameOf(key: Key): string
+  factsOf(key: Key): readonly ComponentChildren[]
+  page: number
+  /** @returns the path of a page of the list, beside the same page of the other */
+  to(page: number): string
+}
+
+const KeyList = <Key extends { id: number }>(props: KeyListProps<Key>) => {
+  const { kind, title, empty, nameOf, factsOf, ...list } = props
+  return (
+    <List
+      {...list}
+      id={kind}
+      title={title}
+      counted="key"
+      label={`Pages of the ${title}`}
+      empty={
+        <Empty title={`No ${title}`} icon="key">
+          <p>{empty}</p>
+        </Empty>
+      }
+      row={(key) => (
+        <Row
+          key={key.id}
+          icon="key"
+          name={<Strong>{nameOf(key)}</Strong>}
+          facts={factsOf(key)}
+          aside={<DeleteKey kind={kind} id={String(key.id)} name={nameOf(key)} />}
+        />
+      )}
+    />
+  )
+}
+
+const DeleteKey = (fields: { kind: string; id: string; name: string }) => (
+  <Post to={`${KEYS}/delete`} fields={fields}>
+    <button type="submit" class="danger small" aria-label={`Delete ${fields.name}…`}>
+      Delete…
+    </button>
+  </Post>
+)
 
 const NewSshKey = () => (
   <Section id="new-ssh" title="Add an SSH key">
@@ -133,9 +219,7 @@ const NewGpgKey = () => (
       <LongField name="armored">
         The output of <code>gpg --armor --export</code>, with your address.
       </LongField>
-      <button type="submit" class="secondary">
-        Add GPG key
-      </button>
+      <Submit kind="secondary">Add GPG key</Submit>
     </Post>
   </Section>
 )

@@ -4,24 +4,24 @@ import { packageDetails } from '../../content/details.ts'
 import { downloadPath, type PackageName, uploadsOf } from '../../content/packages/types.ts'
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
-import type { PackageFile } from '../../records/schema/index.ts'
+import type { PackageFile, PackageVersion } from '../../records/schema/index.ts'
 import { Command, quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
 import {
-  Count,
   Empty,
   formatCount,
-  Link,
+  NameLink,
   PageHead,
   Section,
   Size,
-  Table,
+  StrongLink,
   usePageContext,
 } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { Facts, List, Row, Table } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
-import { Day } from '../parts/times.tsx'
+import { Dated, Day } from '../parts/times.tsx'
 import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
 import { AccountLink } from './account-parts.tsx'
 
@@ -49,39 +49,17 @@ export const packagePageRoutes = [
           <>
             <AccountHead account={owner} user={isOwn ? user : null} />
             <AccountTabs name={owner.name} packages />
-            <Section id="packages" title="Packages" aside={<Count of={total} singular="version" />}>
-              {items.length === 0 ? (
-                <EmptyPage total={total}>
-                  <NoPackages owner={owner.name} mayUpload={mayUpload} />
-                </EmptyPage>
-              ) : (
-                <ul class="plain rows">
-                  {items.map((version) => (
-                    <li key={version.id} class="line">
-                      <Named icon="packages">
-                        <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
-                          <bdi>{version.name}</bdi>
-                        </Link>{' '}
-                        <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
-                      </Named>
-                      <div class="small">
-                        <Dots
-                          facts={[
-                            <>
-                              <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
-                            </>,
-                            <>
-                              published <Day seconds={version.createdAt} />
-                            </>,
-                          ]}
-                        />
-                      </div>
-                    </li>
-                  ))}
-                </ul>
-              )}
-              <Pages to={(to) => `/${owner.name}/-/packages?page=${to}`} page={number} total={total} />
-            </Section>
+            <List
+              id="packages"
+              title="Packages"
+              counted="version"
+              items={items}
+              total={total}
+              page={number}
+              to={(to) => `/${owner.name}/-/packages?page=${to}`}
+              empty={<NoPackages owner={owner.name} mayUpload={mayUpload} />}
+              row={(version) => <VersionRow key={version.id} owner={owner.name} version={version} />}
+            />
           </>
         ),
       }
@@ -138,6 +116,28 @@ export const packagePageRoutes = [
     },
   }),
 ]
+
+const VersionRow = ({ owner, version }: { owner: string; version: PackageVersion }) => (
+  <Row
+    icon="packages"
+    name={
+      <>
+        <StrongLink to={versionPath({ ...version, owner })}>{version.name}</StrongLink>{' '}
+        <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
+      </>
+    }
+    aside={
+      <Facts
+        facts={[
+          <>
+            <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
+          </>,
+          <Dated seconds={version.createdAt}>published</Dated>,
+        ]}
+      />
+    }
+  />
+)
 
 const NoPackages = ({ owner, mayUpload }: { owner: string; mayUpload: boolean }) => {
   const { urls } = usePageContext()
@@ -199,25 +199,24 @@ const Files = ({
         title="Files"
         aside={<span class="small">{formatCount(files.length, 'file')}</span>}
       >
-        <Table column="File" numbers={['Size']}>
-          {files.map(({ id, name, size, sha256 }) => (
-            <tr key={id}>
-              <td>
+        <Table
+          items={files}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              head: 'File',
+              cell: ({ name, sha256 }) => (
                 <Named icon="file">
-                  <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
-                    <bdi>{name}</bdi>
-                  </Link>
+                  <NameLink to={`${versionPath(path)}/${encodeURIComponent(name)}`}>{name}</NameLink>
                   <div class="small">
                     SHA-256 <code class="id">{sha256}</code>
                   </div>
                 </Named>
-              </td>
-              <td class="number muted">
-                <Size bytes={size} />
-              </td>
-            </tr>
-          ))}
-        </Table>
+              ),
+            },
+            { head: 'Size', class: 'number', cellClass: 'muted', cell: ({ size }) => <Size bytes={size} /> },
+          ]}
+        />
       </Section>
       {first !== undefined && urls !== undefined && (
         <Section id="download" title={isPublic ? 'Download' : 'Download with a token'}>

@@ -2,8 +2,8 @@
 import type { OwnSession } from '../../accounts/sessions.ts'
 import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
-import { Count, Post, Section, usePageContext } from '../parts/components.tsx'
-import { Dots, Named } from '../parts/inline.tsx'
+import { Post, usePageContext } from '../parts/components.tsx'
+import { List, Row } from '../parts/list.tsx'
 import { page } from '../parts/route.ts'
 import { LastUse, Minute } from '../parts/times.tsx'
 import { settingsForm } from './settings.tsx'
@@ -36,21 +36,25 @@ export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
     </ul>
   )
   return (
-    <Section
+    <List
       id="sessions"
       title="Sessions"
-      aside={<Count of={sessions.length} singular="session" />}
+      counted="session"
       about="A session also ends when you change the password, or revoke the token that it started with."
+      items={sessions}
+      empty={undefined}
+      below={
+        mayEnd && (
+          <Post to="/-/sign-out" class="footer">
+            <button type="submit" class="secondary" name="everywhere" value="yes">
+              Sign out of all devices
+            </button>
+          </Post>
+        )
+      }
     >
       {mayEnd ? <Post to={END}>{list}</Post> : list}
-      {mayEnd && (
-        <Post to="/-/sign-out" class="footer">
-          <button type="submit" class="secondary" name="everywhere" value="yes">
-            Sign out of all devices
-          </button>
-        </Post>
-      )}
-    </Section>
+    </List>
   )
 }
 
@@ -64,34 +68,34 @@ const SessionRow = ({
   isCurrent,
   mayEnd,
 }: OwnSession & { mayEnd: boolean }) => (
-  <li class="line">
-    <Named icon="session">
-      <strong>{browser ?? 'Unknown browser'}</strong>
-      <div class="small">
-        <Dots
-          facts={[
-            `from ${address}`,
-            <>
-              signed in on <Minute seconds={createdAt} /> UTC{' '}
-              {token === undefined ? (
-                'with the password'
-              ) : (
-                <>
-                  with the token <bdi>{token}</bdi>
-                </>
-              )}
-            </>,
-            // Saved by the hour, so the first use would stand before the time of the sign-in.
-            lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
-          ]}
-        />
-      </div>
-    </Named>
-    {isCurrent && <span class="tag">This session</span>}
-    {!isCurrent && mayEnd && (
-      <button type="submit" class="secondary small" name="session" value={id}>
-        Sign out<span class="hidden"> of this session</span>
-      </button>
-    )}
-  </li>
+  <Row
+    icon="session"
+    name={<strong>{browser ?? 'Unknown browser'}</strong>}
+    facts={[
+      `from ${address}`,
+      <>
+        signed in on <Minute seconds={createdAt} /> UTC{' '}
+        {token === undefined ? (
+          'with the password'
+        ) : (
+          <>
+            with the token <bdi>{token}</bdi>
+          </>
+        )}
+      </>,
+      // Saved by the hour, so the first use would stand before the time of the sign-in.
+      lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
+    ]}
+    aside={
+      isCurrent ? (
+        <span class="tag">This session</span>
+      ) : (
+        mayEnd && (
+          <button type="submit" class="secondary small" name="session" value={id}>
+            Sign out<span class="hidden"> of this session</span>
+          </button>
+        )
+      )
+    }
+  />
 )

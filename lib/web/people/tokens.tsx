@@ -4,15 +4,15 @@ import { AllotError, invalidMember } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, requireScopesToGive, SCOPES, type Scope } from '../../scopes.ts'
-import { Count, Empty, Post, Section } from '../parts/components.tsx'
+import { Empty, Post, Section } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
 import { Box, FieldFailure, NameField, useChosen } from '../parts/fields.tsx'
-import { Dots, Named } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { List, Row, Strong } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Crumb, form, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
-import { Day, LastUse } from '../parts/times.tsx'
+import { Dated, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
 import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
 
@@ -122,50 +122,45 @@ const tokensView = async (
   }
 }
 
-const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token>; page: number }) => (
-  <Section id="tokens" title="Your tokens" aside={<Count of={total} singular="token" />}>
-    {items.length === 0 ? (
-      <EmptyPage total={total}>
-        <Empty title="No tokens" icon="token">
-          <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
-        </Empty>
-      </EmptyPage>
-    ) : (
-      <ul class="plain rows">
-        {items.map(({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (
-          <li key={id} class="line">
-            <Named icon="token">
-              <strong>
-                <bdi>{name}</bdi>
-              </strong>
-              <div class="small">
-                <Dots
-                  facts={[
-                    <>
-                      ends in <code>{lastEight}</code>
-                    </>,
-                    <>
-                      created on <Day seconds={createdAt} />
-                    </>,
-                    <LastUse at={lastUsedAt} />,
-                  ]}
-                />
-              </div>
-              <div class="small">
-                {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
-              </div>
-            </Named>
-            <Post to="/-/account/revoke" fields={{ token: String(id), name }}>
-              <button type="submit" class="danger small" aria-label={`Revoke ${name}`}>
-                Revoke…
-              </button>
-            </Post>
-          </li>
-        ))}
-      </ul>
+const Tokens = ({ tokens, page }: { tokens: Page<Token>; page: number }) => (
+  <List
+    id="tokens"
+    title="Your tokens"
+    counted="token"
+    {...tokens}
+    page={page}
+    to={(to) => `/-/account?page=${to}`}
+    empty={
+      <Empty title="No tokens" icon="token">
+        <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
+      </Empty>
+    }
+    row={({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (
+      <Row
+        key={id}
+        icon="token"
+        name={<Strong>{name}</Strong>}
+        facts={[
+          <>
+            ends in <code>{lastEight}</code>
+          </>,
+          <Dated seconds={createdAt}>created on</Dated>,
+          <LastUse at={lastUsedAt} />,
+        ]}
+        aside={
+          <Post to="/-/account/revoke" fields={{ token: String(id), name }}>
+            <button type="submit" class="danger small" aria-label={`Revoke ${name}`}>
+              Revoke…
+            </button>
+          </Post>
+        }
+      >
+        <div class="small">
+          {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
+        </div>
+      </Row>
     )}
-    <Pages to={(to) => `/-/account?page=${to}`} page={number} total={total} />
-  </Section>
+  />
 )
 
 const isOffered = (scope: Scope): scope is OfferedScope => Object.hasOwn(SCOPE_TEXTS, scope)

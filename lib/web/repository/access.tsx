@@ -1,5 +1,5 @@
 /** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
-import type { RenderableProps } from 'preact'
+import type { ComponentChildren, RenderableProps } from 'preact'
 import { canRead, type Identity, permissionOn, type RepositoryPart } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
 import { countReleases } from '../../content/releases.ts'
@@ -8,9 +8,16 @@ import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Scope } from '../../scopes.ts'
-import { Link, usePageContext } from '../parts/components.tsx'
+import { NameLink, StrongLink, usePageContext } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
-import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../parts/route.ts'
+import {
+  type PageReply,
+  type PageRequest,
+  type PageRoute,
+  type PageServices,
+  page,
+  type View,
+} from '../parts/route.ts'
 import { RepositoryTags } from '../people/account-parts.tsx'
 
 /** A repository as its pages show it to a viewer. */
@@ -144,14 +151,8 @@ export const RepositoryHead = ({
         <div>
           <nav class="title" aria-label="Breadcrumb">
             <Icon name={repository.private ? 'lock' : 'repositories'} />
-            <Link to={`/${owner.name}`}>
-              <bdi>{owner.name}</bdi>
-            </Link>{' '}
-            <span class="muted">/</span>{' '}
-            <Link class="strong" to={path}>
-              <bdi>{repository.name}</bdi>
-            </Link>{' '}
-            <RepositoryTags repository={repository} />
+            <NameLink to={`/${owner.name}`}>{owner.name}</NameLink> <span class="muted">/</span>{' '}
+            <StrongLink to={path}>{repository.name}</StrongLink> <RepositoryTags repository={repository} />
           </nav>
         </div>
         {children}
@@ -169,3 +170,25 @@ export const RepositoryHead = ({
     </>
   )
 }
+
+/**
+ * A page of a repository.
+ * @param name of what the page shows, before that of the repository
+ * @param heading for screen readers, where nothing on the page says it
+ */
+export const repositoryView = (
+  view: RepositoryView,
+  tab: Tab,
+  name: string,
+  content: ComponentChildren,
+  heading?: string,
+): View => ({
+  title: `${name} · ${view.name.owner}/${view.name.name}`,
+  body: (
+    <>
+      <RepositoryHead view={view} tab={tab} />
+      {heading !== undefined && <h1 class="hidden">{heading}</h1>}
+      {content}
+    </>
+  ),
+})

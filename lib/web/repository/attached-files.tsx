@@ -1,7 +1,7 @@
 /** Attachments: the list of them, and the page that sends one. */
 import type { Viewer } from '../../accounts/access.ts'
 import type { Attachment } from '../../records/schema/index.ts'
-import { Link, Size } from '../parts/components.tsx'
+import { NameLink, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { type Download, page } from '../parts/route.ts'
 import { missing } from './access.tsx'
@@ -34,10 +34,7 @@ export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>
       {files.map(({ id, uuid, name, size }) => (
         <li key={id} class="line">
           <span>
-            <Icon name="file" />{' '}
-            <Link to={`/-/attachments/${uuid}`}>
-              <bdi>{name}</bdi>
-            </Link>
+            <Icon name="file" /> <NameLink to={`/-/attachments/${uuid}`}>{name}</NameLink>
           </span>{' '}
           <span class="small">
             <Size bytes={size} />

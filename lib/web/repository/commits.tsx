@@ -9,7 +9,7 @@ import { formatCount, Link, Section } from '../parts/components.tsx'
 import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { filePath, missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
 import { Diff, readDiff } from './diff.tsx'
 
 export type People = ReadonlyMap<string, Account>
@@ -71,51 +71,50 @@ const commitView = async (
     changes?.files.filter(({ status }) => status === 'removed').map(({ filename }) => filename),
   )
   const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
-  return {
-    title: `${subjectOf(commit)} · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="commits" />
-        <section aria-labelledby="commit">
-          <div class="section-head">
-            <h1 class="subject" id="commit">
-              <bdi>{subjectOf(commit)}</bdi>
-            </h1>
-            <Link class="button secondary small" to={filePath(view, ref, '')}>
-              Browse files
-            </Link>
-          </div>
-          {text !== '' && (
-            <pre class="message" dir="auto">
-              {text.slice(0, MAX_MESSAGE)}
-            </pre>
-          )}
-          <p class="small">
-            <Author author={commit.author} people={people} /> committed on{' '}
-            <Day seconds={commit.committer.time} />
-          </p>
-          <dl class="ids">
-            <dt>Commit</dt>
-            <dd>
-              <ObjectId id={commit.id} />
-            </dd>
-            {commit.parents.length > 0 && <dt>{commit.parents.length === 1 ? 'Parent' : 'Parents'}</dt>}
-            {commit.parents.map((parent) => (
-              <dd key={parent}>
-                <Link to={`${view.path}/commit/${parent}`}>
-                  <ObjectId id={parent} />
-                </Link>
-              </dd>
-            ))}
-          </dl>
-        </section>
-        {changes !== undefined && (
-          <Changes changes={changes} shown={new Map(diff.files.map(({ path }, index) => [path, index]))} />
+  return repositoryView(
+    view,
+    'commits',
+    subjectOf(commit),
+    <>
+      <section aria-labelledby="commit">
+        <div class="section-head">
+          <h1 class="subject" id="commit">
+            <bdi>{subjectOf(commit)}</bdi>
+          </h1>
+          <Link class="button secondary small" to={filePath(view, ref, '')}>
+            Browse files
+          </Link>
+        </div>
+        {text !== '' && (
+          <pre class="message" dir="auto">
+            {text.slice(0, MAX_MESSAGE)}
+          </pre>
         )}
-        <Diff diff={diff} pageOf={(path) => (removed.has(path) ? undefined : filePath(view, ref, path))} />
-      </>
-    ),
-  }
+        <p class="small">
+          <Author author={commit.author} people={people} /> committed on{' '}
+          <Day seconds={commit.committer.time} />
+        </p>
+        <dl class="ids">
+          <dt>Commit</dt>
+          <dd>
+            <ObjectId id={commit.id} />
+          </dd>
+          {commit.parents.length > 0 && <dt>{commit.parents.length === 1 ? 'Parent' : 'Parents'}</dt>}
+          {commit.parents.map((parent) => (
+            <dd key={parent}>
+              <Link to={`${view.path}/commit/${parent}`}>
+                <ObjectId id={parent} />
+              </Link>
+            </dd>
+          ))}
+        </dl>
+      </section>
+      {changes !== undefined && (
+        <Changes changes={changes} shown={new Map(diff.files.map(({ path }, index) => [path, index]))} />
+      )}
+      <Diff diff={diff} pageOf={(path) => (removed.has(path) ? undefined : filePath(view, ref, path))} />
+    </>,
+  )
 }
 
 const MAX_MESSAGE = 8000

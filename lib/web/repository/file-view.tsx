@@ -5,7 +5,7 @@ import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import { decodeText, pathText } from '../../git/text.ts'
 import { isMarkdown, isText, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
-import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
+import { formatCount, Link, NameLink, Size, usePageContext } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
@@ -233,14 +233,7 @@ const SymbolicLink = ({ view, at, path, target }: Omit<FileViewProps, 'file'> & 
   return (
     <p>
       A symbolic link to{' '}
-      {isOutside ? (
-        <code>{target}</code>
-      ) : (
-        <Link to={filePath(view, at, resolved)}>
-          <bdi>{target}</bdi>
-        </Link>
-      )}
-      .
+      {isOutside ? <code>{target}</code> : <NameLink to={filePath(view, at, resolved)}>{target}</NameLink>}.
     </p>
   )
 }

@@ -18,19 +18,19 @@ import {
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { requireStill } from '../../repositories/write-access.ts'
-import { formatCount, Link, Section, Size } from '../parts/components.tsx'
+import { formatCount, Link, NameLink, Section, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
-import type { Download, PageRequest, PageServices, View } from '../parts/route.ts'
+import type { Download, PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,
   type RefName,
-  RepositoryHead,
   type RepositoryView,
   refTitle,
   repositoryPage,
+  repositoryView,
 } from './access.tsx'
 import { subjectOf } from './commits.tsx'
 import { FileView, readFileView } from './file-view.tsx'
@@ -59,24 +59,23 @@ export const filePageRoutes = [
       const body = isFolder
         ? await folderBody(services, request, view, { open, ref, found })
         : await fileBody(services, request, view, { open, ref, found })
-      return {
-        title: `${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
-        body: (
-          <>
-            <RepositoryHead view={view} tab="code" />
-            <div class="toolbar">
-              <RefChoice
-                view={view}
-                chosen={ref}
-                choices={choices}
-                to={(other) => filePath(view, other, path)}
-              />
-              <PathCrumbs view={view} at={ref} path={path} />
-            </div>
-            {body}
-          </>
-        ),
-      } satisfies View
+      return repositoryView(
+        view,
+        'code',
+        path || refTitle(ref),
+        <>
+          <div class="toolbar">
+            <RefChoice
+              view={view}
+              chosen={ref}
+              choices={choices}
+              to={(other) => filePath(view, other, path)}
+            />
+            <PathCrumbs view={view} at={ref} path={path} />
+          </div>
+          {body}
+        </>,
+      )
     },
   }),
   repositoryPage({
@@ -101,18 +100,14 @@ const PathCrumbs = ({ view, at, path }: { view: RepositoryView; at: RefName; pat
   const names = path === '' ? [] : path.split('/')
   return (
     <h1 class="path">
-      <Link to={filePath(view, at, '')}>
-        <bdi>{view.name.name}</bdi>
-      </Link>
+      <NameLink to={filePath(view, at, '')}>{view.name.name}</NameLink>
       {names.map((name, index) => (
         <>
           {' / '}
           {index === names.length - 1 ? (
             <bdi>{name}</bdi>
           ) : (
-            <Link to={filePath(view, at, names.slice(0, index + 1).join('/'))}>
-              <bdi>{name}</bdi>
-            </Link>
+            <NameLink to={filePath(view, at, names.slice(0, index + 1).join('/'))}>{name}</NameLink>
           )}
         </>
       ))}
@@ -240,9 +235,7 @@ const EntryRow = ({
       </Link>
       {commit !== undefined && (
         <span class="changed small">
-          <Link to={`${view.path}/commit/${commit.id}`}>
-            <bdi>{subjectOf(commit).slice(0, 80)}</bdi>
-          </Link>{' '}
+          <NameLink to={`${view.path}/commit/${commit.id}`}>{subjectOf(commit).slice(0, 80)}</NameLink>{' '}
           <Day seconds={commit.committer.time} />
         </span>
       )}

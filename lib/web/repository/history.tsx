@@ -1,18 +1,19 @@
 /** The history of a branch, a tag or a file. */
 import type { Commit } from '../../git/objects/parse.ts'
 import { listCommits } from '../../repositories/contents/commits.ts'
-import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Empty, formatCount, Link, NameLink, StrongLink } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
-import { EmptyPage, PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
+import { List } from '../parts/list.tsx'
+import { PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   defaultRef,
   filePath,
-  RepositoryHead,
   type RepositoryView,
   refTitle,
   repositoryPage,
+  repositoryView,
 } from './access.tsx'
 import { Author, authorsOf, type People, subjectOf } from './commits.tsx'
 import { findNamed, type NamedCommit, RefChoice, readChoices } from './refs.tsx'
@@ -49,9 +50,7 @@ interface CommitRowProps {
 const CommitRow = ({ view, path, commit, people }: CommitRowProps) => (
   <li class="line">
     <div>
-      <Link class="strong" to={`${view.path}/commit/${commit.id}`}>
-        <bdi>{subjectOf(commit)}</bdi>
-      </Link>
+      <StrongLink to={`${view.path}/commit/${commit.id}`}>{subjectOf(commit)}</StrongLink>
       <div class="small">
         <Dots
           facts={[<Author author={commit.author} people={people} />, <Day seconds={commit.author.time} />]}
@@ -106,10 +105,7 @@ const HistoryToolbar = ({ view, path, chosen, choices }: HistoryToolbarProps) =>
     />
     {path !== '' && (
       <span>
-        History of{' '}
-        <Link to={filePath(view, chosen, path)}>
-          <bdi>{path}</bdi>
-        </Link>
+        History of <NameLink to={filePath(view, chosen, path)}>{path}</NameLink>
       </span>
     )}
   </div>
@@ -128,33 +124,24 @@ const historyView = async (
   const choices = await readChoices(open)
   const total = await count()
   const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
-  return {
-    title: `Commits of ${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="commits" />
-        <h1 class="hidden">Commits</h1>
-        <HistoryToolbar {...{ view, path, chosen: ref, choices }} />
-        <Section
-          id="commits"
-          title="Commits"
-          aside={total === undefined ? undefined : <span class="small">{formatCount(total, 'commit')}</span>}
-        >
-          {items.length === 0 ? (
-            // Where the number of commits is not known, the pages before this one have some.
-            <EmptyPage total={total ?? number - 1}>
-              <Empty title="No commits" />
-            </EmptyPage>
-          ) : (
-            <ul class="plain rows">
-              {items.map((commit) => (
-                <CommitRow key={commit.id} {...{ view, path, commit, people }} />
-              ))}
-            </ul>
-          )}
-          <HistoryPages number={number} isFull={items.length === PAGE_SIZE} total={total} to={to} />
-        </Section>
-      </>
-    ),
-  }
+  return repositoryView(
+    view,
+    'commits',
+    `Commits of ${path || refTitle(ref)}`,
+    <>
+      <HistoryToolbar {...{ view, path, chosen: ref, choices }} />
+      <List
+        id="commits"
+        title="Commits"
+        aside={total === undefined ? undefined : <span class="small">{formatCount(total, 'commit')}</span>}
+        items={items}
+        // Where the number of commits is not known, the pages before this one have some.
+        total={total ?? number - 1}
+        empty={<Empty title="No commits" />}
+        row={(commit) => <CommitRow key={commit.id} {...{ view, path, commit, people }} />}
+        below={<HistoryPages number={number} isFull={items.length === PAGE_SIZE} total={total} to={to} />}
+      />
+    </>,
+    'Commits',
+  )
 }

@@ -2,16 +2,17 @@
 import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Empty, formatCount, Link, Search, Section, usePageContext } from '../parts/components.tsx'
+import { Empty, formatCount, Link, Search, StrongLink, Submit, usePageContext } from '../parts/components.tsx'
 import { FieldFailure, useInvalid } from '../parts/fields.tsx'
 import { formOf } from '../parts/form.ts'
-import { Dots, Icon, Named } from '../parts/inline.tsx'
+import { Icon } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { List, Row } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, shownAgain, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
 
 /** Declared by every page of issues. */
 export const ISSUE_PAGE = { kind: 'issue', scope: 'read:issue', part: 'issues' } as const
@@ -60,35 +61,31 @@ const listView = (
   const { state, q } = searchIn(query)
   const to = (one: State, page = 1) =>
     `${view.path}/issues?${new URLSearchParams({ state: one, q, page: String(page) })}`
-  return {
-    title: `Issues · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="issues" />
-        <h1 class="hidden">Issues</h1>
-        <Section id="issues" title="Issues" aside={<States chosen={state} to={to} />}>
+  return repositoryView(
+    view,
+    'issues',
+    'Issues',
+    <List
+      id="issues"
+      title="Issues"
+      aside={<States chosen={state} to={to} />}
+      above={
+        <>
           <Search to={`${view.path}/issues`}>
             <IssueSearch state={state} q={q} />
           </Search>
           {total > 0 && <p class="small">{formatCount(total, 'issue')}</p>}
-          {items.length > 0 ? (
-            <ul class="plain rows">
-              {items.map((issue) => (
-                <IssueRow key={issue.record.id} view={view} issue={issue} />
-              ))}
-            </ul>
-          ) : (
-            found !== undefined && (
-              <EmptyPage total={total}>
-                <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
-              </EmptyPage>
-            )
-          )}
-          <Pages to={(page) => to(state, page)} page={pageNumber(query)} total={total} />
-        </Section>
-      </>
-    ),
-  }
+        </>
+      }
+      items={items}
+      total={total}
+      empty={found && <NoIssues view={view} state={state} q={q} isVisitor={user === null} />}
+      row={(issue) => <IssueRow key={issue.record.id} view={view} issue={issue} />}
+      page={pageNumber(query)}
+      to={(page) => to(state, page)}
+    />,
+    'Issues',
+  )
 }
 
 const States = ({ chosen, to }: { chosen: State; to: (state: State) => string }) => (
@@ -122,9 +119,7 @@ const IssueSearch = ({ state, q }: { state: State; q: string }) => (
       </span>
       <FieldFailure field="q" />
     </div>
-    <button type="submit" class="secondary">
-      Search
-    </button>
+    <Submit kind="secondary">Search</Submit>
   </>
 )
 
@@ -174,23 +169,16 @@ const IssueRow = ({
   view: RepositoryView
   issue: IssueDetails
 }) => (
-  <li class="line">
-    <Named icon={record.state} class={`issue ${record.state}`}>
-      <Link class="strong" to={`${view.path}/issues/${record.number}`}>
-        <bdi>{record.title}</bdi>
-      </Link>
-      <div class="small">
-        <Dots
-          facts={[
-            <>
-              #{record.number} opened on <Day seconds={record.createdAt} /> by{' '}
-              <AccountLink account={author} />
-            </>,
-            comments > 0 && formatCount(comments, 'comment'),
-          ]}
-        />
-      </div>
-    </Named>
-    <span class={`issue ${record.state}`}>{record.state}</span>
-  </li>
+  <Row
+    icon={record.state}
+    class={`issue ${record.state}`}
+    name={<StrongLink to={`${view.path}/issues/${record.number}`}>{record.title}</StrongLink>}
+    facts={[
+      <>
+        #{record.number} opened on <Day seconds={record.createdAt} /> by <AccountLink account={author} />
+      </>,
+      comments > 0 && formatCount(comments, 'comment'),
+    ]}
+    aside={<span class={`issue ${record.state}`}>{record.state}</span>}
+  />
 )

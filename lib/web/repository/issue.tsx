@@ -5,7 +5,7 @@ import { formatCount } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { PageLinks } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
-import { missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
 import { ISSUE_PAGE } from './issue-list.tsx'
 import { PostedText } from './posted-text.tsx'
 import { type RenderedText, renderText } from './rendered-text.tsx'
@@ -57,41 +57,40 @@ const issueView = async (
   const shown = await renderComments(comments.slice(0, MAX_COMMENTS), render, left)
   const next = page.items[shown.length]
   const path = `${view.path}/issues/${issue.number}`
-  return {
-    title: `${issue.title} · #${issue.number} · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="issues" />
-        <div class="head">
-          <div>
-            <h1>
-              <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
-            </h1>
-            <p class="subtitle">
-              <Dots facts={[<StateTag state={issue.state} />, formatCount(details!.comments, 'comment')]} />
-            </p>
-          </div>
+  return repositoryView(
+    view,
+    'issues',
+    `${issue.title} · #${issue.number}`,
+    <>
+      <div class="head">
+        <div>
+          <h1>
+            <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
+          </h1>
+          <p class="subtitle">
+            <Dots facts={[<StateTag state={issue.state} />, formatCount(details!.comments, 'comment')]} />
+          </p>
         </div>
-        <PostedText details={details!} text={body} verb="opened this" />
-        <div data-comments>
-          {shown.map((comment) => (
-            <PostedText
-              key={comment.record.id}
-              details={comment}
-              text={comment.text}
-              verb="commented"
-              to={`${pathFrom(path, comment.record)}#issuecomment-${comment.record.id}`}
-            />
-          ))}
-        </div>
-        <PageLinks
-          first={from === undefined ? undefined : path}
-          next={next && pathFrom(path, next)}
-          names={{ first: 'First comments', next: 'Further comments' }}
-        />
-      </>
-    ),
-  }
+      </div>
+      <PostedText details={details!} text={body} verb="opened this" />
+      <div data-comments>
+        {shown.map((comment) => (
+          <PostedText
+            key={comment.record.id}
+            details={comment}
+            text={comment.text}
+            verb="commented"
+            to={`${pathFrom(path, comment.record)}#issuecomment-${comment.record.id}`}
+          />
+        ))}
+      </div>
+      <PageLinks
+        first={from === undefined ? undefined : path}
+        next={next && pathFrom(path, next)}
+        names={{ first: 'First comments', next: 'Further comments' }}
+      />
+    </>,
+  )
 }
 
 /** The comment that the list of an issue begins with; undefined for the first one. */

@@ -5,20 +5,21 @@ import { readCommits } from '../../repositories/contents/commits.ts'
 import type { FoundEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { Count, Empty, Link, Section } from '../parts/components.tsx'
-import { Dots, Named } from '../parts/inline.tsx'
-import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { Empty, Link, NameLink, StrongLink } from '../parts/components.tsx'
+import { Dots } from '../parts/inline.tsx'
+import { List, Row } from '../parts/list.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,
   type RefName,
-  RepositoryHead,
   type RepositoryView,
   refPath,
   refTitle,
   repositoryPage,
+  repositoryView,
 } from './access.tsx'
 
 /** A commit, and its name in the path of the page. */
@@ -146,9 +147,7 @@ const RefList = ({
       <ul class="plain">
         {refs.map((ref) => (
           <li key={ref.ref}>
-            <Link to={to({ kind, name: shortName(ref) })}>
-              <bdi>{shortName(ref)}</bdi>
-            </Link>
+            <NameLink to={to({ kind, name: shortName(ref) })}>{shortName(ref)}</NameLink>
           </li>
         ))}
       </ul>
@@ -173,78 +172,74 @@ const listPage = (kind: 'branch' | 'tag') => {
         items.map(({ target }) => target),
       )
       const times = new Map(commits.map(({ id, committer }) => [id, committer.time]))
-      return {
-        title: `${title} · ${view.name.owner}/${view.name.name}`,
-        body: (
-          <>
-            <RepositoryHead view={view} tab={tab} />
-            <h1 class="hidden">{title}</h1>
-            <Section id={tab} title={title} aside={<Count of={total} singular={kind} plural={tab} />}>
-              {items.length === 0 ? (
-                <EmptyPage total={total}>
-                  <Empty title={`No ${tab}`} icon={kind}>
-                    <p>
-                      Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
-                    </p>
-                  </Empty>
-                </EmptyPage>
-              ) : (
-                <ul class="plain rows">
-                  {items.map((ref) => (
-                    <RefRow key={ref.ref} view={view} kind={kind} found={ref} time={times.get(ref.target)} />
-                  ))}
-                </ul>
-              )}
-              <Pages to={(to) => `${view.path}/${tab}?page=${to}`} page={number} total={total} />
-            </Section>
-          </>
-        ),
-      }
+      return repositoryView(
+        view,
+        tab,
+        title,
+        <List
+          id={tab}
+          title={title}
+          counted={[kind, tab]}
+          items={items}
+          total={total}
+          page={number}
+          to={(to) => `${view.path}/${tab}?page=${to}`}
+          empty={
+            <Empty title={`No ${tab}`} icon={kind}>
+              <p>
+                Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
+              </p>
+            </Empty>
+          }
+          row={(ref) => (
+            <RefRow key={ref.ref} view={view} kind={kind} found={ref} time={times.get(ref.target)} />
+          )}
+        />,
+        title,
+      )
     },
   })
 }
 
-const RefRow = ({
-  view,
-  kind,
-  found,
-  time,
-}: {
+interface RefRowProps {
   view: RepositoryView
   kind: 'branch' | 'tag'
   found: Ref
   time: number | undefined
-}) => {
+}
+
+const RefRow = ({ view, kind, found, time }: RefRowProps) => {
   const ref = { kind, name: shortName(found) }
+  const isDefault = kind === 'branch' && ref.name === view.repository.defaultBranch
+  const facts = [
+    <Link to={`${view.path}/commit/${found.target}`}>
+      <code>{found.target.slice(0, 10)}</code>
+    </Link>,
+    time !== undefined && <Day seconds={time} />,
+    <Link to={`${view.path}/commits/${refPath(ref)}`} label={`Commits of ${ref.name}`}>
+      Commits
+    </Link>,
+  ]
   return (
-    <li class="line">
-      <Named icon={kind}>
-        {isOfCommit(found) ? (
-          <Link class="strong" to={filePath(view, ref, '')}>
+    <Row
+      icon={kind}
+      name={
+        <>
+          {isOfCommit(found) ? (
+            <StrongLink to={filePath(view, ref, '')}>{ref.name}</StrongLink>
+          ) : (
             <bdi>{ref.name}</bdi>
-          </Link>
-        ) : (
-          <bdi>{ref.name}</bdi>
-        )}{' '}
-        {kind === 'branch' && ref.name === view.repository.defaultBranch && <span class="tag">default</span>}
-      </Named>
-      <div class="small">
-        {!isOfCommit(found) && <span class="muted">Tag of a {found.targetType}, which has no page</span>}
-        {time !== undefined && (
-          <Dots
-            facts={[
-              <Link to={`${view.path}/commit/${found.target}`}>
-                <code>{found.target.slice(0, 10)}</code>
-              </Link>,
-              <Day seconds={time} />,
-              <Link to={`${view.path}/commits/${refPath(ref)}`} label={`Commits of ${ref.name}`}>
-                Commits
-              </Link>,
-            ]}
-          />
-        )}
-      </div>
-    </li>
+          )}{' '}
+          {isDefault && <span class="tag">default</span>}
+        </>
+      }
+      aside={
+        <div class="small">
+          {!isOfCommit(found) && <span class="muted">Tag of a {found.targetType}, which has no page</span>}
+          {time !== undefined && <Dots facts={facts} />}
+        </div>
+      }
+    />
   )
 }
 

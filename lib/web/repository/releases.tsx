@@ -4,13 +4,13 @@ import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Empty, Link, Section } from '../parts/components.tsx'
+import { Empty, Link, NameLink, Section } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { filePath, missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
 import { AttachedFiles } from './attached-files.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -36,15 +36,12 @@ export const releasePageRoutes = [
       const found = await services.hosting.releases.find(request.user, view.name, { tag })
       if (found === undefined) throw missing(`release ${tag}`)
       const [release] = await present(services, request, view, [found.release], TEXT_BUDGET)
-      return {
-        title: `${titleOf(found.release)} · ${view.name.owner}/${view.name.name}`,
-        body: (
-          <>
-            <RepositoryHead view={view} tab="releases" />
-            <ReleaseView view={view} release={release!} heading="h1" />
-          </>
-        ),
-      }
+      return repositoryView(
+        view,
+        'releases',
+        titleOf(found.release),
+        <ReleaseView view={view} release={release!} heading="h1" />,
+      )
     },
   }),
 ]
@@ -85,32 +82,31 @@ const listView = async (
   const found = await services.hosting.releases.list(request.user, view.name, {}, slice)
   const { items, total } = found?.page ?? { items: [], total: 0 }
   const releases = await present(services, request, view, items, LIST_BUDGET)
-  return {
-    title: `Releases · ${view.name.owner}/${view.name.name}`,
-    body: (
-      <>
-        <RepositoryHead view={view} tab="releases" />
-        <h1 class="hidden">Releases</h1>
-        {releases.length === 0 ? (
-          <Section id="releases" title="Releases">
-            <EmptyPage total={total}>
-              <NoReleases view={view} />
-            </EmptyPage>
-          </Section>
-        ) : (
-          releases.map((release) => (
-            <ReleaseView key={release.record.id} view={view} release={release} heading="h2" />
-          ))
-        )}
-        <Pages
-          to={(page) => `${view.path}/releases?page=${page}`}
-          page={number}
-          total={total}
-          size={PAGE_SIZE}
-        />
-      </>
-    ),
-  }
+  return repositoryView(
+    view,
+    'releases',
+    'Releases',
+    <>
+      {releases.length === 0 ? (
+        <Section id="releases" title="Releases">
+          <EmptyPage total={total}>
+            <NoReleases view={view} />
+          </EmptyPage>
+        </Section>
+      ) : (
+        releases.map((release) => (
+          <ReleaseView key={release.record.id} view={view} release={release} heading="h2" />
+        ))
+      )}
+      <Pages
+        to={(page) => `${view.path}/releases?page=${page}`}
+        page={number}
+        total={total}
+        size={PAGE_SIZE}
+      />
+    </>,
+    'Releases',
+  )
 }
 
 const NoReleases = ({ view: { path, permissions, repository } }: { view: RepositoryView }) => (
@@ -147,13 +143,7 @@ const ReleaseView = ({
     <article class="card release">
       <div class="section-head">
         <Heading>
-          {Heading === 'h1' ? (
-            <bdi>{titleOf(record)}</bdi>
-          ) : (
-            <Link to={path}>
-              <bdi>{titleOf(record)}</bdi>
-            </Link>
-          )}
+          {Heading === 'h1' ? <bdi>{titleOf(record)}</bdi> : <NameLink to={path}>{titleOf(record)}</NameLink>}
         </Heading>
         <span>
           {record.draft && <span class="tag">draft</span>}{' '}

@@ -5,7 +5,8 @@
  */
 
 import { dateOf } from '../../clock.ts'
-import { Size, SizeCell, Table } from '../parts/components.tsx'
+import { Size } from '../parts/components.tsx'
+import { Table } from '../parts/list.tsx'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
@@ -194,25 +195,28 @@ export const ChartLegend = ({ points }: { points: readonly ChartPoint[] }) => (
 )
 
 /** The values of a chart, the newest first. */
-export const ChartTable = ({ points }: { points: readonly ChartPoint[] }) => (
-  <details>
-    <summary>Show as table</summary>
-    <Table column="Day" numbers={['Used', 'Change']}>
-      {points
-        .map((point, index) => ({ point, change: totalOf(point) - totalOf(points[index - 1] ?? point) }))
-        .reverse()
-        .map(({ point, change }) => (
-          <tr key={point.day}>
-            <td>
-              <CalendarDay day={point.day} />
-            </td>
-            <SizeCell bytes={totalOf(point)} />
-            <td class="number">{change === 0 ? '' : <Change bytes={change} />}</td>
-          </tr>
-        ))}
-    </Table>
-  </details>
-)
+export const ChartTable = ({ points }: { points: readonly ChartPoint[] }) => {
+  const changes = points.map((point, index) => totalOf(point) - totalOf(points[index - 1] ?? point))
+  const rows = points.map((point, index) => ({ point, change: changes[index]! })).reverse()
+  return (
+    <details>
+      <summary>Show as table</summary>
+      <Table
+        items={rows}
+        keyOf={({ point }) => point.day}
+        columns={[
+          { head: 'Day', cell: ({ point }) => <CalendarDay day={point.day} /> },
+          { head: 'Used', class: 'number', cell: ({ point }) => <Size bytes={totalOf(point)} /> },
+          {
+            head: 'Change',
+            class: 'number',
+            cell: ({ change }) => change !== 0 && <Change bytes={change} />,
+          },
+        ]}
+      />
+    </details>
+  )
+}
 
 /** A difference of sizes with its sign. */
 export const Change = ({ bytes }: { bytes: number }) => (

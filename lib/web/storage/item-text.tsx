@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
 import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
-import { Empty, Link, Section, Size } from '../parts/components.tsx'
+import { Empty, Link, Size } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
+import { type Column, List, Table } from '../parts/list.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { Day } from '../parts/times.tsx'
 import { pageLink } from './access.tsx'
-import { formatShare, ShareCell } from './share.tsx'
+import { formatShare, shareColumn } from './share.tsx'
 
 export const KIND_NAMES: Readonly<Record<StorageItemKind, readonly [one: string, many: string]>> = {
   repositories: ['repository', 'Repositories'],
@@ -27,19 +28,33 @@ interface ItemProps {
   link: string | undefined
 }
 
-interface ItemCellsProps extends ItemProps {
+/** What the columns of a table of items need. */
+interface ItemColumns {
+  owner: string
+  /** `html_url`s of items, by their ids. */
+  links: ReadonlyMap<string, string | undefined>
+  /** Bytes of all items of the owner. */
+  used: number
   /** Whether the table has a column of kinds. */
   hasKind: boolean
-  /** Whether narrow screens, which have no column for it, show the day on which the item was added. */
+  /** Undefined without a column of days; true to show them on narrow screens, which have no such column. */
   hasDay?: boolean
 }
 
-/** The cells of a table with the name and the kind of an item. */
-export const ItemCells = ({ owner, item, link, hasKind, hasDay = false }: ItemCellsProps) => (
-  <>
-    <td>
+/** The columns of a table with names, kinds, shares and sizes of items, the first of which all have. */
+export const itemColumns = ({
+  owner,
+  links,
+  used,
+  hasKind,
+  hasDay,
+}: ItemColumns): (Column<StorageItem, 'name' | 'created' | 'size'> | false)[] => [
+  {
+    head: 'Name',
+    by: 'name',
+    cell: (item) => (
       <Named icon={item.kind}>
-        <ItemName owner={owner} item={item} link={link} />
+        <ItemName owner={owner} item={item} link={links.get(item.id)} />
         {isElsewhere(item) && <ElsewhereMark />}
         <div class="small">
           <Dots
@@ -55,10 +70,34 @@ export const ItemCells = ({ owner, item, link, hasKind, hasDay = false }: ItemCe
           />
         </div>
       </Named>
-    </td>
-    {hasKind && <td class="wide muted kind">{KIND_NAMES[item.kind][0]}</td>}
-  </>
-)
+    ),
+  },
+  hasKind && {
+    head: 'Kind',
+    class: 'wide',
+    cellClass: 'muted kind',
+    cell: (item) => KIND_NAMES[item.kind][0],
+  },
+  hasDay !== undefined && {
+    head: 'Added',
+    by: 'created',
+    class: 'wide',
+    cellClass: 'muted',
+    cell: (item) => <Day seconds={item.createdAt} />,
+  },
+  shareColumn((item) => item.size, used, ' wide'),
+  {
+    head: 'Size',
+    by: 'size',
+    class: 'number',
+    cell: ({ size }) => (
+      <>
+        <Size bytes={size} />
+        <div class="small slim">{formatShare(size, used)} of total</div>
+      </>
+    ),
+  },
+]
 
 /** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
 export const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): boolean =>
@@ -184,72 +223,38 @@ export const linkOf = (
     ? undefined
     : pageLink(services, request, pageOfEntry(used, owner))
 
-/** A cell with a size, and on narrow screens, which have no column for it, with its share. */
-export const SizeWithShare = ({ size, whole }: { size: number; whole: number }) => (
-  <td class="number">
-    <Size bytes={size} />
-    <div class="small slim">{formatShare(size, whole)} of total</div>
-  </td>
-)
+interface LargestItemsProps extends Pick<ItemColumns, 'owner' | 'links' | 'used'> {
+  items: readonly StorageItem[]
+  total: number
+}
 
 /** The largest items, for the overview. */
-export const LargestItems = ({
-  owner,
-  items,
-  links,
-  used,
-  total,
-}: {
-  links: ReadonlyMap<string, string | undefined>
-  owner: string
-  items: readonly StorageItem[]
-  used: number
-  total: number
-}) => (
-  <Section
+export const LargestItems = ({ items, total, ...columns }: LargestItemsProps) => (
+  <List
     id="largest"
     title="Largest items"
     aside={
       total > 0 && (
-        <Link to={`/-/storage/${owner}/usage`}>
+        <Link to={`/-/storage/${columns.owner}/usage`}>
           View {total > items.length ? `all ${total.toLocaleString('en')}` : 'usage'}
         </Link>
       )
     }
+    items={items}
+    empty={<NothingStored />}
   >
-    {items.length === 0 ? (
-      <Empty title="Nothing is stored yet" icon="lfs">
-        <p>Repositories, LFS objects, packages, attachments and artifacts are listed here.</p>
-      </Empty>
-    ) : (
-      <>
-        <Elsewhere items={items} />
-        <table class="items">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col" class="wide">
-                Kind
-              </th>
-              <th scope="col" class="number share wide">
-                Of total
-              </th>
-              <th scope="col" class="number">
-                Size
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((item) => (
-              <tr key={item.id}>
-                <ItemCells owner={owner} item={item} link={links.get(item.id)} hasKind />
-                <ShareCell part={item.size} whole={used} class="wide" />
-                <SizeWithShare size={item.size} whole={used} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </>
-    )}
-  </Section>
+    <Elsewhere items={items} />
+    <Table
+      class="items"
+      items={items}
+      keyOf={({ id }) => id}
+      columns={itemColumns({ ...columns, hasKind: true })}
+    />
+  </List>
+)
+
+export const NothingStored = () => (
+  <Empty title="Nothing is stored yet" icon="lfs">
+    <p>Repositories, LFS objects, packages, attachments and artifacts are listed here.</p>
+  </Empty>
 )

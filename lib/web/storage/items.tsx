@@ -15,6 +15,7 @@ import {
   Link,
   Search,
   Section,
+  Submit,
   usePageContext,
 } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
@@ -24,7 +25,7 @@ import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { type ItemListQuery, isStorageItemKind, pathOf, readQuery } from './item-query.ts'
-import { Elsewhere, KIND_NAMES, linkOf } from './item-text.tsx'
+import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
 import { Items } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 
@@ -209,9 +210,7 @@ const NoItems = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =>
       </p>
     </Empty>
   ) : (
-    <Empty title="Nothing is stored yet" icon="lfs">
-      <p>Repositories, LFS objects, packages, attachments and artifacts are listed here.</p>
-    </Empty>
+    <NothingStored />
   )
 
 /** Repositories are found by their name alone. */
@@ -221,9 +220,7 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
     <Search to={`/-/storage/${name}/${isByRepository ? 'repositories' : 'usage'}`}>
       <NameFilter id="q" value={asked.search ?? ''} />
       {!isByRepository && <ItemFilters asked={asked} />}
-      <button type="submit" class="secondary">
-        Filter
-      </button>
+      <Submit kind="secondary">Filter</Submit>
       <Link class="button secondary" to={pathOf(name, { ...asked, page: 1 }, 'usage.csv')}>
         <Icon name="download" />
         Download CSV

@@ -3,22 +3,14 @@ import type { Identity } from '../../accounts/access.ts'
 import { freedBy, mayFreeMore, RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
-import {
-  FlashMessage,
-  formatCount,
-  Notice,
-  PageHead,
-  Post,
-  Section,
-  SizeCell,
-  Table,
-} from '../parts/components.tsx'
+import { FlashMessage, formatCount, Notice, PageHead, Post, Section, SizeCell } from '../parts/components.tsx'
 import { type Confirmation, ConfirmButtons, TypedConfirmation } from '../parts/confirmation.tsx'
+import { Table } from '../parts/list.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
-import { RemovalNotes, RemovedRepository } from './removed-kinds.tsx'
+import { freedColumns, RemovalNotes, RemovedRepository } from './removed-kinds.tsx'
 
 interface Asked {
   readonly owner: Account
@@ -84,7 +76,7 @@ export const confirmationView = async (services: PageServices, asked: Asked): Pr
         <FlashMessage />
         <WhatGoes items={items} />
         <Section id="selected" title="Selected">
-          <Table column="Name" numbers={['Frees']}>
+          <Table columns={freedColumns('Name')}>
             {removed.map((one) => (
               <RemovedItem key={one.item.id} owner={owner.name} {...one} />
             ))}

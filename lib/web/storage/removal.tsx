@@ -5,8 +5,9 @@ import { isRemovable, itemScope, type StorageItem } from '../../content/usage/st
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { requireScopes } from '../../scopes.ts'
-import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
+import { formatCount, Link, PageHead, Section, Size } from '../parts/components.tsx'
 import { checkConfirmation } from '../parts/confirmation.tsx'
+import { Table } from '../parts/list.tsx'
 import { form, type PageReply, type PageServices, page } from '../parts/route.ts'
 import { downloadOf } from '../people/packages.tsx'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
@@ -223,16 +224,14 @@ const downloadPackage = async (
       <>
         <PageHead title={<bdi>{item.name}</bdi>} subtitle={versionText(item)} />
         <Section id="files" title="Files">
-          <Table column="File" numbers={['Size']}>
-            {files.map(({ id, name, size }) => (
-              <tr key={id}>
-                <td>
-                  <Link to={to(name)}>{name}</Link>
-                </td>
-                <SizeCell bytes={size} />
-              </tr>
-            ))}
-          </Table>
+          <Table
+            items={files}
+            keyOf={({ id }) => id}
+            columns={[
+              { head: 'File', cell: ({ name }) => <Link to={to(name)}>{name}</Link> },
+              { head: 'Size', class: 'number', cell: ({ size }) => <Size bytes={size} /> },
+            ]}
+          />
         </Section>
       </>
     ),

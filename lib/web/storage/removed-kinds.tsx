@@ -20,7 +20,10 @@ const kindText = ({ kind, count, hasMore, isStoredHere }: RemovedKind): string =
 export const freedText = (kinds: readonly RemovedKind[]): string =>
   `${mayFreeMore(kinds) ? 'at least ' : ''}${unbrokenSize(freedBy(kinds))}`
 
-/** Rows of a table with the columns `Name` and `Frees`: what is deleted here, then what stays. */
+/** Columns of a table of what is deleted. */
+export const freedColumns = (name: string) => [{ head: name }, { head: 'Frees', class: 'number' }]
+
+/** Rows of a table with {@link freedColumns}: what is deleted here, then what stays. */
 export const RemovedRows = ({
   kinds,
   listOf,

@@ -3,11 +3,12 @@ import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { kindNames } from '../../quota/subjects.ts'
 import { REPOSITORY_SIZES } from '../../records/schema/index.ts'
-import { Link, PageHead, Section, Size, SizeCell, Table } from '../parts/components.tsx'
+import { Link, PageHead, Section, Size } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
+import { Table } from '../parts/list.tsx'
 import { page } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
-import { ShareCell } from './share.tsx'
+import { shareColumn } from './share.tsx'
 
 export const repositoryPageRoutes = [
   page({
@@ -65,15 +66,15 @@ export const repositoryPageRoutes = [
                 </strong>
                 <span class="muted">used</span>
               </p>
-              <Table column="Category" numbers={['Of total', 'Size']}>
-                {sizes.map(([name, bytes]) => (
-                  <tr key={name}>
-                    <td>{name}</td>
-                    <ShareCell part={bytes} whole={total} />
-                    <SizeCell bytes={bytes} />
-                  </tr>
-                ))}
-              </Table>
+              <Table
+                items={sizes}
+                keyOf={([name]) => name}
+                columns={[
+                  { head: 'Category', cell: ([name]) => name },
+                  shareColumn(([, bytes]: (typeof sizes)[number]) => bytes, total),
+                  { head: 'Size', class: 'number', cell: ([, bytes]) => <Size bytes={bytes} /> },
+                ]}
+              />
               {settings.clones && site !== undefined && (
                 <p>
                   Clone with <code>git clone {`${site}/${path}.git`}</code>
