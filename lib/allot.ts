@@ -4,14 +4,13 @@ import type { Tokens } from './accounts/credentials.ts'
 import type { GpgKeys, SshKeys } from './accounts/keys.ts'
 import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
-import { HOUR_MS } from './clock.ts'
 import type { Attachments } from './content/attachments.ts'
 import type { Comments } from './content/comments.ts'
 import type { Issues } from './content/issues.ts'
 import type { Packages } from './content/packages/index.ts'
 import type { Releases } from './content/releases.ts'
-import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
-import { createDomain, type Domain } from './domain.ts'
+import { locate, openDiskStorage } from './data-folder.ts'
+import { closeServices, createDomain, type Domain, startBackground } from './domain.ts'
 import { type ExpectedOwners, openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
 import type { LastLine, OnProgress, Write } from './exports/format.ts'
@@ -21,25 +20,21 @@ import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
 import { namingCallers } from './hosting/caller-stack.ts'
 import type { Hosting } from './hosting/index.ts'
-import {
-  type FetchOptions,
-  fetchOf,
-  type Listener,
-  logError,
-  type MountOptions,
-  mountListener,
-} from './http/index.ts'
+import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
 import { createApiListener, createPagesListener } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
+import type { MetricsRegistry } from './metrics/types.ts'
+import { importWith } from './optional-package.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
-import { reportPriority } from './priority.ts'
+import type { Store } from './records/store.ts'
 import { createLedgerByName } from './repositories/ledger/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
 import type { Repositories } from './repositories/repositories.ts'
 import type { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
+import { observedDriver, writableCheck } from './storage/index.ts'
 import type { Verification } from './verify.ts'
 import type { HostEvents } from './webhooks/events.ts'
 
@@ -132,6 +127,25 @@ export interface Allot {
    * @param write takes bytes, and resolves when it can take more
    */
   export(write: Write, onProgress?: OnProgress): Promise<LastLine>
+  /**
+   * Whether the store could write now, which `/-/readyz` of `allot serve` also answers. Calls share a check,
+   * whose result is reused for 250 milliseconds.
+   * @returns false while the store is down or does not reply within 3 seconds, and from `close` on; the
+   * promise does not reject
+   */
+  ready(): Promise<boolean>
+  /**
+   * Registers the metrics that docs/operations.md lists, except those of requests, in a registry of the
+   * package prom-client, which the host installs. `allot serve` does the same for `/-/metrics`.
+   * @param registry one for each Allot of the process
+   * @throws AllotError unavailable without prom-client; invalid for anything but a registry; conflict for one
+   * that has such metrics
+   * @example
+   * const registry = new Registry()
+   * await allot.metrics(registry)
+   * app.get('/metrics', async (_req, res) => res.type('text').send(await registry.metrics()))
+   */
+  metrics(registry: MetricsRegistry): Promise<void>
   /** Finishes the requests in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -168,7 +182,8 @@ export const openAllot = async (
   { isServer = true, owners = 'accounts' }: { isServer?: boolean; owners?: ExpectedOwners } = {},
 ): Promise<OpenAllot> => {
   const { options: located, host } = await locate(given)
-  const { driver, log } = host
+  const { driver, observe } = observedDriver(host.driver)
+  const { log } = host
   const storage = openDiskStorage(located, driver, log)
   // A command without a configuration has no option `quota`.
   const quotaOptions = isServer || given.quota !== undefined ? located.quota : undefined
@@ -176,7 +191,7 @@ export const openAllot = async (
   const options = { ...located, quota: { ...located.quota, ...settings } }
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh), options.avatarUrl)
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
-  const { hosting, quota, listeners } = domain
+  const { hosting, listeners } = domain
   if (isServer || !driver.shared) await orClose(driver, hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = async (to: Write, onProgress?: OnProgress) =>
@@ -192,31 +207,27 @@ export const openAllot = async (
   const listener = (mount: MountOptions) =>
     mountListener(handlers, mount, (path) => htmlUrls.mountPages(path))
   const timer = isServer ? startBackground(services) : undefined
-  const named = { store, quota, owners: accountOwners }
+  const isWritable = writableCheck(driver)
+  let isClosing = false
   return {
     handler: api.handler,
     pages: pages.handler,
     listener,
     fetch: fetchOf(listener),
-    ...namingCallers({
-      ...publicServices(hosting),
-      quota: createHostQuota({ ...named, plans: hosting.plans }),
-      // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
-      ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
-    }),
+    ...namingCallers(publicServices(services)),
     hosting,
     sshServer: ssh?.server,
-    ssh(socket, given) {
-      if (ssh === undefined)
-        throw new AllotError('misconfigured', 'git over SSH is off: set the option ssh.port')
-      ssh.server.accept(socket, given)
-    },
+    ssh: (socket, given) => turnedOn(ssh).server.accept(socket, given),
     setUp: (setUp) => hosting.setUp.run(setUp),
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
     export: write,
+    ready: async () => !isClosing && (await isWritable()) && !isClosing,
+    metrics: async (registry) =>
+      (await loadMetrics()).registerMetrics(registry, { ...services, observe, sshServer: ssh?.server }),
     async close() {
+      isClosing = true
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
       await closeServices(services)
@@ -228,7 +239,21 @@ export const openAllot = async (
 const openSshIfOn = async (services: Parameters<typeof openSsh>[0]) =>
   services.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(services)
 
-const publicServices = (hosting: Hosting) => ({
+const turnedOn = <T>(ssh: T | undefined): T => {
+  if (ssh !== undefined) return ssh
+  throw new AllotError('misconfigured', 'git over SSH is off: set the option ssh.port')
+}
+
+const loadMetrics = () => importWith('prom-client', 'metrics', () => import('./metrics/index.ts'))
+
+const publicServices = ({ store, quota, hosting }: Pick<Domain, 'quota' | 'hosting'> & { store: Store }) => ({
+  quota: createHostQuota({ store, quota, owners: accountOwners, plans: hosting.plans }),
+  // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
+  ledger: createLedgerByName({
+    ...{ store, quota, owners: accountOwners },
+    hasRepositories: true,
+    requiresIndexOrRun: true,
+  }) as Ledger,
   accounts: hosting.accounts,
   organizations: hosting.organizations,
   tokens: hosting.tokens,
@@ -265,36 +290,4 @@ export const importAllot = async (
     await fileStorage.close()
     await driver.close()
   }
-}
-
-type StartedServices = Domain & Parameters<typeof createApiListener>[0] & Pick<DiskStorage, 'gitReader'>
-
-/**
- * Starts what runs between requests.
- * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
- */
-const startBackground = (services: StartedServices): NodeJS.Timeout | undefined => {
-  const { host, store, hosting, start, compactor, sender } = services
-  reportPriority(host.log)
-  start()
-  compactor.start()
-  sender?.start()
-  const onError = logError(host.log, 'what killed servers left could not be looked for')
-  const settle = () => hosting.settleAbandoned().catch(onError)
-  return store.driver.shared ? setInterval(settle, HOUR_MS).unref() : undefined
-}
-
-/** Closes them in the order in which they depend on each other. */
-const closeServices = async (services: StartedServices) => {
-  const { host, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
-  await sender?.stop()
-  await hosting.git?.transport.close()
-  await gitReader?.close()
-  await stop()
-  await compactor.stop()
-  await hosting.idle()
-  await hosting.close()
-  await quota.idle()
-  await markdown.close()
-  await host.driver.close()
 }

@@ -1,13 +1,16 @@
 import { accountOwners } from './accounts/accounts.ts'
 import { eventPresenter } from './api/webhooks/payloads.ts'
 import { addCommits } from './api/webhooks/push-commits.ts'
+import { HOUR_MS } from './clock.ts'
 import { saveLfsSize } from './content/lfs.ts'
 import { type DiskStorage, type Host, onDeletionError } from './data-folder.ts'
 import { createEngine, createListeners, type Engine } from './engine.ts'
 import type { HtmlUrls } from './host-pages/html-urls.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import { logError } from './http/index.ts'
+import type { Markdown } from './markdown/index.ts'
 import type { Options } from './options/index.ts'
+import { reportPriority } from './priority.ts'
 import type { QuotaEventRecorder } from './quota/quota-events.ts'
 import { type Hook, searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
@@ -111,3 +114,39 @@ const quotaRecorder = (outbox: Outbox): QuotaEventRecorder => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),
   record: (tx, event) => outbox.record(tx, { event: 'quota', ...event }),
 })
+
+interface StartedServices extends Domain, Pick<DiskStorage, 'gitReader'> {
+  readonly host: Host
+  readonly store: Store
+  readonly markdown: Markdown
+}
+
+/**
+ * Starts what runs between requests.
+ * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
+ */
+export const startBackground = (services: StartedServices): NodeJS.Timeout | undefined => {
+  const { host, store, hosting, start, compactor, sender } = services
+  reportPriority(host.log)
+  start()
+  compactor.start()
+  sender?.start()
+  const onError = logError(host.log, 'what killed servers left could not be looked for')
+  const settle = () => hosting.settleAbandoned().catch(onError)
+  return store.driver.shared ? setInterval(settle, HOUR_MS).unref() : undefined
+}
+
+/** Closes them in the order in which they depend on each other. */
+export const closeServices = async (services: StartedServices) => {
+  const { host, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
+  await sender?.stop()
+  await hosting.git?.transport.close()
+  await gitReader?.close()
+  await stop()
+  await compactor.stop()
+  await hosting.idle()
+  await hosting.close()
+  await quota.idle()
+  await markdown.close()
+  await host.driver.close()
+}

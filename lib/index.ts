@@ -18,6 +18,7 @@ export type { HtmlPage } from './host-pages/html-pages.ts'
 export type { HtmlUrlFunction } from './host-pages/html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
 export type { DailyUsage, HostQuota } from './in-process-quota.ts'
+export type { MetricsRegistry } from './metrics/types.ts'
 export type { AllotOptions } from './options/index.ts'
 export type * from './options/types.ts'
 export {

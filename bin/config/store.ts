@@ -145,8 +145,6 @@ export interface Opened {
 }
 
 interface OpenOptions extends Pick<HostDependencies, 'log' | 'authenticate'> {
-  /** Wraps the driver, such as to measure it. */
-  wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
   /**
    * Whether this process serves; a command needs neither SSH nor background work, which servers on the same
    * store do.
@@ -159,13 +157,12 @@ interface OpenOptions extends Pick<HostDependencies, 'log' | 'authenticate'> {
 /** Opens an Allot on a store. The caller closes it. */
 export const openAllotAt = async (
   location: StoreLocation,
-  { wrapDriver, isServer = false, owners = 'accounts', ...options }: OpenOptions = {},
+  { isServer = false, owners = 'accounts', ...options }: OpenOptions = {},
 ): Promise<Opened> => {
   const { config, data, isConfigured } = location
   const { server: _, storage: __, api, ...sections } = config
-  const stored = await driverFor(location)
+  const driver = await driverFor(location)
   if (isServer) await createFolders(location)
-  const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
   const quota = isServer || isConfigured ? sections.quota : undefined
   const given = { ...api, ...sections, quota, ...folders, data, driver, ...options }

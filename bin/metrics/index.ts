@@ -1,43 +1,36 @@
 import cluster from 'node:cluster'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
-import { Counter, collectDefaultMetrics, Gauge, register } from 'prom-client'
+import { collectDefaultMetrics, register } from 'prom-client'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { REASON_IN_LOG } from '../../lib/disk.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { checkAccess } from '../../lib/http/access.ts'
 import { type Log, logError } from '../../lib/http/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { VERSION } from '../../lib/version.ts'
 import type { Config } from '../config/config.ts'
 import { sendText } from '../send-text.ts'
 import { measureRequests } from './request-metrics.ts'
-import { measureCaches } from './store-metrics.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
-export { measureSsh } from './ssh-metrics.ts'
-export { measureDriver } from './store-metrics.ts'
 export { aggregateWorkers } from './worker-metrics.ts'
 
 /**
- * Metrics of a server, for Prometheus: they are in the registry of the process. Each of several workers
- * answers with the sums over all of them.
+ * Metrics of a server, for Prometheus: those of its Allot (lib/metrics), of requests and of the process, in
+ * the registry of the process. Each of several workers answers with the sums over all of them.
  */
 
 /**
  * Wraps a listener, to measure its requests and to add `/-/metrics`.
  * @param options.readers who may read the metrics, as the option `metrics` describes
  */
-export const measureListener = (
+export const measureListener = async (
   allot: OpenAllot,
   listener: RequestListener,
   { readers, basePath, log }: { readers: Config['server']['metrics']; basePath: string; log: Log },
-): RequestListener => {
+): Promise<RequestListener> => {
   const readMetrics = cluster.isWorker ? workerMetrics() : () => register.metrics()
   collectDefaultMetrics()
-  measureCaches()
-  measureQuota(allot)
-  measureAccounts(allot, log)
+  await allot.metrics(register)
   return measureRequests(basePath, (req, res) => {
     if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
     authorize(allot, readers, req)
@@ -88,50 +81,3 @@ const PROXY_HEADERS = [
 /** Whether the request comes from this machine, and no header shows that a proxy has forwarded it. */
 const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
   LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
-
-const measureQuota = (allot: OpenAllot): void => {
-  const quotaEvents = new Counter({
-    name: 'allot_quota_events_total',
-    help: "Times that an owner's usage reached a rule's limit or came near to it (up), or fell below (down).",
-    labelNames: ['at', 'direction'],
-  })
-  allot.on('quota', ({ share, reached }) =>
-    quotaEvents.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
-  )
-}
-
-/** Less than the time in which a worker must answer. */
-const COUNT_TIMEOUT_MS = 1000
-
-/** While the store fails or hangs, the gauge has no samples: the other metrics must still be read. */
-const measureAccounts = ({ hosting }: OpenAllot, log: Log): void => {
-  const onError = logError(log, 'the accounts could not be counted for the metrics')
-  let isFailing = false
-  const count = async () => ({
-    user: await hosting.accounts.count('user'),
-    organization: await hosting.accounts.count('organization'),
-  })
-  new Gauge({
-    name: 'allot_accounts',
-    help: 'Users and organizations.',
-    aggregator: 'max',
-    labelNames: ['kind'],
-    async collect() {
-      this.reset()
-      try {
-        const counts = await Promise.race([count(), setTimeout(COUNT_TIMEOUT_MS, {}, { ref: false })])
-        for (const [kind, number] of Object.entries(counts)) this.set({ kind }, number)
-        isFailing = false
-      } catch (error) {
-        if (!isFailing) onError(error)
-        isFailing = true
-      }
-    },
-  })
-  new Gauge({
-    name: 'allot_build_info',
-    help: 'The running version, as a label; the value is always 1.',
-    aggregator: 'max',
-    labelNames: ['version'],
-  }).set({ version: VERSION }, 1)
-}

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Server } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
-import type { OpenAllot } from '../../lib/allot.ts'
+import type { Allot } from '../../lib/allot.ts'
 import { addressOf } from '../../lib/clients.ts'
 import { movedStatus } from '../../lib/http/former-names.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
@@ -10,58 +9,24 @@ import { userOfRequest } from '../../lib/http/log.ts'
 import { baseUrlOf, isPathBelow, originForm, parseRequestUrl } from '../../lib/http/request-url.ts'
 import { sendText } from '../send-text.ts'
 
-/** Milliseconds after which a write counts as failed. */
-export const STORE_TIMEOUT_MS = 3000
-/** Milliseconds for which the result of a check is reused. */
-export const READY_INTERVAL_MS = 250
-
-const wait = (ms: number): Promise<void> => setTimeout(ms, undefined, { ref: false })
-
 /**
  * Adds the health checks of the process. `/-/healthz` answers 200 while the process answers at all.
  * `/-/readyz` answers 200 while the store could also write, and otherwise 503: send traffic elsewhere; a
  * restart would not help.
- * @param pause resolves after so many milliseconds
  */
-export const withHealthChecks = (
-  { hosting }: Pick<OpenAllot, 'hosting'>,
-  listener: RequestListener,
-  pause = wait,
-): RequestListener => {
-  let check: Promise<boolean> | undefined
-  const begin = () => {
-    const begun = isDone(hosting.checkWritable(), pause(STORE_TIMEOUT_MS))
-    const isOver = begun.then(() => pause(READY_INTERVAL_MS))
-    void isOver.then(() => {
-      check = undefined
-    })
-    return begun
-  }
-  // Requests share a check, because they need no credentials.
-  const isReady = () => {
-    check ??= begin()
-    return check
-  }
-  return (req, res) => {
+export const withHealthChecks =
+  (allot: Pick<Allot, 'ready'>, listener: RequestListener): RequestListener =>
+  (req, res) => {
     if (!req.url?.startsWith('/-/')) return listener(req, res)
     const path = req.url.split('?', 1)[0]
     if (path === '/-/healthz') return sendText(req, res, 200, 'alive\n')
     if (path !== '/-/readyz') return listener(req, res)
-    isReady().then((ready) =>
-      ready ? sendText(req, res, 200, 'ready\n') : sendText(req, res, 503, 'the store takes no writes\n'),
-    )
+    allot
+      .ready()
+      .then((ready) =>
+        ready ? sendText(req, res, 200, 'ready\n') : sendText(req, res, 503, 'the store takes no writes\n'),
+      )
   }
-}
-
-/** Whether the work is fulfilled before the limit. */
-const isDone = (work: Promise<unknown>, limit: Promise<void>): Promise<boolean> =>
-  Promise.race([
-    work.then(
-      () => true,
-      () => false,
-    ),
-    limit.then(() => false),
-  ])
 
 /**
  * Ids that proxies send: a UUID, a hexadecimal number, a trace of several parts. Any other value is replaced.

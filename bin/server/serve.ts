@@ -7,7 +7,6 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
-import type { SshCommand } from '../../lib/ssh/index.ts'
 import { loadSsh2 } from '../../lib/ssh/library.ts'
 import { VERSION } from '../../lib/version.ts'
 import { ADDRESS, type Config, limitsIn } from '../config/config.ts'
@@ -124,8 +123,6 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
   const { allot, config, data } = await openAllotAt(location, {
     log,
     isServer: true,
-    wrapDriver: async (driver, { server }) =>
-      server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })
   const server = await createHttpServer(allot, config, log, tls).catch(async (error) => {
     await allot.close()
@@ -139,7 +136,8 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     await listen(server, sharedPort() ?? settings.port, settings.host, portAdvice('--port'))
     const origin = originOf(server)
     const baseUrl = config.api.baseUrl ?? origin
-    ssh = await listenForSsh(allot, config, { baseUrl, onCommand: await commandListener(allot, config, log) })
+    const onCommand = settings.log === 'requests' ? commandLogger(log) : undefined
+    ssh = await listenForSsh(allot, config, { baseUrl, ...(onCommand && { onCommand }) })
     const started = { url: origin + api.basePath, data, ...(ssh && { sshUrl: ssh.url }) }
     if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
@@ -194,21 +192,6 @@ const startRedirect = async (config: Config, httpsUrl: string): Promise<Redirect
 /** Called only when metrics are on: their modules take a while to load. */
 const loadMetrics = () => importWith('prom-client', 'metrics', () => import('../metrics/index.ts'))
 
-/** Logs and counts each command over SSH after its end. */
-const commandListener = async (
-  { sshServer }: OpenAllot,
-  { server }: Config,
-  log: ServerLog,
-): Promise<(command: SshCommand) => void> => {
-  const isMeasured = server.metrics !== 'off' && sshServer !== undefined
-  const measure = isMeasured ? (await loadMetrics()).measureSsh(sshServer) : undefined
-  const logCommand = server.log === 'requests' ? commandLogger(log) : undefined
-  return (command) => {
-    measure?.(command)
-    logCommand?.(command)
-  }
-}
-
 const createListener = async (
   allot: OpenAllot,
   { server, api }: Config,
@@ -217,7 +200,11 @@ const createListener = async (
   let listener = withHealthChecks(allot, allot.listener(server.pages ? { pages: '/' } : {}))
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()
-    listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath, log })
+    listener = await measureListener(allot, listener, {
+      readers: server.metrics,
+      basePath: api.basePath,
+      log,
+    })
   }
   if (server.hsts) listener = withStrictTransport(listener)
   if (server.log === 'requests') listener = withRequestLog(log, api.trustedProxies, listener)

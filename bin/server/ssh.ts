@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import type { OpenAllot } from '../../lib/allot.ts'
 import type { Log } from '../../lib/http/index.ts'
-import type { SshCommand } from '../../lib/ssh/index.ts'
+import type { SshCommand, SshConnectionOptions } from '../../lib/ssh/types.ts'
 import type { Config } from '../config/config.ts'
 import { inUrl, listen } from './listeners.ts'
 import { CLOSE_TIMEOUT_MS, noteWaiting } from './shutdown.ts'
@@ -20,7 +20,7 @@ interface SshListener {
 export const listenForSsh = async (
   allot: Pick<OpenAllot, 'ssh' | 'sshServer'>,
   { server: { host }, ssh: { port } }: Config,
-  options: { baseUrl: string; onCommand: (command: SshCommand) => void },
+  options: SshConnectionOptions,
 ): Promise<SshListener | undefined> => {
   if (allot.sshServer === undefined || port === undefined) return undefined
   const sockets = new Set<Socket>()

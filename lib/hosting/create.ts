@@ -109,8 +109,6 @@ export const createHosting = (dependencies: HostingDependencies) => {
     usage: createUsageLists(store, quota),
     ...forPages(store, quota),
     ...migrationOf(services),
-    /** Resolves when the store could write now: a transaction that changes nothing. */
-    checkWritable: () => store.driver.write(async () => undefined),
     ...recoveryOf(gitData, files, pushJournal),
     /** Ends all worker threads, and saves when tokens and sessions were last used. */
     async close() {

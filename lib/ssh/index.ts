@@ -38,6 +38,7 @@ export class Ssh2Server implements SshServer {
   /** Connections of clients that have not said yet that they speak SSH. */
   readonly #handshakes = new Set<Socket>()
   readonly #connections = new Set<SshConnection>()
+  readonly #observers: ((command: SshCommand) => void)[] = []
   #isClosing = false
 
   constructor(options: SshServerOptions) {
@@ -59,6 +60,7 @@ export class Ssh2Server implements SshServer {
     this.#open.addUntilClosed(address, socket)
     const notify = (command: SshCommand) => {
       try {
+        for (const observer of this.#observers) observer(command)
         onCommand?.(command)
       } catch (error) {
         onError(error)
@@ -91,6 +93,10 @@ export class Ssh2Server implements SshServer {
     )
     socket.setNoDelay(true)
     server.injectSocket(socket)
+  }
+
+  observe(listener: (command: SshCommand) => void): void {
+    this.#observers.push(listener)
   }
 
   async close(): Promise<void> {

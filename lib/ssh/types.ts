@@ -22,7 +22,7 @@ export interface SshCommand extends CommandResult {
 export interface SshConnectionOptions {
   /** URL of the HTTP server, for clients of Git LFS; only needed without the option `baseUrl`. */
   readonly baseUrl?: string | undefined
-  /** Called after each command of the client, for a log or metrics. */
+  /** Called after each command of the client, for a log. */
   readonly onCommand?: (command: SshCommand) => void
 }
 
@@ -32,6 +32,8 @@ export interface SshServer {
   readonly connections: number
   /** Serves a connection. Above the limits, and once the server closes, it is closed at once. */
   accept(socket: Socket, options?: SshConnectionOptions): void
+  /** Calls the listener after each later command of any connection. */
+  observe(listener: (command: SshCommand) => void): void
   /** Refuses connections from now on, and resolves when the running commands have ended. */
   close(): Promise<void>
 }

@@ -123,11 +123,11 @@ export class StorageError extends AllotError {
   }
 }
 
-/** Runs each transaction of a driver within `around`, which calls `run` once. */
-export const wrapDriver = (
-  driver: StorageDriver,
-  around: <T>(operation: 'read' | 'write', run: () => Promise<T>) => Promise<T>,
-): StorageDriver => ({
+/** Runs around each transaction, and calls `run` once, which does it. */
+type Around = <T>(operation: 'read' | 'write', run: () => Promise<T>) => Promise<T>
+
+/** Runs each transaction of a driver within `around`. */
+export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver => ({
   name: driver.name,
   shared: driver.shared,
   folder: driver.folder,
@@ -136,3 +136,22 @@ export const wrapDriver = (
   read: (body, options) => around('read', () => driver.read(body, options)),
   write: (body) => around('write', () => driver.write(body)),
 })
+
+/** A driver whose transactions can be observed from any moment on. */
+export interface ObservedDriver {
+  readonly driver: StorageDriver
+  /** Runs each later transaction within `around`, besides those that were given before. */
+  observe(around: Around): void
+}
+
+/** Until something observes them, transactions pay for one call of a function. */
+export const observedDriver = (driver: StorageDriver): ObservedDriver => {
+  let around: Around = (_operation, run) => run()
+  return {
+    driver: wrapDriver(driver, (operation, run) => around(operation, run)),
+    observe(outer) {
+      const inner = around
+      around = (operation, run) => outer(operation, () => inner(operation, run))
+    },
+  }
+}

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { READY_INTERVAL_MS, STORE_TIMEOUT_MS, withHealthChecks } from '../../bin/server/listeners.ts'
+import { withHealthChecks } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
+import { READY_INTERVAL_MS, STORE_TIMEOUT_MS, writableCheck } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -47,7 +48,8 @@ describe('The health checks of the server', () => {
       pauses.splice(0)
       await new Promise(setImmediate)
     }
-    const { origin } = await listen(withHealthChecks(allot, allot.handler, pause))
+    const ready = writableCheck(driver, pause)
+    const { origin } = await listen(withHealthChecks({ ready }, allot.handler))
     const statusOf = async (path: string) => (await fetch(origin + path)).status
     const statuses = () => Promise.all(['/-/healthz', '/-/readyz'].map(statusOf))
     writes = 0

@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { register } from 'prom-client'
-import { measureDriver, measureListener, measureSsh } from '../../bin/metrics/index.ts'
+import { measureListener } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { streamRoutesFor } from '../../lib/api/index.ts'
 import type { Log } from '../../lib/http/index.ts'
-import type { SshServer } from '../../lib/ssh/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { loginRoutes, pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -34,7 +33,7 @@ const silent: Log = { error: () => undefined, info: () => undefined }
 
 const listening = async (allot: OpenAllot, log = silent) => {
   const options = { readers: 'loopback', basePath: '/api/v1', log } as const
-  const { origin, ...server } = await listen(measureListener(allot, allot.handler, options))
+  const { origin, ...server } = await listen(await measureListener(allot, allot.handler, options))
   const stop = async () => {
     await server.stop()
     await allot.close()
@@ -56,7 +55,7 @@ describe('/-/metrics', () => {
 
   before(async () => {
     register.clear()
-    allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
+    allot = await openAllot({ driver: memory(), repositories: false })
     ;({ origin, stop } = await listening(allot))
     const { accounts, tokens } = allot.hosting
     const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
@@ -211,7 +210,7 @@ describe('/-/metrics during an outage of the database', () => {
       ...store,
       read: (body, options) => outage?.() ?? store.read(body, options),
     }
-    const allot = await openAllot({ driver: measureDriver(driver), repositories: false })
+    const allot = await openAllot({ driver, repositories: false, log })
     ;({ origin, stop } = await listening(allot, log))
     const { id } = await allot.hosting.accounts.createUser({ name: 'root', admin: true })
     secret = (await allot.hosting.tokens.create(id, 'all', ['all'])).secret
@@ -223,7 +222,7 @@ describe('/-/metrics during an outage of the database', () => {
       outage = fail
       for (let times = 0; times < 2; times++) {
         const { status, text } = await read()
-        assert.deepEqual([status, /^allot_accounts\{/m.test(text)], [200, false])
+        assert.deepEqual([status, /^allot_(?:accounts|bytes|owners)\{/m.test(text)], [200, false])
         assert.match(text, /^allot_build_info\{/m)
       }
       outage = undefined
@@ -250,7 +249,7 @@ describe('/-/metrics during an outage of the database', () => {
 describe('The dashboard', () => {
   it('names only metrics that exist', async () => {
     register.clear()
-    const allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
+    const allot = await openAllot({ driver: memory(), repositories: false })
     const { origin, stop } = await listening(allot)
     try {
       const text = await (await fetch(`${origin}/-/metrics`)).text()
@@ -275,9 +274,8 @@ describe('The dashboard', () => {
 describe('The documentation', () => {
   it('describes every metric by its help text', async () => {
     register.clear()
-    const allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
-    measureListener(allot, allot.handler, { readers: 'loopback', basePath: '/api/v1', log: silent })
-    measureSsh({ connections: 0 } as SshServer)
+    const allot = await openAllot({ driver: memory(), data: temporaryDirectory(), ssh: { port: 2222 } })
+    await measureListener(allot, allot.handler, { readers: 'loopback', basePath: '/api/v1', log: silent })
     const rows = readFileSync(operations, 'utf8').match(/^\| `allot_.*/gm)!
     const expected = (await register.getMetricsAsJSON())
       .filter(({ name }) => name.startsWith('allot_'))

@@ -1,30 +1,34 @@
 import { subscribe } from 'node:diagnostics_channel'
-import { Counter, Gauge, Histogram } from 'prom-client'
-import { nameOfCache } from '../../lib/caches.ts'
-import { type StorageDriver, StorageError, wrapDriver } from '../../lib/storage/index.ts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { nameOfCache } from '../caches.ts'
+import { type ObservedDriver, StorageError } from '../storage/index.ts'
 
 /** Buckets of the histogram of transactions, in seconds. A warm LevelDB needs 20 µs. */
 const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
 
-/** Wraps a driver, to measure its transactions. */
-export const measureDriver = (driver: StorageDriver): StorageDriver => {
+/** Measures the transactions of a driver from now on. */
+export const measureDriver = (registry: Registry, observe: ObservedDriver['observe']): void => {
+  const registers = [registry]
   const durations = new Histogram({
     name: 'allot_store_operation_duration_seconds',
     help: 'Seconds that transactions of the store take.',
     labelNames: ['operation'],
+    registers,
     buckets: TRANSACTION_BUCKETS,
   })
   const failures = new Counter({
     name: 'allot_store_failures_total',
     help: 'Transactions that failed in the store itself, by reason.',
     labelNames: ['operation', 'reason'],
+    registers,
   })
   const inFlight = new Gauge({
     name: 'allot_store_operations_in_flight',
     help: 'Transactions in progress.',
     labelNames: ['operation'],
+    registers,
   })
-  return wrapDriver(driver, async (operation, run) => {
+  observe(async (operation, run) => {
     const stopTimer = durations.startTimer({ operation })
     inFlight.inc({ operation })
     try {
@@ -46,11 +50,14 @@ interface CacheEvent {
   cache?: { size: number }
 }
 
-export const measureCaches = (): void => {
+/** Measures the caches of the process. */
+export const measureCaches = (registry: Registry): void => {
+  const registers = [registry]
   const lookups = new Counter({
     name: 'allot_cache_requests_total',
     help: 'Lookups in the named caches, by outcome.',
     labelNames: ['cache', 'outcome'],
+    registers,
   })
   const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()
   const countersOf = (name: string) => {
@@ -63,6 +70,7 @@ export const measureCaches = (): void => {
     name: 'allot_cache_entries',
     help: 'Entries in the caches.',
     labelNames: ['cache'],
+    registers,
     collect() {
       for (const [{ size }, { name }] of caches) this.set({ cache: name }, size)
     },
