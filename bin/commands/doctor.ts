@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { StoreFlags, StoreLocation } from '../config/store.ts'
-import { type Finding, finding } from '../doctor/finding.ts'
+import { type Finding, failed, runCheck } from '../doctor/finding.ts'
 import { escapeLines, print, printJson } from '../terminal.ts'
 import { examples, serverOption, storeOptions } from './options.ts'
 
@@ -27,45 +27,19 @@ const diagnose = async ({ json = false, ...flags }: Flags): Promise<void> => {
   if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
 }
 
-/** A folder that has a section of the configuration. */
-const folderOf = (check: string, folder: string) => ({
-  check,
-  folder,
-  option: `directory under [${check}]`,
-})
-
 const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
-  const [{ foldersOf, recordsFolder, outside, storeLocation }, machine, service, ssh] = await Promise.all([
+  const [{ storeLocation }, { checksOf }] = await Promise.all([
     import('../config/store.ts'),
-    import('../doctor/machine.ts'),
-    import('../doctor/service.ts'),
-    import('../doctor/ssh.ts'),
+    import('../doctor/index.ts'),
   ])
   let location: StoreLocation
   try {
     location = storeLocation(flags)
   } catch (error) {
-    return [finding('configuration', 'failed', (error as Error).message)]
+    return [{ check: 'configuration', ...failed((error as Error).message) }]
   }
-  const { config, data } = location
-  const { repositories, files } = foldersOf(location)
-  const folders = [
-    { check: 'data folder', folder: data, option: '--data' },
-    ...outside(data, repositories).map((folder) => folderOf('repositories', folder)),
-    ...outside(data, files).map((folder) => folderOf('files', folder)),
-  ]
-  // Before the check of the store, which changes files when it opens it.
-  const clock = await machine.checkClock(recordsFolder(location))
-  return [
-    await machine.checkGit(config),
-    ...(await Promise.all(folders.map(machine.checkFolder))),
-    ...(await service.checkStore(location)),
-    clock,
-    machine.checkOpenFiles(config),
-    ...(await service.checkPackages(config)),
-    ...service.checkCertificate(config),
-    service.checkAddresses(config),
-    ...(await ssh.checkSsh(config, repositories ? repositories.directory : undefined)),
-    await service.checkServer(config, url ?? (process.env.ALLOT_URL || undefined)),
-  ]
+  const findings: Finding[] = []
+  for (const check of checksOf(location, url ?? (process.env.ALLOT_URL || undefined)))
+    findings.push(...(await runCheck(check)))
+  return findings
 }

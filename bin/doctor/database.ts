@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { type PostgresOptions, parseSettings } from '../../drivers/postgres/settings.ts'
 import { importWith } from '../../lib/optional-package.ts'
-import { type Finding, finding } from './finding.ts'
+import { failed, type Outcome, ok, warning } from './finding.ts'
 
 const MIN_POSTGRES = 12
 const MAX_SKEW_MS = 5000
@@ -9,22 +9,18 @@ const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recov
   (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync')`
 
 /** Asks the database without creating its tables. */
-export const checkDatabase = async (url: string, options: PostgresOptions): Promise<Finding[]> => {
-  try {
-    const { urls, where, connectTimeout, tls } = parseSettings(url, options)
-    const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
-    const faults: string[] = []
-    for (const connectionString of urls) {
-      const ssl = tls === undefined ? {} : { ssl: tls }
-      const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
-      const answer = await askDatabase(client).catch((error: Error) => error.message)
-      if (typeof answer !== 'string') return databaseFindings(where, answer)
-      faults.push(answer)
-    }
-    return [finding('database', 'failed', `${where} cannot be used: ${faults.join('; ')}`)]
-  } catch (error) {
-    return [finding('database', 'failed', (error as Error).message)]
+export const checkDatabase = async (url: string, options: PostgresOptions): Promise<Outcome[]> => {
+  const { urls, where, connectTimeout, tls } = parseSettings(url, options)
+  const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
+  const faults: string[] = []
+  for (const connectionString of urls) {
+    const ssl = tls === undefined ? {} : { ssl: tls }
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
+    const answer = await askDatabase(client).catch((error: Error) => error.message)
+    if (typeof answer !== 'string') return databaseOutcomes(where, answer)
+    faults.push(answer)
   }
+  return [failed(`${where} cannot be used: ${faults.join('; ')}`)]
 }
 
 interface DatabaseAnswer {
@@ -49,15 +45,14 @@ const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
   }
 }
 
-const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Finding[] => {
+const databaseOutcomes = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Outcome[] => {
   const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
-  const verdict = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
-  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${verdict}`)]
-  if (fsync === 'off')
-    found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
-  if (Math.abs(skewMs) > MAX_SKEW_MS)
-    found.push(
-      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronize both`),
-    )
+  const named = `${where} has version ${version}`
+  const found = [
+    isOld ? failed(`${named}: PostgreSQL ${MIN_POSTGRES} or later is needed`) : ok(`${named}, a primary`),
+  ]
+  if (fsync === 'off') found.push(warning('fsync is off, so a crash loses writes: turn it on'))
+  const skew = `the clock of the database differs by ${skewMs} ms: synchronize both`
+  if (Math.abs(skewMs) > MAX_SKEW_MS) found.push({ check: 'clock', ...warning(skew) })
   return found
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import type { Config } from '../config/config.ts'
 import { gitVersion } from '../server/git-version.ts'
-import { type Finding, finding } from './finding.ts'
+import { failed, type Outcome, ok, warning } from './finding.ts'
 
 /** Older versions read the configuration of the user, which can change what they do. */
 const MIN_GIT = [2, 32]
@@ -13,60 +13,43 @@ const DURABLE_GIT = [2, 36]
 const isBelow = ([major = 0, minor = 0]: number[], [minMajor, minMinor]: number[]): boolean =>
   major < minMajor! || (major === minMajor && minor < minMinor!)
 
-export const checkGit = async (config: Config): Promise<Finding> => {
-  try {
-    const version = await gitVersion(config)
-    if (version === undefined) return finding('git', 'ok', 'is not needed: repositories are turned off')
-    const parts = version.split('.').map(Number)
-    if (isBelow(parts, MIN_GIT))
-      return finding('git', 'failed', `${version} is too old: install git ${MIN_GIT.join('.')} or later`)
-    if (isBelow(parts, DURABLE_GIT))
-      return finding(
-        'git',
-        'warning',
-        `${version} does not sync references, so a power failure can lose a push: install ${DURABLE_GIT.join('.')} or later`,
-      )
-    return finding('git', 'ok', version)
-  } catch (error) {
-    return finding('git', 'failed', (error as Error).message)
-  }
+export const checkGit = async (config: Config): Promise<Outcome> => {
+  const version = await gitVersion(config)
+  if (version === undefined) return ok('is not needed: repositories are turned off')
+  const parts = version.split('.').map(Number)
+  if (isBelow(parts, MIN_GIT))
+    return failed(`${version} is too old: install git ${MIN_GIT.join('.')} or later`)
+  if (isBelow(parts, DURABLE_GIT))
+    return warning(
+      `${version} does not sync references, so a power failure can lose a push: install ${DURABLE_GIT.join('.')} or later`,
+    )
+  return ok(version)
 }
 
 const MIN_FREE_BYTES = 100 * 1024 ** 2
 const LOW_FREE_BYTES = 1024 ** 3
 
-interface CheckedFolder {
-  check: string
-  folder: string
-  /** The option that names another folder. */
-  option: string
-}
-
-/** Checks that a folder can be used, or created, and has space left. */
-export const checkFolder = async ({ check, folder, option }: CheckedFolder): Promise<Finding> => {
+/**
+ * Checks that a folder can be used, or created, and has space left.
+ * @param option the option that names another folder
+ */
+export const checkFolder = async (folder: string, option: string): Promise<Outcome> => {
   try {
     const kind = await kindOf(folder)
-    if (kind === 'other')
-      return finding(check, 'failed', `${folder} is not a folder: name another with ${option}`)
+    if (kind === 'other') return failed(`${folder} is not a folder: name another with ${option}`)
     const place = kind === 'folder' ? folder : await existingParent(folder)
     await access(place, constants.R_OK | constants.W_OK | constants.X_OK)
     const { bavail, bsize } = await statfs(place)
     const free = bavail * bsize
-    if (free < LOW_FREE_BYTES) {
-      const status = free < MIN_FREE_BYTES ? 'failed' : 'warning'
-      return finding(check, status, `${folder} has only ${formatSize(free)} free: make space`)
-    }
-    if (kind === 'absent')
-      return finding(
-        check,
-        'ok',
-        `${folder} does not exist yet: allot serve creates it (${formatSize(free)} free)`,
-      )
+    const space = `${formatSize(free)} free`
+    if (free < LOW_FREE_BYTES)
+      return (free < MIN_FREE_BYTES ? failed : warning)(`${folder} has only ${space}: make space`)
+    if (kind === 'absent') return ok(`${folder} does not exist yet: allot serve creates it (${space})`)
     if (await isOpenToOthers(folder))
-      return finding(check, 'warning', `other users can open ${folder}: run chmod 700 ${folder}`)
-    return finding(check, 'ok', `${folder} (${formatSize(free)} free)`)
+      return warning(`other users can open ${folder}: run chmod 700 ${folder}`)
+    return ok(`${folder} (${space})`)
   } catch (error) {
-    return finding(check, 'failed', `${folder} cannot be used: ${accessFault(error)}`)
+    return failed(`${folder} cannot be used: ${accessFault(error)}`)
   }
 }
 
@@ -98,20 +81,15 @@ const CLOCK_YEARS = { first: 2025, last: 2100 }
 const MAX_STEP_MS = 60_000
 
 /** @param store folder of the records, whose newest file must not be from the future */
-export const checkClock = async (store?: string, now = new Date()): Promise<Finding> => {
+export const checkClock = async (store?: string, now = new Date()): Promise<Outcome> => {
   const year = now.getUTCFullYear()
   const time = now.toISOString()
   const advice = 'set the clock, since tokens, sessions and certificates depend on it'
-  if (year < CLOCK_YEARS.first || year >= CLOCK_YEARS.last)
-    return finding('clock', 'failed', `${time}: ${advice}`)
+  if (year < CLOCK_YEARS.first || year >= CLOCK_YEARS.last) return failed(`${time}: ${advice}`)
   const changed = store === undefined ? 0 : await newestChange(store)
-  if (changed > now.getTime() + MAX_STEP_MS)
-    return finding(
-      'clock',
-      'warning',
-      `${time} is before the last change of the store, ${new Date(changed).toISOString()}: ${advice}`,
-    )
-  return finding('clock', 'ok', time)
+  if (changed <= now.getTime() + MAX_STEP_MS) return ok(time)
+  const last = new Date(changed).toISOString()
+  return warning(`${time} is before the last change of the store, ${last}: ${advice}`)
 }
 
 /** Milliseconds since 1970; 0 when the folder cannot be read. */
@@ -129,17 +107,14 @@ const newestChange = async (folder: string): Promise<number> => {
 const OWN_FILES = 300
 const FILES_PER_GIT = 4
 
-export const checkOpenFiles = ({ server, git, ssh }: Config): Finding => {
+export const checkOpenFiles = ({ server, git, ssh }: Config): Outcome => {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft: number | string } } }
   const limit = Number(report?.userLimits?.open_files?.soft ?? Number.POSITIVE_INFINITY)
   const sshConnections = ssh.port === undefined ? 0 : ssh.maxConnections
   const needed = server.maxConnections + sshConnections + FILES_PER_GIT * git.maxConcurrent + OWN_FILES
   // The limit can be `unlimited`, which is not a number.
-  if (!(limit < needed))
-    return finding('open files', 'ok', `up to ${Number.isFinite(limit) ? limit : 'any number'}`)
-  return finding(
-    'open files',
-    'warning',
+  if (!(limit < needed)) return ok(`up to ${Number.isFinite(limit) ? limit : 'any number'}`)
+  return warning(
     `the limit is ${limit}, and max_connections and git need ${needed}: raise it with ulimit -n, or LimitNOFILE of systemd`,
   )
 }

@@ -11,89 +11,67 @@ import type { Config } from '../config/config.ts'
 import { chosenDriver, driverFor, recordsFolder, type StoreLocation, storeExists } from '../config/store.ts'
 import { inUrl } from '../server/listeners.ts'
 import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
-import { checkDatabase } from './database.ts'
-import { type Finding, finding } from './finding.ts'
+import { failed, type Outcome, ok, warning } from './finding.ts'
 
-export const checkStore = async (location: StoreLocation): Promise<Finding[]> => {
+/** Opens a store that is not in a database. */
+export const checkStore = async (location: StoreLocation): Promise<Outcome> => {
+  const { title } = chosenDriver(location)
+  const folder = recordsFolder(location)
+  if (folder !== undefined && !storeExists(folder))
+    return ok(`${folder} does not exist yet: allot serve creates it`)
   try {
-    const { name, title, url } = chosenDriver(location)
-    if (name === 'postgres') return await checkDatabase(url, location.config.storage)
-    const folder = recordsFolder(location)
-    if (folder !== undefined && !storeExists(folder))
-      return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]
     const driver = await driverFor(location)
     await driver.open()
-    try {
-      await driver.read(requireUpgraded)
-    } finally {
-      await driver.close()
-    }
-    return [finding('store', 'ok', `${folder ?? title} can be opened`)]
+    await driver.read(requireUpgraded).finally(() => driver.close())
+    return ok(`${folder ?? title} can be opened`)
   } catch (error) {
-    const isHeld = error instanceof StorageError && error.reason === 'locked'
-    const { message } = error as Error
-    if (!isHeld) return [finding('store', 'failed', message)]
-    return [finding('store', 'ok', message.replace(/: stop that process first$/, ''))]
+    if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
+    return ok(error.message.replace(/: stop that process first$/, ''))
   }
 }
 
-/** Packages that only some servers need. */
-export const checkPackages = async ({ server, ssh }: Config): Promise<Finding[]> => {
-  const packages = [
-    {
-      name: 'prom-client',
-      feature: 'metrics',
-      isNeeded: server.metrics !== 'off',
-      load: () => import('prom-client'),
-    },
-    {
-      name: 'ssh2',
-      feature: 'SSH connections',
-      isNeeded: ssh.port !== undefined,
-      load: () => import('ssh2'),
-    },
-  ]
-  return Promise.all(
-    packages.map(async ({ name, feature, isNeeded, load }) => {
-      try {
-        await importWith<unknown>(name, feature, load)
-        return finding('package', 'ok', `${name} is installed`)
-      } catch (error) {
-        return finding('package', isNeeded ? 'failed' : 'warning', (error as Error).message)
-      }
-    }),
+/** A package that only some servers need. */
+const checkPackage = async (
+  name: string,
+  feature: string,
+  isNeeded: boolean,
+  load: () => Promise<unknown>,
+): Promise<Outcome> => {
+  const fault = await importWith(name, feature, load).then(
+    () => undefined,
+    ({ message }: Error) => message,
   )
+  return fault === undefined ? ok(`${name} is installed`) : (isNeeded ? failed : warning)(fault)
 }
 
-export const checkCertificate = ({ server, api }: Config): Finding[] => {
-  try {
-    const files = tlsFilesOf(server)
-    if (files === undefined) return []
-    const { certificate } = readTls(files)
-    const fault = dateFault(certificate)
-    if (fault !== undefined) return [finding('certificate', 'failed', fault)]
-    const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
-    const expiry = `expires on ${dayOf(certificate.validTo)}`
-    const host = api.baseUrl === undefined ? undefined : new URL(api.baseUrl).hostname
-    if (host !== undefined && !covers(certificate, host))
-      return [finding('certificate', 'failed', `it is not for ${host}, the host of base_url`)]
-    const isNearExpiry = to - Date.now() < Math.max((to - from) / 10, 3 * DAY_MS)
-    return [
-      finding('certificate', isNearExpiry ? 'warning' : 'ok', isNearExpiry ? `${expiry}: renew it` : expiry),
-    ]
-  } catch (error) {
-    return [finding('certificate', 'failed', (error as Error).message)]
-  }
+export const checkPackages = ({ server, ssh }: Config): Promise<Outcome[]> =>
+  Promise.all([
+    checkPackage('prom-client', 'metrics', server.metrics !== 'off', () => import('prom-client')),
+    checkPackage('ssh2', 'SSH connections', ssh.port !== undefined, () => import('ssh2')),
+  ])
+
+export const checkCertificate = ({ server, api }: Config): Outcome[] => {
+  const files = tlsFilesOf(server)
+  if (files === undefined) return []
+  const { certificate } = readTls(files)
+  const fault = dateFault(certificate)
+  if (fault !== undefined) return [failed(fault)]
+  const host = api.baseUrl === undefined ? undefined : new URL(api.baseUrl).hostname
+  if (host !== undefined && !covers(certificate, host))
+    return [failed(`it is not for ${host}, the host of base_url`)]
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+  const expiry = `expires on ${dayOf(certificate.validTo)}`
+  const isNearExpiry = to - Date.now() < Math.max((to - from) / 10, 3 * DAY_MS)
+  return [isNearExpiry ? warning(`${expiry}: renew it`) : ok(expiry)]
 }
 
 const covers = (certificate: X509Certificate, host: string): boolean =>
   (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
 
-export const checkAddresses = ({ server, api }: Config): Finding => {
+export const checkAddresses = ({ server, api }: Config): Outcome => {
   const { baseUrl, trustedProxies } = api
   const speaksHttps = server.tlsCertificate !== undefined
   const isPublic = !/^(127\.|localhost$|::1$)/.test(server.host)
-  const warning = (message: string) => finding('proxies', 'warning', message)
   if (speaksHttps && baseUrl?.startsWith('http:'))
     return warning(`base_url is ${baseUrl}, and the server speaks https: write https in it`)
   if (!speaksHttps && baseUrl?.startsWith('https:') && trustedProxies === 0)
@@ -106,17 +84,13 @@ export const checkAddresses = ({ server, api }: Config): Finding => {
     return warning(
       `${server.host} is reached by http, with passwords in the clear: set tls_certificate, or put a proxy in front`,
     )
-  return finding(
-    'proxies',
-    'ok',
-    `trusted_proxies = ${trustedProxies}, base_url = ${baseUrl ?? 'from the headers of a request'}`,
-  )
+  return ok(`trusted_proxies = ${trustedProxies}, base_url = ${baseUrl ?? 'from the headers of a request'}`)
 }
 
 const HEALTH_TIMEOUT_MS = 5000
 
 /** Asks the health check of the server that runs with this configuration. */
-export const checkServer = async ({ server, api }: Config, url?: string): Promise<Finding> => {
+export const checkServer = async ({ server, api }: Config, url?: string): Promise<Outcome> => {
   const scheme = server.tlsCertificate === undefined ? 'http' : 'https'
   const base =
     url === undefined
@@ -124,18 +98,18 @@ export const checkServer = async ({ server, api }: Config, url?: string): Promis
       : withoutEnd(withoutEndSlashes(url), api.basePath)
   try {
     const status = await statusOf(`${base}/-/readyz`, url === undefined)
-    if (status === 200) return finding('server', 'ok', `${base} answers`)
+    if (status === 200) return ok(`${base} answers`)
     const advice =
       status === 404
         ? 'only `allot serve` has it, not a server that embeds Allot'
         : 'see the log of the server'
-    return finding('server', 'failed', `${base}/-/readyz answered ${status}: ${advice}`)
+    return failed(`${base}/-/readyz answered ${status}: ${advice}`)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isStopped = code === 'ECONNREFUSED' && url === undefined
     return isStopped
-      ? finding('server', 'ok', `no server runs at ${base}`)
-      : finding('server', 'failed', `${base} cannot be reached: ${message || code}`)
+      ? ok(`no server runs at ${base}`)
+      : failed(`${base} cannot be reached: ${message || code}`)
   }
 }
 
