@@ -2,20 +2,20 @@ import type { NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
 import { pick } from '../../lib/records/edits.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { followNarrowed, removedHere } from './copies.ts'
+import { Copies, removedHere } from './copies.ts'
 import type { Right } from './labels.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { digestOf, type Item, type Things } from './things.ts'
+import { digestOf, type Item, type Things, type Values } from './things.ts'
 
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
 const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
 const EMAIL_REFUSED = 'users whose address at the source is refused here'
 const EXTERNAL_LOGIN = 'sign-in through another service, which is not used here'
-export const RESTRICTED =
+const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
@@ -43,6 +43,8 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { report, migrationLog, source, names } = migration
     const existing = await names.accountOf(user.login)
+    if (existing === undefined && migration.comparison !== undefined)
+      return migration.comparison.missing('user', user.login)
     if (
       isOfKind(existing, 'user') &&
       (await migrationLog.get('account', '', names.key(user.login))) === undefined
@@ -51,8 +53,10 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     const account = existing ?? (await createUser(migration, user))
     const { name: _, email, ...others } = newAccount(source, user)
     const values = { ...others, ...(email !== '' && { email }) }
-    const outcome = await followAccount(migration, account, values, user.login)
+    const outcome = await followAccount(migration, account, values, user.login, { createdAt: user.created })
     if (existing !== undefined) report.count('users', outcome)
+    if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
+    if (migration.comparison !== undefined) return
     await keepDate(migration, account, user)
     reportUser(migration, (await migration.allot.hosting.accounts.byId(account.id)) ?? account, user)
   })
@@ -60,57 +64,54 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
 /** Codes of an account that is refused for its address, malformed or taken, or for its name. */
 const REFUSED: readonly ErrorCode[] = ['invalid', 'conflict']
 
-const createUser = async (migration: Migration, user: SourceUser): Promise<Account> => {
-  const { allot, report, migrationLog, source, names } = migration
-  const { accounts } = allot.hosting
-  const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
-  const record = newRecord(migration, { id: user.id, name: user.login })
-  await migrationLog.save([record])
-  const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
-    // The address may be the reason: another account can have it. Any other reason refuses the account again.
-    if (!isRefused(error) || wanted.email === '') throw error
-    return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
+const createUser = (migration: Migration, user: SourceUser): Promise<Account> =>
+  createCopy(migration, { id: user.id, name: user.login }, 'users', (name) => {
+    const { accounts } = migration.allot.hosting
+    const wanted = { ...newAccount(migration.source, user), name }
+    return accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
+      // The address may be the reason: another account can have it. Another reason refuses it again.
+      if (!isRefused(error) || wanted.email === '') throw error
+      return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
+    })
   })
-  await migrationLog.save([copiedAs(record, account)])
-  names.created(account, record.name)
-  report.count('users', 'copied')
-  return account
-}
-
-/** The migration log's record of an account, before it is created. */
-export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
-  ...({ kind: 'account', scope: '', name: names.key(name) } as const),
-  ...(id === undefined ? {} : { original: { id, name: name.toLowerCase() } }),
-})
-
-export const copiedAs = <T>(record: T, account: Account) => ({
-  ...record,
-  copy: { id: account.id },
-  digest: digestOf(membersOf(account)),
-})
 
 /**
- * The name that an account gets here.
- * @throws AllotError invalid when the copy of another account has it
+ * Creates an account with its record in the migration log.
+ * @param kind in the report
+ * @param make creates it with the name here; gets its key, too
+ * @throws AllotError invalid when the copy of another account has the name
  */
-export const freeName = async (
-  { allot, names, migrationLog, report }: Migration,
-  login: string,
-): Promise<string> => {
-  const known = await migrationLog.get('account', '', names.key(login))
-  if (known?.copy !== undefined) report.note('overwritten', removedHere('account'), login)
+export const createCopy = async (
+  migration: Migration,
+  { id, name: login }: Named,
+  kind: 'users' | 'organizations',
+  make: (name: string, key: string) => Promise<Account>,
+): Promise<Account> => {
+  const { allot, names, migrationLog, report } = migration
+  const key = names.key(login)
+  if ((await migrationLog.get('account', '', key))?.copy !== undefined)
+    report.note('overwritten', removedHere('account'), login)
   const name = names.wantedName(login)
   const found = await allot.hosting.accounts.byName(name)
-  if (found === undefined || !names.isCopyOfOther('account', found.id, names.key(login))) return name
-  throw invalid(
-    `name: ${name} here is the copy of another account of the source: give --rename ${login}=NAME, or rename the copy`,
-  )
+  if (found !== undefined && names.isCopyOfOther('account', found.id, key))
+    throw invalid(
+      `name: ${name} here is the copy of another account of the source: give --rename ${login}=NAME, or rename the copy`,
+    )
+  const record = {
+    ...({ kind: 'account', scope: '', name: key } as const),
+    ...(id === undefined ? {} : { original: { id, name: login.toLowerCase() } }),
+  }
+  await migrationLog.save([record])
+  const account = await make(name, key)
+  await migrationLog.save([{ ...record, copy: { id: account.id }, digest: digestOf(membersOf(account)) }])
+  names.created(account, key)
+  report.count(kind, 'copied')
+  return account
 }
 
 /** Reports the parts of an account that cannot be copied, in every run until they are set here. */
 const reportUser = ({ report }: Migration, account: Account, user: SourceUser): void => {
   if (account.email === '') report.note('notCopied', NO_EMAIL, user.login)
-  if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
   if (account.password === null)
     report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
 }
@@ -118,25 +119,27 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
 /**
  * Changes the copy of an account to what the source has, or to what is left of one that was deleted there.
  * @param login the name at the source
+ * @param kept what is only compared
  */
 export const followAccount = async (
   migration: Migration,
   account: Account,
   values: Partial<Members>,
   login: string,
+  kept?: Values,
 ): Promise<'found' | 'updated'> => {
   const { accounts } = migration.allot.hosting
-  const { id, name: label, kind } = account
-  if (label.toLowerCase() !== login.toLowerCase())
-    migration.report.note('renamed', 'accounts', `${login} is ${label}`)
+  const { id, kind } = account
+  migration.report.noteName('accounts', login, account.name)
   const things: Things = {
-    ...{ kind: 'account', scope: '' },
+    ...{ kind: 'account', scope: '', one: kind },
     find: async () => ({ id }),
+    kept: async () => ({ createdAt: account.createdAt }),
     members: async () => membersOf((await accounts.byId(id))!),
     remove: async () => undefined,
   }
   const item: Item = {
-    ...{ name: migration.names.keyHere(account), label, values },
+    ...{ name: migration.names.keyHere(account), label: login, values, kept: kept ?? {} },
     narrowed: (here) => ({ ...values, ...narrowed(here as Members, values) }),
     rights: ({ admin, active, visibility }) => [
       ...(admin === true ? (['admin'] as const) : []),
@@ -149,7 +152,7 @@ export const followAccount = async (
       if (email !== undefined) await followEmail(migration, account, email)
     },
   }
-  return followNarrowed(migration, things, async () => item, { id })
+  return new Copies(migration, things).followNarrowed(async () => item, { id })
 }
 
 /** Another account can have the address here, also a copy that gets another one in this run. */
@@ -199,28 +202,28 @@ export const isOfKind = (account: Account | undefined, kind: Account['kind']): a
   return account !== undefined
 }
 
+/** A restricted user sees less at the source than every user sees here, and is inactive. */
+export const canSignIn = ({ active, prohibit_login, restricted }: SourceUser): boolean =>
+  active && !prohibit_login && !restricted
+
 const newAccount = (source: Source, user: SourceUser) =>
   ({
     name: user.login,
     ...profileAt(source, user),
     email: realEmail(user),
     admin: user.is_admin,
-    active: user.active && !user.prohibit_login && !user.restricted,
+    active: canSignIn(user),
   }) satisfies NewAccount
-
-const textsOf = ({ full_name: fullName, website, description, location }: SourceProfile) => ({
-  fullName,
-  website,
-  description,
-  location,
-})
 
 /** The members that are copied of users and of organizations. */
 export const profileAt = (source: Source, account: SourceProfile) => ({
-  ...textsOf(account),
+  fullName: account.full_name,
+  website: account.website,
+  description: account.description,
+  location: account.location,
   visibility: visibilityAt(source, account.visibility),
 })
 
 /** A hidden email is shown as an address at `noreply.`, which receives nothing. */
-export const realEmail = ({ email }: SourceUser): string =>
+const realEmail = ({ email }: SourceUser): string =>
   email && !/[@.]noreply\./i.test(email.slice(email.indexOf('@'))) ? email : ''

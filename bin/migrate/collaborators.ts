@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
-import { synchronize } from './copies.ts'
+import { type Account, type Level, Level as Levels } from '../../lib/records/schema/index.ts'
+import { Copies } from './copies.ts'
+import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
 import { isProtected } from './teams/rights.ts'
-import type { Things } from './things.ts'
+import type { Item } from './things.ts'
 
 const NOT_SHOWN =
   'collaborators whose own right the source does not show, because they have another one as well: as administrators or by teams'
@@ -19,33 +19,30 @@ const Permission = v.object({ permission: v.string() })
 /** Copies the collaborators of a repository. The rights follow the source. */
 export const copyCollaborators = (migration: Migration, copied: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the collaborators of ${copied.given.full_name}`, async () => {
-    const { source } = migration
+    const { source, names } = migration
     const path = `${repositoryPath(copied.given)}/collaborators`
     const users = await ifAvailable(source.list(SourceUser, path))
     if (users === undefined) return
     const levels = new Map<string, Level>()
+    const things = collaboratorsOf(migration, copied, levels)
+    const items: Item[] = []
     for (const { login } of users) {
       const level = await collaboratorLevel(migration, copied.given, login)
-      if (level !== undefined) levels.set(login.toLowerCase(), level)
+      if (level === undefined) continue
+      const key = names.key(login)
+      levels.set(key, level)
+      const item = things.itemFor(key, login.toLowerCase(), { values: { level } })
+      items.push({ ...item, edit: (_copy, _values, origin) => item.create(origin) })
     }
-    const set = (key: string, level: Level) => setLevel(migration, copied, key, level)
-    const items = [...levels].map(([login, level]) => {
-      const name = migration.names.key(login)
-      return {
-        ...{ name, label: login, values: { level } },
-        create: () => set(name, level),
-        edit: () => set(name, level),
-      }
-    })
-    await synchronize(migration, collaboratorsOf(migration, copied), items)
+    await new Copies(migration, things).synchronize(items)
   })
 
 /**
  * The right that a user may have here as a collaborator. The source tells the greatest of all rights of a
  * user, so it is the collaborator's own only when the user has no other.
  */
-export const collaboratorLevel = async (
-  { source, teams, report }: Pick<Migration, 'source' | 'teams'> & { report: Pick<Report, 'note'> },
+const collaboratorLevel = async (
+  { source, teams, report }: Migration,
   given: SourceRepository,
   login: string,
 ): Promise<Level | undefined> => {
@@ -66,31 +63,22 @@ export const collaboratorLevel = async (
 
 type Copy = Pick<CopiedRepository, 'key' | 'repository'>
 
-const setLevel = async (
-  { allot, names }: Migration,
-  { repository }: Copy,
-  key: string,
-  level: Level,
-): Promise<boolean> => {
-  const path = await names.addressOf(repository)
-  if (path === undefined) return false
-  return allot.hosting.collaborators.set(OPERATOR, path, await names.loginHere(key), level)
-}
-
-export const collaboratorsOf = (migration: Migration, { key, repository }: Copy): Things => {
+/** @param levels the rights that the source gives, by the keys of the users */
+export const collaboratorsOf = (
+  migration: Migration,
+  { key, repository }: Copy,
+  levels: ReadonlyMap<string, Level> = new Map(),
+): LinkedThings => {
   const { allot, names } = migration
   const records = allot.hosting.collaborators
-  return {
-    kind: 'collaborator',
-    scope: textOf(key),
-    async find(name) {
-      const ends = await names.ends(repository.id, name, 'user')
-      return ends && (await records.level(ends.of, ends.to)) && ends
-    },
+  const address = async () => (await names.addressOf(repository))!
+  return followLinks<Account>(migration, {
+    ...{ kind: 'collaborator', scope: textOf(key), of: repository.id },
+    withKey: (name) => names.userWithKey(name),
+    all: async (slice) => records.list(OPERATOR, await address(), slice),
+    has: ({ id }) => records.level(repository.id, id),
     members: async ({ of, to }) => ({ level: await records.level(of!, to!) }),
-    async remove(name) {
-      const path = await names.addressOf(repository)
-      if (path !== undefined) await records.remove(OPERATOR, path, await names.loginHere(name))
-    },
-  }
+    add: async (user) => records.set(OPERATOR, await address(), user.name, levels.get(names.keyHere(user))!),
+    remove: async ({ name }) => records.remove(OPERATOR, await address(), name),
+  })
 }

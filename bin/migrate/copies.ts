@@ -1,11 +1,22 @@
 import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
 import { type Kind, LABELS, REVOKED } from './labels.ts'
 import { type Migration, reportErrors } from './migration.ts'
-import { digestOf, type Item, type Things, type Values } from './things.ts'
+import {
+  differing,
+  digestOf,
+  type Item,
+  labelOf,
+  membersOf,
+  type Things,
+  type Values,
+  within,
+} from './things.ts'
+import { compareCopy, compareItem, compareOthers } from './verify/compare.ts'
 
 /**
- * Copies follow the source, which is right until its users move: they are created, changed and removed as
- * there. A copy that was changed or removed here is named in the report before it is overwritten.
+ * Copies of one kind that follow the source, which is right until its users move: they are created, changed
+ * and removed as there. A copy that was changed or removed here is named in the report before it is
+ * overwritten. With a comparison, nothing is changed: the copies are compared.
  *
  * The migration log has a record for each copy, with its ids here and a digest of its members as the last run
  * left them. The record is saved without ids before the copy is created, and with them afterwards, so that a
@@ -14,265 +25,226 @@ import { digestOf, type Item, type Things, type Values } from './things.ts'
  * Invariants: only copies are changed or removed, so what was created here stays. Rights are withdrawn
  * (`withdraw`) before others are given (`give`).
  */
+export class Copies {
+  readonly #migration: Migration
+  readonly #things: Things
 
-/**
- * Removes the copies that the source no longer has, creates those that are missing, and changes those that
- * differ.
- * @param items everything that the source has
- */
-export const synchronize = async (
-  migration: Migration,
-  things: Things,
-  items: readonly Item[],
-): Promise<void> => {
-  await withdraw(migration, things, items)
-  await give(migration, things, items)
-}
-
-/**
- * Removes the copies that the source no longer has, and the rights of others that it has withdrawn.
- * @param isGone asks the source again: a list can lack an existing item when another one was deleted between
- * two pages
- */
-export const withdraw = async (
-  migration: Migration,
-  things: Things,
-  items: readonly (Item | Pick<Item, 'name'>)[],
-  isGone: (name: string) => Promise<boolean> = async () => true,
-): Promise<void> => {
-  const existing = new Map(items.map((item) => [item.name, item]))
-  for (const record of await migration.migrationLog.list(things.kind, things.scope)) {
-    const item = existing.get(record.name)
-    if (item !== undefined && 'narrowed' in item) await narrow(migration, things, item, record)
-    else if (item === undefined && (await isGone(record.name))) await removeCopy(migration, things, record)
+  constructor(migration: Migration, things: Things) {
+    this.#migration = migration
+    this.#things = things
   }
-}
 
-const narrow = async (
-  migration: Migration,
-  things: Things,
-  item: Item,
-  record: MigrationRecord,
-): Promise<void> => {
-  const copy = await things.find(item.name, record.copy)
-  if (copy === undefined || !isCopy(record, copy)) return
-  const here = await membersOf(things, copy, item.name)
-  const values = item.narrowed?.(here) ?? {}
-  if (differing(here, values).length > 0) await change(migration, things, item, record, copy, values)
-}
-
-/** Creates things that are missing here, and changes copies that differ. */
-export const give = async (migration: Migration, things: Things, items: readonly Item[]): Promise<void> => {
-  const { migrationLog, report } = migration
-  const { kind, scope } = things
-  const known = await recordsOf(migration, things)
-  const missing: Item[] = []
-  for (const item of items) {
-    const record = known.get(item.name)
-    const copy = await things.find(item.name, record?.copy)
-    if (copy === undefined) {
-      missing.push(item)
-      if (record?.copy !== undefined) noteCreatedAgain(migration, things, item)
-    } else
-      await reportErrors(report, nameOf(things, item), async () =>
-        report.count(LABELS[kind].many, await follow(migration, things, item, record, copy)),
-      )
+  /**
+   * Removes the copies that the source no longer has, creates those that are missing, and changes those that
+   * differ.
+   * @param items everything that the source has
+   */
+  async synchronize(items: readonly Item[]): Promise<void> {
+    await this.withdraw(items)
+    await this.give(items)
   }
-  await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name })))
-  for (const item of missing) await createItem(migration, things, item)
-}
 
-/** What the migration log has of the things, by name. */
-export const recordsOf = async (
-  { migrationLog }: Migration,
-  { kind, scope }: Pick<Things, 'kind' | 'scope'>,
-): Promise<ReadonlyMap<string, MigrationRecord>> =>
-  new Map((await migrationLog.list(kind, scope)).map((record) => [record.name, record]))
+  /**
+   * Removes the copies that the source no longer has, and the rights of others that it has withdrawn.
+   * @param isGone asks the source again: a list can lack an existing item when another one was deleted
+   * between two pages
+   */
+  async withdraw(
+    items: readonly (Item | Pick<Item, 'name'>)[],
+    isGone: (name: string) => Promise<boolean> = async () => true,
+  ): Promise<void> {
+    const { comparison, migrationLog } = this.#migration
+    const { kind, scope } = this.#things
+    if (comparison !== undefined) return comparison.atEnd(() => compareOthers(comparison, this.#things))
+    const existing = new Map(items.map((item) => [item.name, item]))
+    for (const record of await migrationLog.list(kind, scope)) {
+      const item = existing.get(record.name)
+      if (item !== undefined && 'narrowed' in item) await this.#narrow(item, record)
+      else if (item === undefined && (await isGone(record.name))) await this.#remove(record)
+    }
+  }
 
-/**
- * The same for one thing whose `create` and `edit` save their record.
- * @param record what the migration log has of it
- * @returns the copy; undefined when the report says why there is none
- */
-export const giveOne = async (
-  migration: Migration,
-  things: Things,
-  item: Item,
-  record: MigrationRecord | undefined,
-): Promise<CopyIds | undefined> => {
-  const copy = await things.find(item.name, record?.copy)
-  if (copy !== undefined) {
-    migration.report.count(LABELS[things.kind].many, await follow(migration, things, item, record, copy))
+  async #narrow(item: Item, record: MigrationRecord): Promise<void> {
+    const copy = await this.#things.find(item.name, record.copy)
+    if (copy === undefined || !isCopy(record, copy)) return
+    const here = await this.#membersOf(copy, item)
+    const values = item.narrowed?.(here) ?? {}
+    if (differing(here, values).length > 0) await this.#change(item, record, copy, values)
+  }
+
+  /** Creates things that are missing here, and changes copies that differ. */
+  async give(items: readonly Item[]): Promise<void> {
+    const { one } = LABELS[this.#things.kind]
+    for (const item of items)
+      await reportErrors(this.#migration.report, `the ${one} ${this.#fullNameOf(item)}`, async () => {
+        await this.giveOne(item)
+      })
+  }
+
+  /**
+   * The same for one thing.
+   * @returns the copy; undefined when the report says why there is none
+   */
+  async giveOne(item: Item): Promise<CopyIds | undefined> {
+    const { report, comparison } = this.#migration
+    const { kind } = this.#things
+    const record = await this.#recordOf(item)
+    const copy = await this.#things.find(item.name, record?.copy)
+    if (comparison !== undefined) await compareItem(comparison, this.#things, item, copy)
+    else if (copy !== undefined) report.count(LABELS[kind].many, await this.#follow(item, record, copy))
+    else {
+      if (record?.copy !== undefined)
+        report.note('overwritten', removedHere(kind), labelOf(this.#things, item))
+      return this.#create(item)
+    }
     return copy
   }
-  if (record?.copy !== undefined) noteCreatedAgain(migration, things, item)
-  const digest = digestOf(item.values ?? {})
-  if (!(await item.create({ scope: things.scope, name: item.name, digest }))) return undefined
-  migration.report.count(LABELS[things.kind].many, 'copied')
-  const created = await migration.migrationLog.get(things.kind, things.scope, item.name)
-  return created?.copy
+
+  async #create(item: Item): Promise<CopyIds | undefined> {
+    const { migrationLog, report } = this.#migration
+    const { kind, scope, savesRecords } = this.#things
+    const record = { kind, scope, name: item.name }
+    if (!savesRecords) await migrationLog.save([record])
+    let copy: CopyIds | undefined
+    try {
+      const origin = { ...record, digest: digestOf(item.values ?? {}) }
+      if ((await item.isPossible?.()) === false || !(await item.create(origin))) return undefined
+      copy = savesRecords ? (await this.#recordOf(item))?.copy : await this.#things.find(item.name)
+      if (copy === undefined) return undefined
+      await this.#saveRecord(item, record, copy)
+      report.count(LABELS[kind].many, 'copied')
+      return copy
+    } finally {
+      // Otherwise a thing that somebody makes here later would be taken for the copy.
+      if (copy === undefined && (await this.#things.find(item.name)) === undefined)
+        await migrationLog.remove([record])
+    }
+  }
+
+  /** Changes a copy that differs. What was created here stays as it is, and is reported. */
+  async #follow(
+    item: Item,
+    record: MigrationRecord | undefined,
+    copy: CopyIds,
+    values = item.values ?? {},
+  ): Promise<'found' | 'updated'> {
+    if (isCopy(record, copy)) return this.#change(item, record, copy, values)
+    const members = differing(await this.#membersOf(copy, item), item.values ?? {})
+    if (members.length > 0) this.#note('differs', 'created here, and stay as they are', item, members)
+    return 'found'
+  }
+
+  /**
+   * Follows an account or a repository. Rights that it does not have so far are given at the end of the run:
+   * until then, it can have contents, keys or members that the source has withdrawn.
+   * @param itemNow the item; asked again at the end
+   */
+  async followNarrowed(itemNow: () => Promise<Item>, copy: CopyIds): Promise<'found' | 'updated'> {
+    const { comparison, widening } = this.#migration
+    const item = await itemNow()
+    if (comparison !== undefined) {
+      await compareCopy(comparison, this.#things, item, copy)
+      return 'found'
+    }
+    const record = await this.#recordOf(item)
+    const values = item.narrowed?.(await this.#membersOf(copy, item)) ?? {}
+    const outcome = await this.#follow(item, record, copy, values)
+    if (isCopy(record, copy) && differing(values, item.values ?? {}).length > 0)
+      widening.push({
+        ...{ kind: this.#things.kind, label: item.label },
+        run: async () => {
+          const now = await itemNow()
+          await this.#follow(now, await this.#recordOf(now), copy)
+        },
+      })
+    return outcome
+  }
+
+  /** Gives a copy values, and reports before what it loses. */
+  async #change(
+    item: Item,
+    record: MigrationRecord,
+    copy: CopyIds,
+    values: Values,
+  ): Promise<'found' | 'updated'> {
+    const { migrationLog, report } = this.#migration
+    const here = await this.#membersOf(copy, item)
+    const digest = digestOf(here)
+    const all = differing(here, item.values ?? {})
+    if (all.length > 0 && record.digest !== undefined && record.digest !== digest)
+      this.#note('overwritten', 'changed here', item, all)
+    const members = differing(here, values)
+    if (members.length === 0) {
+      const isKnown = all.length > 0 || (record.digest === digest && record.copy !== undefined)
+      if (!isKnown) await migrationLog.save([{ ...record, copy, digest }])
+      return 'found'
+    }
+    const edit = Object.fromEntries(members.map((member) => [member, values[member]]))
+    const left = item.rights?.({ ...here, ...edit })
+    for (const right of item.rights?.(here) ?? [])
+      if (left?.includes(right) === false) report.note('revoked', REVOKED[right], labelOf(this.#things, item))
+    await item.edit?.(copy, edit, { ...record, digest: digestOf({ ...here, ...edit }) })
+    await this.#saveRecord(item, record, copy)
+    return 'updated'
+  }
+
+  /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
+  async #remove(record: MigrationRecord): Promise<void> {
+    const { migrationLog, report } = this.#migration
+    const { many, revoked } = LABELS[this.#things.kind]
+    const found = await this.#things.find(record.name, record.copy)
+    if (found !== undefined && isCopy(record, found)) {
+      const label = (await this.#things.shown?.(found)) ?? within(record.name, record.scope)
+      if (await this.#things.isNeeded?.(found, record.name))
+        return report.note('differs', `${many} ${NEEDED}`, label)
+      const digest = record.digest && digestOf(await this.#membersOf(found, record))
+      if (record.digest !== digest) report.note('overwritten', `${many} that were changed here`, label)
+      if (record.copy !== undefined)
+        report.note(revoked === undefined ? 'removed' : 'revoked', revoked ?? many, label)
+      await this.#things.remove(record.name, found)
+    }
+    await migrationLog.remove([record])
+  }
+
+  #recordOf({ name }: Pick<Item, 'name'>): Promise<MigrationRecord | undefined> {
+    return this.#migration.migrationLog.get(this.#things.kind, this.#things.scope, name)
+  }
+
+  /** Completes the record of a copy that was created or changed. */
+  async #saveRecord(
+    item: Item,
+    record: Pick<MigrationRecord, 'kind' | 'scope' | 'name'>,
+    copy: CopyIds,
+  ): Promise<void> {
+    if (this.#things.savesRecords) return
+    const digest = digestOf(await this.#membersOf(copy, item))
+    await this.#migration.migrationLog.save([{ ...record, copy, digest }])
+  }
+
+  #membersOf(copy: CopyIds, { name }: Pick<Item, 'name'>): Promise<Values> {
+    return membersOf(this.#things, copy, name)
+  }
+
+  /** The label with what the thing belongs to, in a sentence. */
+  #fullNameOf({ label }: Item): string {
+    const { scope, hasFullLabels } = this.#things
+    return scope === '' || hasFullLabels ? label : `${label} of ${scope}`
+  }
+
+  #note(section: 'differs' | 'overwritten', what: string, item: Item, members: readonly string[]): void {
+    const name = `${this.#fullNameOf(item)} (${members.join(' and ')})`
+    this.#migration.report.note(section, `${LABELS[this.#things.kind].many} that were ${what}`, name)
+  }
 }
 
-const noteCreatedAgain = ({ report }: Migration, things: Things, item: Item): void =>
-  report.note('overwritten', removedHere(things.kind), labelOf(things, item))
+const NEEDED = 'that were removed at the source, and stay, since something that was created here needs them'
 
 /** What the report says before the names of copies that are created again. */
 export const removedHere = (kind: Kind): string => `${LABELS[kind].many} that were removed here`
 
-/** A name in the report, with what it belongs to. */
-const within = (name: string, scope: string): string => (scope === '' ? name : `${name} (${scope})`)
-
-const labelOf = (
-  { scope, hasFullLabels }: Pick<Things, 'scope' | 'hasFullLabels'>,
-  { label }: Pick<Item, 'label'>,
-) => (hasFullLabels ? label : within(label, scope))
-
-/** What follows a label in a sentence: what the thing belongs to. */
-const ofScope = ({ scope, hasFullLabels }: Things): string =>
-  scope === '' || hasFullLabels ? '' : ` of ${scope}`
-
-const nameOf = (things: Things, { label }: Pick<Item, 'label'>): string =>
-  `the ${LABELS[things.kind].one} ${label}${ofScope(things)}`
-
-const createItem = async (migration: Migration, things: Things, item: Item): Promise<void> => {
-  const { migrationLog, report } = migration
-  const { kind, scope } = things
-  const record = { kind, scope, name: item.name }
-  let copy: CopyIds | undefined
-  await reportErrors(report, nameOf(things, item), async () => {
-    if (!(await item.create(record))) return
-    copy = await things.find(item.name)
-    if (copy === undefined) return
-    await migrationLog.save([{ ...record, copy, digest: digestOf(await membersOf(things, copy, item.name)) }])
-    report.count(LABELS[kind].many, 'copied')
-  })
-  // Otherwise a thing that somebody makes here later would be taken for the copy.
-  if (copy === undefined && (await things.find(item.name)) === undefined) await migrationLog.remove([record])
-}
-
-const membersOf = async (things: Things, copy: CopyIds, name: string): Promise<Values> =>
-  (await things.members?.(copy, name)) ?? {}
-
 /** Whether what was found here is the copy that the migration log has. A run that was killed has no ids. */
-export const isCopy = (record: MigrationRecord | undefined, found: CopyIds): record is MigrationRecord => {
+const isCopy = (record: MigrationRecord | undefined, found: CopyIds): record is MigrationRecord => {
   if (record?.copy === undefined) return record !== undefined
   const { id, of, to } = record.copy
   return id === found.id && of === found.of && to === found.to
-}
-
-/**
- * Changes a copy that differs. What was created here stays as it is, and is reported.
- * @param values those that it gets now
- */
-const follow = async (
-  migration: Migration,
-  things: Things,
-  item: Item,
-  record: MigrationRecord | undefined,
-  copy: CopyIds,
-  values = item.values ?? {},
-): Promise<'found' | 'updated'> => {
-  if (isCopy(record, copy)) return change(migration, things, item, record, copy, values)
-  const members = differing(await membersOf(things, copy, item.name), item.values ?? {})
-  const { many } = LABELS[things.kind]
-  if (members.length > 0)
-    migration.report.note(
-      'differs',
-      `${many} that were created here, and stay as they are`,
-      labelWith(things, item, members),
-    )
-  return 'found'
-}
-
-/**
- * Follows an account or a repository. Rights that it does not have so far are given at the end of the run:
- * until then, it can have contents, keys or members that the source has withdrawn.
- * @param itemNow the item; asked again at the end
- */
-export const followNarrowed = async (
-  migration: Migration,
-  things: Things,
-  itemNow: () => Promise<Item>,
-  copy: CopyIds,
-): Promise<'found' | 'updated'> => {
-  const item = await itemNow()
-  const read = () => migration.migrationLog.get(things.kind, things.scope, item.name)
-  const record = await read()
-  const values = item.narrowed?.(await membersOf(things, copy, item.name)) ?? {}
-  const outcome = await follow(migration, things, item, record, copy, values)
-  if (isCopy(record, copy) && differing(values, item.values ?? {}).length > 0)
-    migration.widening.push({
-      kind: things.kind,
-      label: item.label,
-      run: async () => void (await follow(migration, things, await itemNow(), await read(), copy)),
-    })
-  return outcome
-}
-
-const labelWith = (things: Things, { label }: Item, members: readonly string[]): string =>
-  `${label}${ofScope(things)} (${members.join(' and ')})`
-
-const differing = (here: Values, source: Values): string[] =>
-  Object.keys(source).filter((member) => JSON.stringify(here[member]) !== JSON.stringify(source[member]))
-
-/** Gives a copy values, and reports before what it loses. */
-const change = async (
-  { migrationLog, report }: Migration,
-  things: Things,
-  item: Item,
-  record: MigrationRecord,
-  copy: CopyIds,
-  values: Values,
-): Promise<'found' | 'updated'> => {
-  const here = await membersOf(things, copy, item.name)
-  const digest = digestOf(here)
-  const all = differing(here, item.values ?? {})
-  if (all.length > 0 && record.digest !== undefined && record.digest !== digest)
-    report.note(
-      'overwritten',
-      `${LABELS[things.kind].many} that were changed here`,
-      labelWith(things, item, all),
-    )
-  const members = differing(here, values)
-  if (members.length === 0) {
-    const isKnown = all.length > 0 || (record.digest === digest && record.copy !== undefined)
-    if (!isKnown) await migrationLog.save([{ ...record, copy, digest }])
-    return 'found'
-  }
-  const edit = Object.fromEntries(members.map((member) => [member, values[member]]))
-  const left = item.rights?.({ ...here, ...edit })
-  for (const right of item.rights?.(here) ?? [])
-    if (left?.includes(right) === false) report.note('revoked', REVOKED[right], labelOf(things, item))
-  await item.edit?.(copy, edit, { ...record, digest: digestOf({ ...here, ...edit }) })
-  if (things.savesRecords !== true)
-    await migrationLog.save([{ ...record, copy, digest: digestOf(await membersOf(things, copy, item.name)) }])
-  return 'updated'
-}
-
-/** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
-const removeCopy = async (
-  { migrationLog, report }: Migration,
-  things: Things,
-  record: MigrationRecord,
-): Promise<void> => {
-  const { many, revoked } = LABELS[things.kind]
-  const found = await things.find(record.name, record.copy)
-  if (found !== undefined && isCopy(record, found)) {
-    const label = (await things.shown?.(found)) ?? within(record.name, record.scope)
-    if (await things.isNeeded?.(found, record.name))
-      return report.note(
-        'differs',
-        `${many} that were removed at the source, and stay, since something that was created here needs them`,
-        label,
-      )
-    if (
-      record.digest !== undefined &&
-      record.digest !== digestOf(await membersOf(things, found, record.name))
-    )
-      report.note('overwritten', `${many} that were changed here`, label)
-    if (record.copy !== undefined)
-      report.note(revoked === undefined ? 'removed' : 'revoked', revoked ?? many, label)
-    await things.remove(record.name, found)
-  }
-  await migrationLog.remove([record])
 }

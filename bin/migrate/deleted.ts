@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts'
 import { followAccount } from './accounts.ts'
 import { collaboratorsOf } from './collaborators.ts'
-import { withdraw } from './copies.ts'
+import { Copies } from './copies.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
 import { followRepositoryNames } from './names/changes.ts'
 import { textOf } from './names/index.ts'
@@ -60,10 +60,10 @@ const revokeAccount = async (migration: Migration, account: Account): Promise<vo
   await followAccount(migration, account, hidden, account.name)
   if (isUser)
     for (const of of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
-      await withdraw(migration, of(migration, account), [])
+      await new Copies(migration, of(migration, account)).withdraw([])
   else {
     await withdrawTeams(migration, account, [])
-    await withdraw(migration, membershipsOf(migration, account), [])
+    await new Copies(migration, membershipsOf(migration, account)).withdraw([])
   }
 }
 
@@ -108,8 +108,11 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   const to = moved && (await names.accountOf(moved.given.owner.login))
   // An organization whose repositories are not listed can have members here whom the source has removed.
   if (moved !== undefined && to?.kind === 'user') return followRepositoryNames(migration, [moved])
-  await followRepository(migration, repository.id, record, () => ({ private: true, archived: true }))
-  await withdraw(migration, collaboratorsOf(migration, { key: record, repository }), [])
+  await followRepository(migration, {
+    ...{ id: repository.id, key: record, label: await names.pathOf(repository) },
+    valuesIn: () => ({ private: true, archived: true }),
+  })
+  await new Copies(migration, collaboratorsOf(migration, { key: record, repository })).withdraw([])
   await removeFromTeams(migration, repository.id)
 }
 

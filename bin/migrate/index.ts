@@ -57,13 +57,31 @@ import { copyKeys, copyRelations } from './user-data.ts'
  * migration before any is given.
  */
 export const migrate = async (options: MigrationOptions, { all, selected }: Selected): Promise<void> => {
-  const migration = await begin(options, all)
+  const migration = await prepare(options, all)
+  if ((await migration.migrationLog.list('finished')).length > 0) throw new Error(IS_FINISHED)
   await checkRenamesHere(migration)
-  const { users, organizations, owners } = selected
   const isWhole = selected === all
-  const logins = users.map(({ login }) => login)
   const deleted = isWhole ? await revokeDeletedAccounts(migration, named(all)) : []
-  await followAccountNames(migration, named({ users, organizations }))
+  await followAccountNames(migration, named(selected))
+  const copied = await copyAll(migration, selected, { isWhole, deleted })
+  await widen(migration, isWhole)
+  // After everything that changes them.
+  for (const one of copied) await restoreDates(migration, one)
+  if (options.finish && options.report.isComplete()) await migration.migrationLog.save([FINISHED])
+  const logins = selected.users.map(({ login }) => login)
+  if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
+}
+
+/**
+ * Copies kind by kind, or compares when the migration has a comparison.
+ * @param deleted keys of the accounts that were deleted at the source
+ */
+export const copyAll = async (
+  migration: Migration,
+  { users, organizations, owners }: SelectedAccounts,
+  { isWhole, deleted = [] }: { isWhole: boolean; deleted?: readonly string[] },
+): Promise<CopiedRepository[]> => {
+  const logins = users.map(({ login }) => login)
   await each('users', users, (user) => copyUser(migration, user))
   await each('keys', logins, (login) => copyKeys(migration, login))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
@@ -77,11 +95,7 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
-  await widen(migration, isWhole)
-  // After everything that changes them.
-  for (const one of copied) await restoreDates(migration, one)
-  if (options.finish && options.report.isComplete()) await migration.migrationLog.save([FINISHED])
-  if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
+  return copied
 }
 
 const NARROWER =
@@ -104,10 +118,9 @@ const IS_FINISHED =
   'the migration from this source was finished with --finish: another run would overwrite what was changed here since'
 
 /** @param accounts all users and organizations of the source */
-const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promise<Migration> => {
+export const prepare = async (options: MigrationOptions, accounts: SourceAccounts): Promise<Migration> => {
   const { hosting } = options.allot
   const migrationLog = hosting.migrationLog(options.source.base)
-  if ((await migrationLog.list('finished')).length > 0) throw new Error(IS_FINISHED)
   const content = hosting.migratedContent(migrationLog)
   const renames = options.renames ?? new Map()
   const names = await Names.load({ migrationLog, hosting, renames }, named(accounts))
@@ -117,7 +130,7 @@ const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promi
     content,
     packages: hosting.migratedPackages(migrationLog),
     names,
-    authors: new Authors(names, content),
+    authors: new Authors(names, options.comparison === undefined ? () => content.ghost() : async () => 0),
     startedAt: now(),
     repositories: new Map(),
     teams: new Map(),
@@ -137,7 +150,7 @@ interface SelectedAccounts extends SourceAccounts {
   owners: Owner[]
 }
 
-export interface Owner {
+interface Owner {
   kind: Account['kind']
   name: string
   visibility: Visibility
@@ -172,7 +185,7 @@ const selectAll = async (source: Source): Promise<SelectedAccounts> => {
 }
 
 /** Users and organizations together. */
-export const named = ({ users, organizations }: SourceAccounts): Named[] => [
+const named = ({ users, organizations }: SourceAccounts): Named[] => [
   ...users.map(({ id, login: name }) => ({ id, name })),
   ...organizations.map(({ id, name }) => ({ id, name })),
 ]
@@ -218,8 +231,10 @@ const copyRepositories = async (
     for (const given of repositories) found.push({ given, visibility })
     listed.add(migration.names.key(name))
   })
-  await followRepositoryNames(migration, found)
-  await revokeDeletedRepositories(migration, { owners: listed, repositories: found })
+  if (migration.comparison === undefined) {
+    await followRepositoryNames(migration, found)
+    await revokeDeletedRepositories(migration, { owners: listed, repositories: found })
+  }
   const copied: CopiedRepository[] = []
   await eachOfSeveral('repositories', found, async ({ given, visibility }) => {
     const repository = await copyRepository(migration, given, visibility)
@@ -249,12 +264,14 @@ const listRepositories = async (
  * Forks are linked to their parents after all repositories exist.
  */
 const copyContents = async (migration: Migration, copied: readonly CopiedRepository[]): Promise<void> => {
-  await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
-  await eachOfSeveral('LFS objects', copied, (one) => copyLfs(migration, one))
+  if (migration.comparison === undefined) {
+    await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
+    await eachOfSeveral('LFS objects', copied, (one) => copyLfs(migration, one))
+  }
   await eachOfSeveral('issues', copied, (one) => copyIssues(migration, one))
   await eachOfSeveral('releases', copied, (one) => copyReleases(migration, one))
   await eachOfSeveral('forks', copied, async (one) => {
-    await reportLeftBehind(migration, one)
+    if (migration.comparison === undefined) await reportLeftBehind(migration, one)
     await linkParent(migration, one)
   })
 }

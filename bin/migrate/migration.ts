@@ -12,6 +12,7 @@ import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
 import type { TeamRights } from './teams/rights.ts'
+import type { Comparison } from './verify/comparison.ts'
 
 export { OPERATOR, withAdminRights } from '../../lib/accounts/access.ts'
 export { apiPath } from './source.ts'
@@ -27,6 +28,8 @@ export interface MigrationOptions {
   readonly source: Source
   readonly allot: OpenAllot
   readonly report: Report
+  /** Of `allot migrate verify`, which compares and changes nothing; it is the report, too. */
+  readonly comparison?: Comparison
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: { directory: string; git: string } | undefined
   /** Whether this is the last run from the source, as long as nothing fails. */

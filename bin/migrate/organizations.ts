@@ -1,14 +1,15 @@
 import { invalid } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
-import { copiedAs, followAccount, freeName, isOfKind, newRecord, profileAt } from './accounts.ts'
-import { give, synchronize, withdraw } from './copies.ts'
+import { createCopy, followAccount, isOfKind, profileAt } from './accounts.ts'
+import { Copies } from './copies.ts'
+import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { giveTeams, withdrawTeams } from './teams/index.ts'
 import { type TeamRights, teamRights } from './teams/rights.ts'
-import type { Item, Things } from './things.ts'
+import type { Item } from './things.ts'
 
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
@@ -35,14 +36,17 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
     const teams = await teamRights(source, name, repositories)
     const rights = await memberRights(source, name, teams)
     const account = await accountFor(migration, organization, rights.owners)
+    if (account === undefined) return
     if (organization.email !== '') report.note('notCopied', EMAIL, `${organization.email} of ${name}`)
-    const members = membersIn(migration, account, rights)
+    const ownerKeys = new Set([...rights.owners].map((login) => names.key(login)))
+    const memberships = membershipsOf(migration, account, ownerKeys)
+    const members = membersIn(migration, account, memberships, rights)
     const others = teams.filter(({ isOwners }) => !isOwners)
-    await withdraw(migration, membershipsOf(migration, account), members)
+    await new Copies(migration, memberships).withdraw(members)
     await withdrawTeams(migration, account, others)
     migration.giving.push(() =>
       reportErrors(report, `the organization ${name}`, async () => {
-        await give(migration, membershipsOf(migration, account), members)
+        await new Copies(migration, memberships).give(members)
         await giveTeams(migration, account, others)
         await copyPublicMembers(migration, account, name)
       }),
@@ -75,6 +79,7 @@ const memberRights = async (
 }
 
 /**
+ * @returns undefined when there is none to compare
  * @throws AllotError invalid when the organization was created here: its members here have no rights at the
  * source
  */
@@ -82,13 +87,14 @@ const accountFor = async (
   migration: Migration,
   organization: SourceOrganization,
   owners: MemberRights['owners'],
-): Promise<Account> => {
-  const { source, report, migrationLog, names } = migration
+): Promise<Account | undefined> => {
+  const { source, report, migrationLog, names, comparison } = migration
   const existing = await names.accountOf(organization.name)
   const isFound = isOfKind(existing, 'organization')
   const known = await migrationLog.get('account', '', names.key(organization.name))
   const isCopied = known !== undefined && (known.copy === undefined || known.copy.id === existing?.id)
   if (isFound && !isCopied) throw invalid(CREATED_HERE)
+  if (!isFound && comparison !== undefined) return void comparison.missing('organization', organization.name)
   const account = isFound ? existing : await createOrganization(migration, organization, owners)
   const outcome = await followAccount(migration, account, profileAt(source, organization), organization.name)
   if (isFound) report.count('organizations', outcome)
@@ -98,63 +104,37 @@ const accountFor = async (
 /**
  * The first of the source's owners who exists here becomes the owner; otherwise the organization has none.
  */
-const createOrganization = async (
+const createOrganization = (
   migration: Migration,
   organization: SourceOrganization,
   owners: MemberRights['owners'],
-): Promise<Account> => {
-  const { source, allot, report, migrationLog, names } = migration
-  const name = await freeName(migration, organization.name)
-  const record = newRecord(migration, organization)
-  await migrationLog.save([record])
-  const owner = await firstOwner(migration, owners)
-  if (owner !== undefined)
-    await migrationLog.save([{ kind: 'membership', scope: record.name, name: names.keyHere(owner) }])
-  const { id } = await allot.hosting.organizations.create(
-    owner?.id,
-    { name, ...profileAt(source, organization) },
-    OPERATOR,
-  )
-  const created = (await allot.hosting.accounts.byId(id))!
-  await migrationLog.save([copiedAs(record, created)])
-  names.created(created, record.name)
-  report.count('organizations', 'copied')
-  if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
-  return created
-}
-
-const firstOwner = async (
-  { names }: Migration,
-  owners: MemberRights['owners'],
-): Promise<Account | undefined> => {
-  for (const login of owners) {
-    const account = await names.accountOf(login)
-    if (account?.kind === 'user') return account
-  }
-  return undefined
-}
+): Promise<Account> =>
+  createCopy(migration, organization, 'organizations', async (name, key) => {
+    const { source, allot, report, migrationLog, names } = migration
+    const found = await Promise.all([...owners].map((login) => names.userWithKey(names.key(login))))
+    const owner = found.find((user) => user !== undefined)
+    if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
+    else await migrationLog.save([{ kind: 'membership', scope: key, name: names.keyHere(owner) }])
+    const wanted = { name, ...profileAt(source, organization) }
+    const { id } = await allot.hosting.organizations.create(owner?.id, wanted, OPERATOR)
+    return (await allot.hosting.accounts.byId(id))!
+  })
 
 const membersIn = (
-  { allot, report, names }: Migration,
+  { allot, names }: Migration,
   organization: Account,
+  memberships: LinkedThings,
   { owners, members }: MemberRights,
 ): Item[] =>
   [...members].map((login) => {
     const owner = owners.has(login)
-    return {
-      ...{ name: names.key(login), label: login, values: { owner } },
+    return memberships.itemFor(names.key(login), login, {
+      values: { owner },
       narrowed: (here) => ({ owner: owner && here.owner === true }),
       rights: (values) => (values.owner === true ? ['owner'] : []),
-      async create() {
-        const member = await names.accountOf(login)
-        const isUser = member?.kind === 'user'
-        if (isUser) await allot.hosting.organizations.setMember(organization.id, member.id, { owner })
-        else report.note('notCopied', NOT_HERE, `${login} of ${organization.name}`)
-        return isUser
-      },
       edit: ({ to }, edit) =>
         allot.hosting.organizations.setMember(organization.id, to!, { ...edit, viewer: OPERATOR }),
-    }
+    })
   })
 
 /**
@@ -166,53 +146,53 @@ const copyPublicMembers = async (
   organization: Account,
   name: string,
 ): Promise<void> => {
-  const { source, names, report, allot } = migration
-  const { memberships } = allot.hosting
+  const { source, names, allot } = migration
+  const { memberships, organizations } = allot.hosting
   const listed = await ifAvailable(source.list(SourceUser, apiPath('orgs', name, 'public_members')))
   if (listed === undefined) return
-  const setPublic = async (key: string, isPublic: boolean): Promise<boolean> => {
-    const member = await names.accountWithKey(key)
-    if (member === undefined) return false
-    return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
-  }
-  const things: Things = {
-    kind: 'publicMember',
-    scope: names.keyHere(organization),
-    async find(key) {
-      const login = await names.loginHere(key)
-      const isPublic = await memberships.isPublic(OPERATOR, organization.name, login)
-      return isPublic ? names.ends(organization.id, key) : undefined
+  const setPublic = ({ id, name: login }: Account, isPublic: boolean) =>
+    memberships.setPublic(withAdminRights(id), organization.name, login, isPublic)
+  const things = followLinks<Account>(migration, {
+    ...{ kind: 'publicMember', scope: names.keyHere(organization), of: organization.id },
+    async withKey(key) {
+      const account = await names.accountWithKey(key)
+      const isMember = account && (await organizations.hasMember(OPERATOR, organization.name, account.name))
+      return isMember ? account : undefined
     },
-    remove: (key) => setPublic(key, false),
-  }
-  const wanted = listed.map(({ login }) => ({
-    name: names.key(login),
-    label: login,
-    async create() {
-      const isMember = await setPublic(names.key(login), true)
-      if (!isMember) report.note('notCopied', NOT_MEMBER, `${login} of ${name}`)
-      return isMember
-    },
-  }))
-  await synchronize(migration, things, wanted)
+    all: (slice) => memberships.list(OPERATOR, organization.name, slice),
+    has: ({ name: login }) => memberships.isPublic(OPERATOR, organization.name, login),
+    add: (member) => setPublic(member, true),
+    remove: (member) => setPublic(member, false),
+    notHere: (label) => [NOT_MEMBER, `${label} of ${name}`],
+  })
+  const items = listed.map(({ login }) => things.itemFor(names.key(login), login))
+  await new Copies(migration, things).synchronize(items)
 }
 
-/** Memberships of owners, and of others who have not only the rights of teams. */
-export const membershipsOf = ({ allot, names }: Migration, organization: Account): Things => {
-  const { organizations, teams } = allot.hosting
-  return {
-    kind: 'membership',
-    scope: names.keyHere(organization),
-    async find(key) {
-      const found = await names.ends(organization.id, key, 'user')
-      const isFull = found !== undefined && (await organizations.isFullMember(found.of, found.to))
-      return isFull ? found : undefined
-    },
-    members: async ({ to }) => ({ owner: await organizations.isOwner(organization.id, to!) }),
-    async remove(key, { of: id, to: member }) {
+/**
+ * Memberships of owners, and of others who have not only the rights of teams.
+ * @param owners keys of those who are created as owners
+ */
+export const membershipsOf = (
+  migration: Migration,
+  organization: Account,
+  owners: ReadonlySet<string> = new Set(),
+): LinkedThings => {
+  const { allot, names } = migration
+  const { organizations, teams, memberships } = allot.hosting
+  const { id, name } = organization
+  return followLinks<Account>(migration, {
+    ...{ kind: 'membership', scope: names.keyHere(organization), of: id },
+    withKey: (key) => names.userWithKey(key),
+    all: (slice) => memberships.list(OPERATOR, name, slice),
+    has: (member) => organizations.isFullMember(id, member.id),
+    members: async ({ to }) => ({ owner: await organizations.isOwner(id, to!) }),
+    add: (member) => organizations.setMember(id, member.id, { owner: owners.has(names.keyHere(member)) }),
+    async remove(member) {
       // A former owner keeps the rights of teams.
-      const wasOwner = await teams.removeMember(OPERATOR, id!, await names.loginHere(key))
-      if (!wasOwner) await organizations.removeMember(id!, member!, { viewer: OPERATOR })
+      const wasOwner = await teams.removeMember(OPERATOR, id, member.name)
+      if (!wasOwner) await organizations.removeMember(id, member.id, { viewer: OPERATOR })
     },
-  }
+    notHere: (label) => [NOT_HERE, `${label} of ${name}`],
+  })
 }

@@ -1,23 +1,25 @@
 import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { allItems } from '../../lib/records/pages.ts'
-import { give, synchronize, withdraw } from './copies.ts'
+import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
+import type { Account, CopyIds } from '../../lib/records/schema/index.ts'
+import { Copies } from './copies.ts'
+import { followLinks } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
 import type { Item, Things } from './things.ts'
 
-export const SourceRule = v.object({
+const SourceRule = v.object({
   name: v.string(),
   limit: v.number(),
   subjects: v.nullish(v.array(v.string()), []),
 })
-export type SourceRule = v.InferOutput<typeof SourceRule>
-export const SourceGroup = v.object({
+type SourceRule = v.InferOutput<typeof SourceRule>
+const SourceGroup = v.object({
   name: v.string(),
   rules: v.nullish(v.array(v.object({ name: v.string() })), []),
 })
-export type SourceGroup = v.InferOutput<typeof SourceGroup>
+type SourceGroup = v.InferOutput<typeof SourceGroup>
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
@@ -26,7 +28,7 @@ const NOT_HERE = 'quota groups of owners who do not exist here'
 const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:wiki' }
 
 /** The name here of a subject of the source. */
-export const subjectHere = (name: string): string => (Object.hasOwn(SUBJECTS, name) ? SUBJECTS[name]! : name)
+const subjectHere = (name: string): string => (Object.hasOwn(SUBJECTS, name) ? SUBJECTS[name]! : name)
 
 /** Copies rules, groups and their assignments. A rule is removed after the groups that had it. */
 export const copyQuota = async (migration: Migration): Promise<void> => {
@@ -35,20 +37,35 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
   const groups = await ifAvailable(source.list(SourceGroup, '/admin/quota/groups'))
   if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
   const [ruleItems, groupItems] = [itemsOfRules(migration, rules), itemsOfGroups(migration, groups)]
-  await give(migration, rulesOf(migration), ruleItems)
-  await synchronize(migration, groupsOf(migration), groupItems)
-  await withdraw(migration, rulesOf(migration), ruleItems)
+  await new Copies(migration, rulesOf(migration)).give(ruleItems)
+  await new Copies(migration, groupsOf(migration)).synchronize(groupItems)
+  await new Copies(migration, rulesOf(migration)).withdraw(ruleItems)
   for (const { name } of groups)
     await reportErrors(report, `the quota group ${name}`, () => copyAssignments(migration, name))
 }
 
+interface Numbers {
+  numberOf(name: string): Promise<number | undefined>
+}
+
 /** The number tells a copy from another rule or group that was created here under its name. */
 const byNumber =
-  (numbers: { numberOf(name: string): Promise<number | undefined> }): Things['find'] =>
+  (numbers: Numbers): Things['find'] =>
   async (name) => {
     const id = await numbers.numberOf(name)
     return id === undefined ? undefined : { id }
   }
+
+/** Rules or groups, for `Things.list`. */
+const namedHere = async (
+  { list }: { list(slice: Slice): Promise<Page<{ readonly name: string }>> },
+  numbers: Numbers,
+): Promise<{ copy: CopyIds; label: string }[]> => {
+  const all = await allItems(list)
+  return Promise.all(
+    all.map(async ({ name }) => ({ copy: { id: (await numbers.numberOf(name))! }, label: name })),
+  )
+}
 
 const rulesOf = ({ allot }: Migration): Things => {
   const { rules, groups } = allot.quota
@@ -63,6 +80,7 @@ const rulesOf = ({ allot }: Migration): Things => {
       return all.some((group) => group.rules.some((rule) => rule.name === name))
     },
     remove: (name) => rules.remove(name, OPERATOR),
+    list: () => namedHere(rules, allot.hosting.quotaRules),
   }
 }
 
@@ -101,6 +119,7 @@ const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Thing
       return members?.items.some((id) => !copied.has(id)) === true
     },
     remove: (name) => groups.remove(name, OPERATOR),
+    list: () => namedHere(groups, quotaGroups),
   }
 }
 
@@ -117,29 +136,25 @@ const itemsOfGroups = ({ allot }: Migration, given: readonly SourceGroup[]): Ite
 
 /** Copies which owners a group is assigned to. */
 const copyAssignments = async (migration: Migration, group: string): Promise<void> => {
-  const { source, allot, report, names } = migration
+  const { source, allot, names } = migration
   const { groups } = allot.quota
-  const number = await allot.hosting.quotaGroups.numberOf(group)
+  const { accounts, quotaGroups } = allot.hosting
+  const number = await quotaGroups.numberOf(group)
   if (number === undefined) return
-  const things: Things = {
-    ...{ kind: 'quotaAssignment', scope: group },
-    async find(key) {
-      const account = await names.accountWithKey(key)
-      const isAssigned = account !== undefined && (await groups.assignedTo(account.name)).includes(group)
-      return isAssigned ? { of: number, to: account.id } : undefined
+  const things = followLinks<Account>(migration, {
+    ...{ kind: 'quotaAssignment', scope: group, of: number },
+    withKey: (key) => names.accountWithKey(key),
+    async all(slice) {
+      const { items = [], total = 0 } = (await quotaGroups.members(group, slice)) ?? {}
+      const found = await Promise.all(items.map((id) => accounts.byId(id)))
+      return { items: found.filter((account) => account !== undefined), total }
     },
-    remove: async (key) => groups.unassign(await names.loginHere(key), group, OPERATOR),
-  }
+    has: async ({ name }) => (await groups.assignedTo(name)).includes(group),
+    add: ({ name }) => groups.assign(name, group, OPERATOR),
+    remove: ({ name }) => groups.unassign(name, group, OPERATOR),
+    notHere: (label) => [NOT_HERE, `${label} in ${group}`],
+  })
   const users = await source.list(SourceUser, apiPath('admin', 'quota', 'groups', group, 'users'))
-  const items = users.map(({ login }) => ({
-    name: names.key(login),
-    label: login,
-    async create() {
-      const account = await names.accountOf(login)
-      if (account === undefined) report.note('notCopied', NOT_HERE, `${login} in ${group}`)
-      else await groups.assign(account.name, group, OPERATOR)
-      return account !== undefined
-    },
-  }))
-  await synchronize(migration, things, items)
+  const items = users.map(({ login }) => things.itemFor(names.key(login), login))
+  await new Copies(migration, things).synchronize(items)
 }

@@ -3,7 +3,7 @@ import { withReason, writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
 /** Sections of the report that list names, by what their entries are. */
-const SECTIONS = {
+export const SECTIONS = {
   /** Names that differ, since they were chosen or changed. */
   renamed: 'with another name here',
   /** Cannot be copied. */
@@ -31,64 +31,72 @@ type Outcome = 'copied' | 'found' | 'updated'
 
 /** The results of a migration: counts, and notes of what differs or could not be copied. */
 export class Report {
-  readonly #counts = new Map<string, Record<Outcome, number>>()
-  readonly #entries = new Map<Section, Map<string, Set<string>>>()
-  readonly #failures: string[] = []
+  protected readonly counts = new Map<string, Record<Outcome, number>>()
+  protected readonly entries = new Map<Section, Map<string, Set<string>>>()
+  protected readonly failures: string[] = []
 
   /**
    * @param kind such as `users`
    * @param outcome `found` when it already existed here, `updated` when the source had changed since
    */
   count(kind: string, outcome: Outcome): void {
-    const counts = this.#counts.get(kind) ?? { copied: 0, found: 0, updated: 0 }
+    const counts = this.counts.get(kind) ?? { copied: 0, found: 0, updated: 0 }
     counts[outcome]++
-    this.#counts.set(kind, counts)
+    this.counts.set(kind, counts)
   }
 
   /** @param name whose it is */
   note(section: Section, what: string, name: string): void {
-    const entries = this.#entries.get(section) ?? new Map<string, Set<string>>()
-    this.#entries.set(section, entries)
+    const entries = this.entries.get(section) ?? new Map<string, Set<string>>()
+    this.entries.set(section, entries)
     entries.set(what, (entries.get(what) ?? new Set()).add(name))
+  }
+
+  /**
+   * Notes an account or a repository whose name here is another one than at the source.
+   * @param kind such as `repositories`
+   */
+  noteName(kind: string, there: string, here: string): void {
+    if (here.toLowerCase() !== there.toLowerCase()) this.note('renamed', kind, `${there} is ${here}`)
   }
 
   /** Notes something that should have been copied. */
   failed(what: string, reason: string): void {
-    this.#failures.push(`${what}: ${reason}`)
+    this.failures.push(`${what}: ${reason}`)
   }
 
   /** Whether nothing failed. */
   isComplete(): boolean {
-    return this.#failures.length === 0
+    return this.failures.length === 0
   }
 
   lines(): string[] {
-    const counts = [...this.#counts].map(
+    const counts = [...this.counts].map(
       ([kind, { copied, found, updated }]) =>
         `${kind}: ${copied} copied, ${found} already there${updated > 0 ? `, ${updated} updated` : ''}`,
     )
     const sections = (Object.keys(SECTIONS) as Section[]).flatMap((section) =>
       titled(SECTIONS[section], this.#linesOf(section)),
     )
-    return [...counts, ...sections, ...titled('failed', this.#failures)].map(escapeControl)
+    return [...counts, ...sections, ...titled('failed', this.failures)].map(escapeControl)
   }
 
   /** Everything with all names, for programs. */
   toJSON(): object {
     const sections = (Object.keys(SECTIONS) as Section[]).map((section) => {
-      const entries = [...(this.#entries.get(section) ?? [])].map(([what, names]) => [what, [...names]])
+      const entries = [...(this.entries.get(section) ?? [])].map(([what, names]) => [what, [...names]])
       return [section, Object.fromEntries(entries)]
     })
     return {
-      counts: Object.fromEntries(this.#counts),
+      counts: Object.fromEntries(this.counts),
       ...Object.fromEntries(sections),
-      failed: [...this.#failures],
+      failed: [...this.failures],
     }
   }
 
   #linesOf(section: Section): string[] {
     const maxNames = section === 'notCopied' ? MAX_NAMES : MAX_IMPORTANT_NAMES
-    return [...(this.#entries.get(section) ?? [])].map(([what, names]) => {
+    return [...(this.entries.get(section) ?? [])].map(([what, names]) => {
       const more = names.size > maxNames ? ` and ${names.size - maxNames} more` : ''
       return `${what}: ${[...names].slice(0, maxNames).join(', ')}${more}`
     })

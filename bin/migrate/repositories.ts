@@ -8,23 +8,25 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { rightsToSee, visibilityAt } from './accounts.ts'
-import { followNarrowed, removedHere } from './copies.ts'
+import { Copies, removedHere } from './copies.ts'
 import type { Right } from './labels.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
-import { digestOf, type Item, type Things } from './things.ts'
+import { digestOf, type Item, type Things, type Values } from './things.ts'
+import type { Comparison } from './verify/comparison.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
 const DELETED = 'it was deleted during the migration'
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
-export const FORK =
+const FORK =
   'forks that are ordinary repositories here, because the repository that they were forked from is not here'
 
 /** A repository whose contents are copied. */
 export interface CopiedRepository {
   readonly given: SourceRepository
+  readonly owner: Account
   readonly repository: Repository
   /** Identifies it in the migration log. */
   readonly key: RepositoryKey
@@ -64,40 +66,32 @@ export const copyRepository = async (
 ): Promise<CopiedRepository | undefined> => {
   let copied: CopiedRepository | undefined
   await reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
-    const { report, source, migrationLog, names } = migration
+    const { report, source, migrationLog, names, comparison } = migration
+    const { full_name: label } = given
     const owner = await names.accountOf(given.owner.login)
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
     const key = names.repositoryKey(given.owner.login, given.name, given.id)
     const existing = await names.repositoryOf(given.owner.login, given.name, given.id)
-    if (existing !== undefined && existing.owner !== owner.id)
-      return report.note('differs', MOVED, given.full_name)
-    const { id } = existing ?? (await createRepository(migration, owner, given, audience))
-    const outcome = await followRepository(migration, id, key, (account) => ({
+    const found = existing ?? (await createRepository(migration, owner, given, audience))
+    if (found === undefined) return
+    if (found.owner !== owner.id) return report.note('differs', MOVED, label)
+    const { id } = found
+    const valuesIn = (account: Account) => ({
       ...detailsOf(given),
       private: given.private || audience > audienceOf[account.visibility],
       archived: given.archived,
-    }))
+    })
+    const outcome = await followRepository(migration, { id, key, label, valuesIn, kept: keptOf(given) })
     if (existing !== undefined) report.count('repositories', outcome)
     const repository = await migration.allot.hosting.repositories.byId(id)
     if (repository === undefined) throw invalid(DELETED)
-    if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
-    reportName(migration, owner, repository, given)
+    if (audienceHere(owner, repository) < audience && comparison === undefined) throw invalid(MORE_VISIBLE)
+    report.noteName('repositories', label, `${owner.name}/${repository.name}`)
     const known = await migrationLog.get('repository', key.scope, key.name)
-    copied = { given, repository, key, isCopy: known?.copy?.id === repository.id }
+    copied = { given, owner, repository, key, isCopy: known?.copy?.id === repository.id }
   })
   return copied
-}
-
-const reportName = (
-  { report }: Migration,
-  owner: Account,
-  repository: Repository,
-  { full_name: label }: SourceRepository,
-): void => {
-  const here = `${owner.name}/${repository.name}`
-  if (here.toLowerCase() !== label.toLowerCase())
-    report.note('renamed', 'repositories', `${label} is ${here}`)
 }
 
 /** A repository is never visible to more people than its owner is. */
@@ -115,6 +109,11 @@ const detailsOf = ({ description, website, topics, default_branch: defaultBranch
   ...(topics ? { topics: topics.map((topic) => topic.toLowerCase()).sort() } : {}),
 })
 
+/** The source may refuse the git data of an inactive owner. */
+const keptOf = ({ created_at: createdAt, updated_at: updatedAt, owner, empty }: SourceRepository) => ({
+  ...{ createdAt, updatedAt, empty: owner.active ? empty : undefined },
+})
+
 type Members = ReturnType<typeof membersOf>
 
 const membersOf = ({
@@ -128,15 +127,23 @@ const membersOf = ({
   ...{ description, website, defaultBranch, topics: [...topics].sort(), private: hidden, archived },
 })
 
+interface FollowedRepository {
+  readonly id: number
+  readonly key: RepositoryKey
+  /** Its name in the report. */
+  readonly label: string
+  /** The values at the source for the owner here. */
+  valuesIn(owner: Account): Partial<Members>
+  /** What is only compared. */
+  readonly kept?: Values
+}
+
 /**
  * Changes the copy of a repository to what the source has, or to what is left of one that was deleted there.
- * @param valuesIn the values at the source for the owner here
  */
 export const followRepository = async (
   migration: Migration,
-  id: number,
-  { scope, name }: RepositoryKey,
-  valuesIn: (owner: Account) => Partial<Members>,
+  { id, key: { scope, name }, label, valuesIn, kept = {} }: FollowedRepository,
 ): Promise<'found' | 'updated'> => {
   const { repositories, accounts, topics } = migration.allot.hosting
   const read = async () => {
@@ -148,13 +155,17 @@ export const followRepository = async (
     hasFullLabels: true,
     find: async () => ({ id }),
     members: async () => membersOf((await read()).repository),
+    async kept() {
+      const { createdAt, updatedAt, empty } = (await read()).repository
+      return { createdAt, updatedAt, empty }
+    },
     remove: async () => undefined,
   }
   const itemNow = async (): Promise<Item> => {
-    const { repository, owner } = await read()
+    const { owner } = await read()
     const values = valuesIn(owner)
     return {
-      ...{ name, label: `${owner.name}/${repository.name}`, values },
+      ...{ name, label, values, kept },
       narrowed: (here) => ({
         ...values,
         private: values.private || here.private,
@@ -175,17 +186,21 @@ export const followRepository = async (
       },
     }
   }
-  return followNarrowed(migration, things, itemNow, { id })
+  return new Copies(migration, things).followNarrowed(itemNow, { id })
 }
 
-/** Private when its owner here is visible to more people than the repository is at the source. */
+/**
+ * Private when its owner here is visible to more people than the repository is at the source.
+ * @returns undefined when there is none to compare
+ */
 const createRepository = async (
   migration: Migration,
   owner: Account,
   given: SourceRepository,
   audience: Audience,
-): Promise<Repository> => {
-  const { allot, migrationLog, report, names } = migration
+): Promise<Repository | undefined> => {
+  const { allot, migrationLog, report, names, comparison } = migration
+  if (comparison !== undefined) return void comparison.missing('repository', given.full_name)
   const { repositories } = allot.hosting
   const { login } = given.owner
   const key = names.repositoryKey(login, given.name, given.id)
@@ -230,7 +245,7 @@ const freeName = async (
   given: SourceRepository,
   key: RepositoryKey,
 ): Promise<string> => {
-  const name = names.wantedRepositoryName(given.owner.login, given.name)
+  const name = names.wantedName(`${given.owner.login}/${given.name}`)
   const found = await allot.hosting.repositories.find(OPERATOR, owner.name, name)
   if (found === undefined || !names.isCopyOfOther('repository', found.id, textOf(key))) return name
   throw invalid(
@@ -244,13 +259,28 @@ const freeName = async (
  */
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
-    const { names, allot, report } = migration
-    if (!given.fork || repository.parent !== null) return
-    const { owner, name } = given.parent ?? {}
+    const { names, allot, report, comparison } = migration
+    const { owner, name } = (given.fork && given.parent) || {}
     const parent = owner && name ? await names.repositoryOf(owner.login, name) : undefined
-    if (parent === undefined || !(await allot.hosting.forks.setParent(repository.id, parent.id)))
+    if (given.fork && parent === undefined) report.note('notCopied', FORK, given.full_name)
+    if (comparison !== undefined) return compareParent(migration, comparison, { repository, given }, parent)
+    if (parent === undefined || repository.parent !== null) return
+    if (!(await allot.hosting.forks.setParent(repository.id, parent.id)))
       report.note('notCopied', FORK, given.full_name)
   })
+
+const compareParent = async (
+  { names, allot }: Migration,
+  comparison: Comparison,
+  { repository, given }: Pick<CopiedRepository, 'repository' | 'given'>,
+  expected: Repository | undefined,
+): Promise<void> => {
+  const current = repository.parent && (await allot.hosting.repositories.byId(repository.parent))
+  const [there, here] = await Promise.all(
+    [expected, current].map((one) => (one ? names.pathOf(one) : 'none')),
+  )
+  comparison.fields('repository', given.full_name, { parent: there }, { parent: here })
+}
 
 /** Gives a repository the dates of the source. */
 export const restoreDates = async (

@@ -72,13 +72,16 @@ export class Source {
 
   /**
    * Reads a list in the name of a user, who sees more of it than an administrator.
+   * @param user undefined: the owner of the token
    * @returns the list; `isRefused` when the server does not permit that, and the items are those that the
    * owner of the token sees
    */
-  async listAs<T>(shape: Shape<T>, path: string, user: string): Promise<{ items: T[]; isRefused: boolean }> {
+  async listAs<T>(shape: Shape<T>, path: string, user?: string): Promise<{ items: T[]; isRefused: boolean }> {
+    const sender = user === undefined ? undefined : { sudo: user }
     try {
-      return { items: await collect(this.items(shape, path, { sudo: user })), isRefused: false }
+      return { items: await collect(this.items(shape, path, sender)), isRefused: false }
     } catch (error) {
+      if (sender === undefined) throw error
       // An administrator cannot act as an account that may not sign in.
       if (!(error instanceof SourceError) || (error.status !== 403 && error.status !== 401)) throw error
       return { items: await this.list(shape, path), isRefused: true }

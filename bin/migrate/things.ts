@@ -3,9 +3,16 @@ import type { Origin } from '../../lib/content/migrated-content.ts'
 import type { CopyIds } from '../../lib/records/schema/index.ts'
 import type { Kind, Right } from './labels.ts'
 
-/** What is followed: things of a kind here, and items of the source. copies.ts brings them together. */
+/**
+ * What is followed: things of a kind here, and items of the source. copies.ts brings them together, and
+ * verify/compare.ts compares them.
+ */
 
 export type Values = Readonly<Record<string, unknown>>
+
+/** The members of `source` that have another value here. */
+export const differing = (here: Values, source: Values): string[] =>
+  Object.keys(source).filter((member) => JSON.stringify(here[member]) !== JSON.stringify(source[member]))
 
 export const digestOf = (values: object): string =>
   createHash('sha256').update(JSON.stringify(values)).digest('hex')
@@ -22,6 +29,12 @@ export interface Things {
   find(name: string, copy?: CopyIds): Promise<CopyIds | undefined>
   /** Its members that follow the source; absent when it only exists or not. */
   members?(copy: CopyIds, name: string): Promise<Values>
+  /** Members that a copy has had since it was created: they are only compared. */
+  kept?(copy: CopyIds): Promise<Values>
+  /** All of them here, whoever made them: `allot migrate verify` names those that only exist here. */
+  list?(): Promise<readonly { readonly copy: CopyIds; readonly label: string }[]>
+  /** What `allot migrate verify` calls one of them; absent: the label of the kind. */
+  readonly one?: string
   /** Its name in the report when the source no longer has it; absent: its name in the migration log. */
   shown?(copy: CopyIds): Promise<string | undefined>
   /** Whether something of this server needs it, which keeps it here when the source removes it. */
@@ -40,12 +53,27 @@ export interface Item {
   /** Its name in the report. */
   readonly label: string
   readonly values?: Values
+  /** As `Things.kept`; an undefined value is not compared. */
+  readonly kept?: Values
   /** The values without rights that the copy does not have so far. */
   narrowed?(here: Values): Values
   /** The rights that come with values; the report names those that are withdrawn. */
   rights?(values: Values): readonly Right[]
+  /** Whether it can be created; otherwise the report says why. Absent: it always can. */
+  isPossible?(): Promise<boolean>
   /** @returns false when it cannot be created; the report then says why */
   create(origin: Origin): Promise<boolean>
   /** @param values those that differ */
   edit?(copy: CopyIds, values: Values, origin: Origin): Promise<unknown>
 }
+
+/** A name in the report, with what it belongs to. */
+export const within = (name: string, scope: string): string => (scope === '' ? name : `${name} (${scope})`)
+
+export const labelOf = (
+  { scope, hasFullLabels }: Pick<Things, 'scope' | 'hasFullLabels'>,
+  { label }: Pick<Item, 'label'>,
+): string => (hasFullLabels ? label : within(label, scope))
+
+export const membersOf = async (things: Things, copy: CopyIds, name: string): Promise<Values> =>
+  (await things.members?.(copy, name)) ?? {}

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
-import type { Account } from '../../lib/records/schema/index.ts'
-import { give, synchronize } from './copies.ts'
+import type { Account, Repository } from '../../lib/records/schema/index.ts'
+import { Copies } from './copies.ts'
+import { followLinks } from './links.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
@@ -10,24 +11,24 @@ import type { Shape, Source } from './source.ts'
 import type { Item, Things } from './things.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
-export const NO_SIGNATURES =
+const NO_SIGNATURES =
   'GPG keys without their signatures, which the source does not give: their owners add them again'
-export const NOT_HERE = 'follows, stars and watches of what does not exist here'
+const NOT_HERE = 'follows, stars and watches of what does not exist here'
 const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does not show'
 
 /** Title here of a key without one. */
-export const UNTITLED = 'a key'
-export const SourceKey = v.object({
+const UNTITLED = 'a key'
+const SourceKey = v.object({
   key: v.string(),
   title: v.pipe(v.nullish(v.string(), ''), v.trim()),
   read_only: v.nullish(v.boolean(), false),
 })
-export const SourceGpgKey = v.object({ key_id: v.string() })
+const SourceGpgKey = v.object({ key_id: v.string() })
 
 /** The things of one kind that belong to a user, and the list of the source that has them. */
 interface UserThings<T> extends Things {
   /** Name of the list in the API of the source. */
-  list: string
+  path: string
   shape: Shape<T>
   itemFor(item: T): Item
 }
@@ -59,15 +60,12 @@ const copyList = async <T>(
   sudo?: string,
 ): Promise<void> => {
   const { source, report } = migration
-  const path = apiPath('users', name, things.list)
-  const list =
-    sudo === undefined
-      ? source.list(things.shape, path).then((items) => ({ items, isRefused: false }))
-      : source.listAs(things.shape, path, sudo)
-  const found = await ifAvailable(list)
+  const path = apiPath('users', name, things.path)
+  const found = await ifAvailable(source.listAs(things.shape, path, sudo))
   if (found === undefined) return report.note('notCopied', notShown, name)
-  const update = found.isRefused ? give : synchronize
-  await update(migration, things, found.items.map(things.itemFor))
+  const copies = new Copies(migration, things)
+  const items = found.items.map(things.itemFor)
+  await (found.isRefused ? copies.give(items) : copies.synchronize(items))
 }
 
 export const sshKeysOf = (
@@ -78,11 +76,13 @@ export const sshKeysOf = (
   return {
     kind: 'sshKey',
     ...keysOf({ id: user.id, scope: names.keyHere(user) }, sshKeys, ({ fingerprint }) => fingerprint),
-    list: 'keys',
+    kept: async ({ id }) => ({ title: (await sshKeys.get(user.id, id!))?.title }),
+    path: 'keys',
     shape: SourceKey,
     itemFor: ({ key, title, read_only: readOnly }) => ({
       name: fingerprintOf(key),
       label: title || fingerprintOf(key),
+      kept: { title: title || UNTITLED },
       async create() {
         await sshKeys.add(user.id, { title: title || UNTITLED, key, readOnly })
         return true
@@ -108,6 +108,10 @@ const keysOf = <K extends { id: number }>(
     const key = all.find((item) => nameOf(item) === wanted)
     return key && { id: key.id, of: id }
   },
+  async list() {
+    const all = await allItems((slice) => keys.list(id, slice))
+    return all.map((key) => ({ copy: { id: key.id, of: id }, label: nameOf(key) }))
+  },
   remove: (_, copy) => keys.remove(id, copy.id!),
 })
 
@@ -131,24 +135,32 @@ export const gpgKeysOf = (
   return {
     kind: 'gpgKey',
     ...keysOf({ id: user.id, scope: names.keyHere(user) }, gpgKeys, ({ keyId }) => keyId),
-    list: 'gpg_keys',
+    path: 'gpg_keys',
     shape: SourceGpgKey,
     itemFor(key) {
       const keyId = key.key_id.toUpperCase()
-      const create = async () => {
+      const armored = async () => {
         published ??= publishedKeys(source, login)
-        const armored = (await published).get(keyId)
-        if (armored === undefined) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
-        else await gpgKeys.add(user.id, { armored })
-        return armored !== undefined
+        return (await published).get(keyId)
       }
-      return { name: keyId, label: keyId, create }
+      return {
+        ...{ name: keyId, label: keyId },
+        async isPossible() {
+          const isPublished = (await armored()) !== undefined
+          if (!isPublished) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
+          return isPublished
+        },
+        async create() {
+          await gpgKeys.add(user.id, { armored: (await armored())! })
+          return true
+        },
+      }
     },
   }
 }
 
 /** The keys that a Gitea or Forgejo publishes on the page of a user, by their ids. */
-export const publishedKeys = (source: Source, login: string): Promise<Map<string, string>> =>
+const publishedKeys = (source: Source, login: string): Promise<Map<string, string>> =>
   source.page(`${apiPath(login)}.gpg`).then(splitKeys)
 
 /**
@@ -161,34 +173,29 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-export const followsOf = ({ allot, report, names }: Migration, account: Account): UserThings<SourceUser> => {
+export const followsOf = (migration: Migration, { id, ...account }: Account): UserThings<SourceUser> => {
+  const { allot, names } = migration
   const { follows } = allot.hosting.relations
-  const { id, name } = account
   const user = withAdminRights(id)
+  const links = followLinks<Account>(migration, {
+    ...{ kind: 'follow', scope: names.keyHere({ id, ...account }), of: id },
+    withKey: (key) => names.accountWithKey(key),
+    all: (slice) => follows.following(user, id, slice),
+    has: ({ name }) => follows.check(user, id, name),
+    add: ({ name }) => follows.follow(user, name),
+    remove: ({ name }) => follows.unfollow(user, name),
+    notHere: (label) => [NOT_HERE, `${account.name}: ${label}`],
+  })
   return {
-    kind: 'follow',
-    scope: names.keyHere(account),
-    find: async (key) =>
-      (await follows.check(user, id, await names.loginHere(key))) ? names.ends(id, key) : undefined,
-    remove: async (key) => follows.unfollow(user, await names.loginHere(key)),
-    list: 'following',
-    shape: SourceUser,
-    itemFor: ({ login }) => ({
-      name: names.key(login),
-      label: login,
-      async create() {
-        const isHere = await follows.follow(user, await names.loginHere(names.key(login)))
-        if (!isHere) report.note('notCopied', NOT_HERE, `${name}: ${login}`)
-        return isHere
-      },
-    }),
+    ...{ ...links, path: 'following', shape: SourceUser },
+    itemFor: ({ login }) => links.itemFor(names.key(login), login),
   }
 }
 
 /** Names of the relations: in the API of the source, and here. */
 const RELATIONS = {
-  star: { list: 'starred', relation: 'stars' },
-  watch: { list: 'subscriptions', relation: 'watches' },
+  star: { path: 'starred', relation: 'stars' },
+  watch: { path: 'subscriptions', relation: 'watches' },
 } as const
 
 export const starsOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'star')
@@ -196,40 +203,28 @@ export const watchesOf = (migration: Migration, user: Account) => relationsOf(mi
 
 /** Relations to repositories; the name of each is `owner/repository`. */
 const relationsOf = (
-  { allot, report, names }: Migration,
+  migration: Migration,
   account: Account,
   kind: keyof typeof RELATIONS,
 ): UserThings<SourceRepository> => {
-  const relation = allot.hosting.relations[RELATIONS[kind].relation]
-  const { id, name } = account
+  const { allot, names } = migration
+  const { path, relation: records } = RELATIONS[kind]
+  const relation = allot.hosting.relations[records]
+  const { id } = account
   const user = withAdminRights(id)
-  const addressOf = async (key: string) => {
-    const repository = await names.repositoryWithKey(key)
-    return repository && names.addressOf(repository)
-  }
-  const change = async <R>(key: string, work: (path: { owner: string; name: string }) => Promise<R>) => {
-    const path = await addressOf(key)
-    return path === undefined ? undefined : work(path)
-  }
+  const addressOf = async (repository: Repository) => (await names.addressOf(repository))!
+  const links = followLinks<Repository>(migration, {
+    ...{ kind, scope: names.keyHere(account), of: id },
+    withKey: (key) => names.repositoryWithKey(key),
+    all: (slice) => relation.list(user, id, slice),
+    has: async (repository) => relation.check(user, await addressOf(repository)),
+    add: async (repository) => relation.set(user, await addressOf(repository)),
+    remove: async (repository) => relation.clear(user, await addressOf(repository)),
+    notHere: (label) => [NOT_HERE, `${account.name}: ${label}`],
+  })
   return {
-    kind,
-    scope: names.keyHere(account),
-    async find(key) {
-      const found = await change(key, (path) => relation.check(user, path))
-      return found && { of: id, to: found.repository.id }
-    },
-    remove: (key) => change(key, (path) => relation.clear(user, path)),
-    list: RELATIONS[kind].list,
-    shape: SourceRepository,
-    itemFor: ({ id, owner, name: repository, full_name: label }) => ({
-      name: textOf(names.repositoryKey(owner.login, repository, id)),
-      label,
-      async create() {
-        const key = textOf(names.repositoryKey(owner.login, repository, id))
-        const found = await change(key, (path) => relation.set(user, path))
-        if (found === undefined) report.note('notCopied', NOT_HERE, `${name}: ${label}`)
-        return found !== undefined
-      },
-    }),
+    ...{ ...links, path, shape: SourceRepository },
+    itemFor: ({ id, owner, name, full_name: label }) =>
+      links.itemFor(textOf(names.repositoryKey(owner.login, name, id)), label),
   }
 }

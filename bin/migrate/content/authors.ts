@@ -1,4 +1,3 @@
-import type { MigratedContent } from '../../../lib/content/migrated-content.ts'
 import type { Names } from '../names/index.ts'
 
 /** An author at the source, and here. */
@@ -15,14 +14,15 @@ export interface Author {
  */
 export class Authors {
   readonly #names: Names
-  readonly #content: MigratedContent
+  readonly #newGhost: () => Promise<number>
   readonly #known = new Map<string, Promise<Author>>()
-  readonly #existing = new Map<number, Promise<number>>()
+  readonly #keys = new Map<number, Promise<string>>()
   #ghost: Promise<Author> | undefined
 
-  constructor(names: Names, content: MigratedContent) {
+  /** @param newGhost makes an id that no account will have */
+  constructor(names: Names, newGhost: () => Promise<number>) {
     this.#names = names
-    this.#content = content
+    this.#newGhost = newGhost
   }
 
   /** @param login the name at the source */
@@ -33,17 +33,17 @@ export class Authors {
     return known
   }
 
-  /** An author here by its id; 0 for a ghost. */
-  known(id: number): Promise<number> {
-    const known = this.#existing.get(id) ?? this.#names.exists(id).then((exists) => (exists ? id : 0))
-    this.#existing.set(id, known)
+  /** The key of an author here by its id; empty for a ghost. */
+  keyOf(id: number): Promise<string> {
+    const known = this.#keys.get(id) ?? this.#names.keyOfId(id)
+    this.#keys.set(id, known)
     return known
   }
 
   async #read(name: string): Promise<Author> {
     const account = name === '' ? undefined : await this.#names.accountWithKey(name)
     if (account?.kind === 'user') return { id: account.id, name }
-    this.#ghost ??= this.#content.ghost().then((id) => ({ id, name: '' }))
+    this.#ghost ??= this.#newGhost().then((id) => ({ id, name: '' }))
     return this.#ghost
   }
 }

@@ -1,7 +1,9 @@
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
-import { type Account, PACKAGE_TYPES, type PackageType } from '../../../lib/records/schema/index.ts'
+import { allItems } from '../../../lib/records/pages.ts'
+import type { Account, CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
 import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
-import { giveOne, recordsOf, withdraw } from '../copies.ts'
+import { Copies } from '../copies.ts'
+import { OTHER_PACKAGES } from '../labels.ts'
 import {
   apiPath,
   ifAvailable,
@@ -11,12 +13,9 @@ import {
   reportErrors,
   succeeds,
 } from '../migration.ts'
-import type { Report } from '../report.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
-import type { Source } from '../source.ts'
 import { digestOf, type Item, type Things } from '../things.ts'
 
-export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
 const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 
 /** Copies the packages of an owner, whatever repository they are linked to. */
@@ -35,8 +34,8 @@ export const copyPackages = (migration: Migration, ownerName: string): Promise<v
  * @param name of the owner at the source
  * @returns undefined when none of the owner can
  */
-export const possiblePackages = (
-  { source, report }: { source: Source; report: Pick<Report, 'note'> },
+const possiblePackages = (
+  { source, report }: Migration,
   name: string,
   owner: Account,
   found: readonly SourcePackage[],
@@ -48,7 +47,7 @@ export const possiblePackages = (
   }
   for (const one of found)
     if (!isOfKnownType(one))
-      report.note('notCopied', OTHER_TYPE, `${name}: ${one.type} ${one.name} ${one.version}`)
+      report.note('notCopied', OTHER_PACKAGES, `${name}: ${one.type} ${one.name} ${one.version}`)
   return found.filter(isOfKnownType)
 }
 
@@ -67,7 +66,6 @@ const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPa
   const { source, report } = migration
   const places = new Map<string, Place>()
   const things = filesOf(migration, owner, places)
-  const known = await recordsOf(migration, things)
   let isComplete = true
   for (const given of found.reverse()) {
     const names = [given.type, given.name, given.version]
@@ -79,16 +77,16 @@ const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPa
         places.set(name, { ...given, file: file.name })
         // A file that is refused does not keep the others from being copied.
         await reportErrors(report, `the package file ${label} ${file.name}`, async () => {
-          const item = itemFor(migration, owner, given, file, name)
-          await giveOne(migration, things, item, known.get(name))
+          const item = await itemFor(migration, owner, given, file, name)
+          await new Copies(migration, things).giveOne(item)
         })
       }
     })
     if (!isRead) isComplete = false
   }
-  const isGone = (name: string) => isRemoved(migration, owner, known.get(name)?.copy?.id)
+  const isGone = (name: string) => isRemoved(migration, owner, name)
   const seen = [...places.keys()].map((name) => ({ name }))
-  if (isComplete) await withdraw(migration, things, seen, isGone)
+  if (isComplete) await new Copies(migration, things).withdraw(seen, isGone)
 }
 
 /** Where a file is. */
@@ -101,7 +99,7 @@ interface Place {
 
 /** @param places the files that the source has, by their names in the migration log */
 const filesOf = (
-  { allot, packages }: Migration,
+  { allot, packages, authors }: Migration,
   { there, here: owner, key: scope }: OwnerNames,
   places: ReadonlyMap<string, Place>,
 ): Things => ({
@@ -114,9 +112,22 @@ const filesOf = (
   },
   // The content of a file never changes here: one that is replaced has another id.
   members: async ({ id }) => ({ sha256: (await packages.findFile(id!))?.file.sha256 }),
+  async kept({ id }) {
+    const { version, file } = (await packages.findFile(id!))!
+    return { creator: await authors.keyOf(version.creator), createdAt: version.createdAt, size: file.size }
+  },
   async shown({ id }) {
     const found = await packages.findFile(id!)
-    return found && `${there}: ${found.version.name} ${found.version.version} ${found.file.name}`
+    return found && fileLabel(there, found.version, found.file)
+  },
+  async list() {
+    const { packages: here } = allot.hosting
+    const versions = await allItems(async (slice) => (await here.list(OPERATOR, owner, {}, slice))?.page)
+    const found: { copy: CopyIds; label: string }[] = []
+    for (const version of versions)
+      for (const file of (await here.files(OPERATOR, { ...version, owner })) ?? [])
+        found.push({ copy: { id: file.id }, label: fileLabel(there, version, file) })
+    return found
   },
   async remove(_, { id }) {
     const found = await packages.findFile(id!)
@@ -125,21 +136,29 @@ const filesOf = (
   },
 })
 
-const itemFor = (
+/** @param owner its name at the source */
+const fileLabel = (
+  owner: string,
+  { name, version }: Pick<KnownPackage, 'name' | 'version'>,
+  file: { readonly name: string },
+): string => `${owner}: ${name} ${version} ${file.name}`
+
+const itemFor = async (
   migration: Migration,
   owner: OwnerNames,
   given: KnownPackage,
   file: SourcePackageFile,
   name: string,
-): Item => {
-  const { type, name: packageName, version } = given
+): Promise<Item> => {
+  const { type, name: packageName, version, created_at: createdAt } = given
+  const { name: creator } = await migration.authors.find(given.creator)
   const path = { owner: owner.here, type, name: packageName, version }
   const save = async (origin: Parameters<Item['create']>[0], id?: number) => {
     await migration.packages.saveFile({ ...(await copyOf(migration, owner, given, file)), path }, origin, id)
     return true
   }
   return {
-    ...{ name, label: `${owner.there}: ${packageName} ${version} ${file.name}` },
+    ...{ name, label: fileLabel(owner.there, given, file), kept: { creator, createdAt, size: file.size } },
     values: file.sha256 === '' ? {} : { sha256: file.sha256 },
     create: (origin) => save(origin),
     edit: ({ id }, _, origin) => save(origin, id),
@@ -169,9 +188,10 @@ const logName = (names: readonly string[]): string => {
 /** Whether the source no longer has a file. Another version can have been deleted while the list was read. */
 const isRemoved = async (
   migration: Migration,
-  { there }: OwnerNames,
-  id: number | undefined,
+  { there, key }: OwnerNames,
+  logged: string,
 ): Promise<boolean> => {
+  const id = (await migration.migrationLog.get('package', key, logged))?.copy?.id
   const copy = id === undefined ? undefined : await migration.packages.findFile(id)
   if (copy === undefined) return true
   const { type, name, version } = copy.version

@@ -7,12 +7,11 @@ import { type Account, type Hook, HookType } from '../../../lib/records/schema/i
 import type { NewHook } from '../../../lib/webhooks/hooks.ts'
 import type { HookPlace } from '../../../lib/webhooks/places.ts'
 import { isEvent } from '../../../lib/webhooks/recipients.ts'
-import { synchronize } from '../copies.ts'
+import { Copies } from '../copies.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
-import type { Source } from '../source.ts'
 import type { Item, Things } from '../things.ts'
 
 const INACTIVE =
@@ -31,7 +30,7 @@ const SourceHook = v.object({
   events: v.nullish(v.array(v.string()), []),
   active: v.nullish(v.boolean(), false),
 })
-export type SourceHook = v.InferOutput<typeof SourceHook>
+type SourceHook = v.InferOutput<typeof SourceHook>
 
 /** Webhooks of one repository, account or of the instance. */
 interface HookList {
@@ -63,10 +62,7 @@ export const copyWebhooks = async (
     const account = await migration.names.accountOf(name)
     if (account?.kind === kind) found.push(ofAccount(migration, account, name))
   }
-  for (const copied of repositories) {
-    const owner = await migration.allot.hosting.accounts.byId(copied.repository.owner)
-    if (owner !== undefined) found.push(ofRepository(copied, owner))
-  }
+  found.push(...repositories.map(ofRepository))
   const place: HookPlace = { scope: 'instance', target: 0, name: 'the instance' }
   if (isWhole)
     found.push({ scope: '', label: 'the instance', place, creator: OPERATOR, path: '/admin/hooks' })
@@ -83,7 +79,7 @@ const ofAccount = ({ names }: Migration, account: Account, login: string): HookL
     : { path: `${apiPath('orgs', login)}/hooks` }),
 })
 
-const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Account): HookList => ({
+const ofRepository = ({ owner, repository, given, key }: CopiedRepository): HookList => ({
   scope: textOf(key),
   label: given.full_name,
   place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
@@ -97,44 +93,22 @@ const createdFor = ({ id, name }: Account): Actor => ({ id, username: name, admi
 const copyList = (migration: Migration, list: HookList): Promise<void> =>
   reportErrors(migration.report, `the webhooks of ${list.label}`, async () => {
     const { source, report } = migration
-    const found = await readHooks(source, list.path, list.sudo)
-    if (found === undefined) return
-    const wanted = possibleHooks(report, list.label, found)
+    const found = await ifAvailable(source.listAs(SourceHook, list.path, list.sudo))
+    if (found === undefined || found.isRefused) return
+    const wanted = possibleHooks(report, list, found.items)
     const things = hooksOf(migration, list, wanted)
-    await synchronize(
-      migration,
-      things,
-      wanted.map((hook) => itemFor(migration, list, hook)),
-    )
+    const items = wanted.map((hook) => itemFor(migration, list, hook))
+    await new Copies(migration, things).synchronize(items)
     for (const hook of wanted) await reportInactive(migration, list, things, hook)
   })
 
-const labelOf = ({ label }: Pick<HookList, 'label'>, { id }: { id: number | string }): string =>
-  `webhook ${id} of ${label}`
+const labelOf = ({ label }: HookList, { id }: SourceHook): string => `webhook ${id} of ${label}`
 
-/** Undefined when the server does not show them, or refuses to show them to the user. */
-export const readHooks = async (
-  server: Source,
-  path: string,
-  sudo: string | undefined,
-): Promise<SourceHook[] | undefined> => {
-  if (sudo === undefined) return ifAvailable(server.list(SourceHook, path))
-  const found = await ifAvailable(server.listAs(SourceHook, path, sudo))
-  return found?.isRefused ? undefined : found?.items
-}
-
-/**
- * Those whose type and one of whose events webhooks here can have; the others are noted.
- * @param label their owner
- */
-export const possibleHooks = (
-  report: Pick<Report, 'note'>,
-  label: string,
-  hooks: readonly SourceHook[],
-): SourceHook[] =>
+/** Those whose type and one of whose events webhooks here can have; the others are noted. */
+const possibleHooks = (report: Report, list: HookList, hooks: readonly SourceHook[]): SourceHook[] =>
   hooks.filter((hook) => {
     const isPossible = kindOf(hook) !== undefined && eventsOf(hook).length > 0
-    if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf({ label }, hook))
+    if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf(list, hook))
     return isPossible
   })
 
@@ -142,14 +116,14 @@ const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
   v.is(HookType, type) && !/^get$/i.test(config.http_method) ? type : undefined
 
 /** The events that Allot knows the name of; some of them never happen here. */
-export const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
+const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
 
 const placeOf =
   ({ place }: HookList): Authorizer<HookPlace> =>
   async () =>
     place
 
-export const contentTypeOf = ({ config }: SourceHook): Hook['contentType'] =>
+const contentTypeOf = ({ config }: SourceHook): Hook['contentType'] =>
   config.content_type === 'form' ? 'form' : 'json'
 
 /** The members of a webhook that its copy has. */
@@ -183,6 +157,10 @@ const hooksOf = (
     async members({ id }): Promise<Members> {
       const { url, contentType, events, branchFilter } = await hookWith(id)
       return { url, contentType, events: [...events].sort(), branchFilter }
+    },
+    async list() {
+      const all = await allItems((slice) => hooks.list(placeOf(list), slice))
+      return all.map(({ id, url }) => ({ copy: { id }, label: url }))
     },
     /** A copy comes inactive, and without a secret and a header `Authorization`. */
     async isNeeded({ id }) {

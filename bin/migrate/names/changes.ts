@@ -22,16 +22,43 @@ interface Change {
   run(): Promise<unknown>
   /** Remembers what the copy follows now. */
   done(): Promise<void>
+  /** Why it was not possible so far. */
+  refusal?: string | undefined
 }
 
 /** @param accounts users and organizations of the source */
-export const followAccountNames = async (migration: Migration, accounts: readonly Named[]): Promise<void> => {
-  const changes: Change[] = []
-  for (const account of accounts) {
-    const change = await accountChange(migration, account)
-    if (change !== undefined) changes.push(change)
+export const followAccountNames = (migration: Migration, accounts: readonly Named[]): Promise<void> =>
+  changeAll(migration, accounts, accountChange)
+
+/** @param found repositories of the source */
+export const followRepositoryNames = (
+  migration: Migration,
+  found: readonly OwnedRepository[],
+): Promise<void> => changeAll(migration, found, repositoryChange)
+
+/** Each change can make a name free for another one. */
+const changeAll = async <T>(
+  migration: Migration,
+  items: readonly T[],
+  changeOf: (migration: Migration, item: T) => Promise<Change | undefined>,
+): Promise<void> => {
+  const { report } = migration
+  let waiting: Change[] = []
+  for (const item of items) {
+    const change = await changeOf(migration, item)
+    if (change !== undefined) waiting.push(change)
   }
-  await runAll(migration, changes)
+  for (let before = Number.POSITIVE_INFINITY; waiting.length < before; ) {
+    before = waiting.length
+    const refused: Change[] = []
+    for (const change of waiting) {
+      change.refusal = await refusalOf(change)
+      if (change.refusal === undefined) report.count('names', 'updated')
+      else refused.push(change)
+    }
+    waiting = refused
+  }
+  for (const { label, refusal } of waiting) report.note('differs', REFUSED, `${label} (${refusal})`)
 }
 
 /** Undefined when there is nothing to do. */
@@ -69,33 +96,13 @@ const namesToFollow = (
 
 /** Saves the id and the name at the source that a copy follows now. */
 export const remember = async (
-  { migrationLog }: Migration,
+  { migrationLog, comparison }: Migration,
   known: MigrationRecord,
   { original }: Pick<MigrationRecord, 'original'>,
 ): Promise<void> => {
-  if (original === undefined) return
+  if (original === undefined || comparison !== undefined) return
   if (known.original?.id === original.id && known.original.name === original.name) return
   await migrationLog.save([{ ...known, original }])
-}
-
-/** Each change can make a name free for another one. */
-const runAll = async (migration: Migration, changes: readonly Change[]): Promise<void> => {
-  let waiting = changes
-  for (;;) {
-    const refused: { change: Change; reason: string }[] = []
-    for (const change of waiting) {
-      const reason = await refusalOf(change)
-      if (reason === undefined) migration.report.count('names', 'updated')
-      else refused.push({ change, reason })
-    }
-    if (refused.length > 0 && refused.length < waiting.length) {
-      waiting = refused.map(({ change }) => change)
-      continue
-    }
-    for (const { change, reason } of refused)
-      migration.report.note('differs', REFUSED, `${change.label} (${reason})`)
-    return
-  }
 }
 
 /** @returns why it is not possible */
@@ -108,19 +115,6 @@ const refusalOf = async (change: Change): Promise<string | undefined> => {
   }
   await change.done()
   return undefined
-}
-
-/** @param found repositories of the source */
-export const followRepositoryNames = async (
-  migration: Migration,
-  found: readonly OwnedRepository[],
-): Promise<void> => {
-  const changes: Change[] = []
-  for (const one of found) {
-    const change = await repositoryChange(migration, one)
-    if (change !== undefined) changes.push(change)
-  }
-  await runAll(migration, changes)
 }
 
 /** Undefined when there is nothing to do. */

@@ -76,11 +76,11 @@ export class Names {
   }
 
   /**
-   * Name that the account gets here.
-   * @param login its name at the source
+   * Name that an account or a repository gets here.
+   * @param path `owner` or `owner/name` at the source
    */
-  wantedName(login: string): string {
-    return this.#options.renames.get(login.toLowerCase()) ?? login
+  wantedName(path: string): string {
+    return this.renamedTo(path) ?? path.split('/').at(-1)!
   }
 
   /**
@@ -111,31 +111,16 @@ export class Names {
     return found
   }
 
-  /** Whether there is an account with the id here. */
-  async exists(id: number): Promise<boolean> {
-    return (await this.#options.hosting.accounts.byId(id)) !== undefined
-  }
-
-  /** The name here of the account that has the key; the key when there is none. */
-  async loginHere(key: string): Promise<string> {
-    return (await this.accountWithKey(key))?.name ?? key
-  }
-
-  /**
-   * What the migration log has of a thing that belongs to something here, and leads to the account that has
-   * the key.
-   * @param of id of what it belongs to
-   * @param kind what the account must be; absent: either
-   */
-  async ends(
-    of: number,
-    key: string,
-    kind?: Account['kind'],
-  ): Promise<{ of: number; to: number } | undefined> {
+  /** The user here who has the key. */
+  async userWithKey(key: string): Promise<Account | undefined> {
     const account = await this.accountWithKey(key)
-    return account === undefined || (kind ?? account.kind) !== account.kind
-      ? undefined
-      : { of, to: account.id }
+    return account?.kind === 'user' ? account : undefined
+  }
+
+  /** Key of the account here that has the id; empty when there is none. */
+  async keyOfId(id: number): Promise<string> {
+    const account = await this.#options.hosting.accounts.byId(id)
+    return account === undefined ? '' : this.keyHere(account)
   }
 
   /** Remembers the copy of an account that was created now. */
@@ -162,11 +147,6 @@ export class Names {
     return { scope, name: own }
   }
 
-  /** Name that the repository gets here. */
-  wantedRepositoryName(owner: string, name: string): string {
-    return this.renamedTo(`${owner}/${name}`) ?? name
-  }
-
   /**
    * The repository here.
    * @param owner
@@ -178,7 +158,7 @@ export class Names {
     const copy = await this.#copyOf(key)
     if (copy !== undefined) return copy
     const account = await this.accountOf(owner)
-    return account && this.#byName(account, this.wantedRepositoryName(owner, name), key)
+    return account && this.#byName(account, this.wantedName(`${owner}/${name}`), key)
   }
 
   /** The repository here that has the key, as a text. */
@@ -189,13 +169,19 @@ export class Names {
     const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
     const account = await this.accountWithKey(owner)
     const login = this.#accounts.nameOf(owner)
-    return account && this.#byName(account, this.wantedRepositoryName(login, own), { scope, name })
+    return account && this.#byName(account, this.wantedName(`${login}/${own}`), { scope, name })
   }
 
   /** Where a repository is here. */
   async addressOf({ owner, name }: Repository): Promise<{ owner: string; name: string } | undefined> {
     const account = await this.#options.hosting.accounts.byId(owner)
     return account && { owner: account.name, name }
+  }
+
+  /** `owner/name` here. */
+  async pathOf(repository: Repository): Promise<string> {
+    const { owner = '', name = '' } = (await this.addressOf(repository)) ?? {}
+    return `${owner}/${name}`
   }
 
   /**

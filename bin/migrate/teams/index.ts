@@ -1,12 +1,12 @@
 import type { Account } from '../../../lib/records/schema/index.ts'
-import { give, withdraw } from '../copies.ts'
+import { Copies } from '../copies.ts'
 import { LABELS } from '../labels.ts'
 import { type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { remember } from '../names/changes.ts'
 import type { TeamRights } from './rights.ts'
 import { copyOfTeam, type Keyed, membersOf, repositoriesOf, teamsOf } from './things.ts'
 
-export const LOWERED =
+const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'
 
@@ -22,16 +22,16 @@ export const withdrawTeams = async (
 ): Promise<void> => {
   const keyed = await migration.names.keysOfTeams(migration.names.keyHere(organization), teams)
   const { things, items } = teamsOf(migration, organization, keyed)
-  await withdraw(migration, things, items)
+  await new Copies(migration, things).withdraw(items)
   for (const one of keyed) {
     const here = await copyOfTeam(migration, things.scope, one.key)
     if (here === undefined) continue
     const [members, repositories] = [membersOf, repositoriesOf].map((of) =>
       of(migration, organization, one, here),
     )
-    await withdraw(migration, members!.things, members!.items)
+    await new Copies(migration, members!.things).withdraw(members!.items)
     if (one.team.repositories !== undefined)
-      await withdraw(migration, repositories!.things, repositories!.items)
+      await new Copies(migration, repositories!.things).withdraw(repositories!.items)
   }
 }
 
@@ -46,7 +46,10 @@ export const giveTeams = async (
   const { things, items } = teamsOf(migration, organization, keyed)
   // Copies of earlier runs first: a team that was renamed makes its name free for a new one.
   const isCopied = ({ name }: { name: string }) => keyed.find(({ key }) => key === name)?.record !== undefined
-  await give(migration, things, [...items.filter(isCopied), ...items.filter((item) => !isCopied(item))])
+  await new Copies(migration, things).give([
+    ...items.filter(isCopied),
+    ...items.filter((item) => !isCopied(item)),
+  ])
   for (const { key, team } of keyed) {
     const known = await migrationLog.get('team', things.scope, key)
     if (known !== undefined)
@@ -64,15 +67,18 @@ const giveWithin = async (
   one: Keyed,
   scope: string,
 ): Promise<void> => {
-  const { report } = migration
+  const { report, comparison } = migration
   const label = `${one.team.name} of ${organization.name}`
   if (one.team.isLowered) report.note('leftOut', LOWERED, label)
   const here = await copyOfTeam(migration, scope, one.key)
-  if (here === undefined) return report.note('differs', CREATED_HERE, label)
+  if (here === undefined) {
+    if (comparison === undefined) report.note('differs', CREATED_HERE, label)
+    return
+  }
   const members = membersOf(migration, organization, one, here)
-  await give(migration, members.things, members.items)
+  await new Copies(migration, members.things).give(members.items)
   const repositories = repositoriesOf(migration, organization, one, here)
-  if (!here.allRepositories) await give(migration, repositories.things, repositories.items)
+  if (!here.allRepositories) await new Copies(migration, repositories.things).give(repositories.items)
 }
 
 /**

@@ -1,7 +1,8 @@
 import { AllotError } from '../../../lib/errors.ts'
 import { allItems } from '../../../lib/records/pages.ts'
-import type { Account, Level, Team } from '../../../lib/records/schema/index.ts'
+import type { Account, Level, Repository, Team } from '../../../lib/records/schema/index.ts'
 import { REVOKED } from '../labels.ts'
+import { followLinks } from '../links.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { type KeyedTeam, textOf } from '../names/index.ts'
 import type { Item, Things } from '../things.ts'
@@ -84,6 +85,12 @@ export const teamsOf = (migration: Migration, organization: Account, keyed: read
       ))!.team!
       return shown({ name, description, level, units, canCreate, allRepositories })
     },
+    async list() {
+      const all = await allItems((slice) => teams.list(OPERATOR, organization.name, slice))
+      return all.flatMap(({ team }) =>
+        team === undefined ? [] : [{ copy: { id: team.id, of: organization.id }, label: team.name }],
+      )
+    },
     async remove(key, { id }) {
       const members = await allItems((slice) => teams.members(OPERATOR, id!, slice))
       const copies = await migrationLog.list('teamMember', `${scope}/${key}`)
@@ -158,52 +165,46 @@ const unitOf = (text: string): TeamRights['units'][number] => {
 
 /** The members of a team. */
 export const membersOf = (
-  { allot, names }: Migration,
+  migration: Migration,
   organization: Account,
   { key, team }: Keyed,
   { id }: Team,
 ): Followed => {
+  const { allot, names } = migration
   const { teams } = allot.hosting
-  const things: Things = {
-    kind: 'teamMember',
-    scope: `${names.keyHere(organization)}/${key}`,
-    find: async (name) =>
-      (await teams.member(OPERATOR, id, await names.loginHere(name))) && names.ends(id, name, 'user'),
-    remove: async (name) => teams.removeMember(OPERATOR, id, await names.loginHere(name)),
-  }
-  const items = [...team.users].map((login) => ({
-    name: names.key(login),
-    label: login,
-    create: async () => teams.addMember(OPERATOR, id, await names.loginHere(names.key(login))),
-  }))
-  return { things, items }
+  const things = followLinks<Account>(migration, {
+    ...{ kind: 'teamMember', scope: `${names.keyHere(organization)}/${key}`, of: id },
+    withKey: (name) => names.userWithKey(name),
+    all: (slice) => teams.members(OPERATOR, id, slice),
+    has: ({ name }) => teams.member(OPERATOR, id, name),
+    add: ({ name }) => teams.addMember(OPERATOR, id, name),
+    remove: ({ name }) => teams.removeMember(OPERATOR, id, name),
+  })
+  return { things, items: [...team.users].map((login) => things.itemFor(names.key(login), login)) }
 }
 
 /** The repositories on which a team has rights. The log names them without their owner, the organization. */
 export const repositoriesOf = (
-  { allot, names }: Migration,
+  migration: Migration,
   organization: Account,
   { key, team }: Keyed,
   { id }: Team,
 ): Followed => {
+  const { allot, names } = migration
   const { teamRepositories } = allot.hosting
   const owner = names.keyHere(organization)
-  const find = (name: string) => names.repositoryWithKey(name.includes('/') ? name : `${owner}/${name}`)
-  const path = async (name: string) => ({ owner: organization.name, name: (await find(name))?.name ?? name })
-  const things: Things = {
-    kind: 'teamRepository',
-    scope: `${owner}/${key}`,
-    async find(name) {
-      const repository = await find(name)
-      const isListed = repository && (await teamRepositories.find(OPERATOR, id, await path(name)))
-      return isListed && { of: id, to: repository.id }
-    },
-    remove: async (name) => teamRepositories.remove(OPERATOR, id, await path(name)),
-  }
+  const path = ({ name }: Repository) => ({ owner: organization.name, name })
+  const things = followLinks<Repository>(migration, {
+    ...{ kind: 'teamRepository', scope: `${owner}/${key}`, of: id },
+    withKey: (name) => names.repositoryWithKey(name.includes('/') ? name : `${owner}/${name}`),
+    all: (slice) => teamRepositories.list(OPERATOR, id, slice),
+    has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),
+    add: (repository) => teamRepositories.add(OPERATOR, id, path(repository)),
+    remove: (repository) => teamRepositories.remove(OPERATOR, id, path(repository)),
+  })
   const items = [...(team.repositories ?? [])].map((label) => {
     const given = names.repositoryKey(team.organization, label)
-    const name = given.scope === owner ? given.name : textOf(given)
-    return { name, label, create: async () => teamRepositories.add(OPERATOR, id, await path(name)) }
+    return things.itemFor(given.scope === owner ? given.name : textOf(given), label)
   })
   return { things, items }
 }

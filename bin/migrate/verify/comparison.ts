@@ -1,77 +1,50 @@
 import { timestamp } from '../../../lib/clock.ts'
+import type { CopyIds } from '../../../lib/records/schema/index.ts'
 import { escapeControl } from '../../terminal.ts'
-import { OTHER_TYPE } from '../content/packages.ts'
-import { COMPARED_KINDS, type ComparedKind as Kind } from '../labels.ts'
-import { type Section, titled } from '../report.ts'
+import { OTHER_PACKAGES } from '../labels.ts'
+import { Report, SECTIONS, type Section, titled } from '../report.ts'
+import { differing, type Values } from '../things.ts'
 
 /** Differences of one kind that are printed; when there are more, only the first of them. */
 const [MAX_LINES, FIRST_LINES] = [100, 10]
 /** Characters of a value in a line. */
 const MAX_VALUE = 200
 
-export type Value = string | number | boolean | null | readonly string[] | undefined
-/** Values to compare, by what they are. An undefined one at the source is not compared. */
-export type Fields = Readonly<Record<string, Value>>
-
-/** Something that a list at the source has, and that the list here must have. */
-export interface Item {
-  /**
-   * Identifies the item on both sides. Of several with one name, the first is compared with the first, and so
-   * on.
-   */
-  readonly name: string
-  readonly fields: Fields
-}
-
 interface Difference {
-  readonly kind: Kind
+  /** What it is, such as `issue`. */
+  readonly kind: string
   readonly name: string
   /** Absent when the whole thing is missing on one side. */
   readonly field?: string
-  readonly source: Value
-  readonly here: Value
+  readonly source: unknown
+  readonly here: unknown
 }
 
-/** The results of a comparison. */
-export class Comparison {
-  readonly #counts = new Map<Kind, number>()
+/** The results of a comparison. What a migration leaves behind by design is noted, and is no difference. */
+export class Comparison extends Report {
   readonly #differences: Difference[] = []
-  readonly #leftBehind = new Map<string, Set<string>>()
   readonly #onlyHere: string[] = []
-  readonly #failures: string[] = []
+  readonly #seen = new Set<string>()
+  readonly #others: (() => Promise<void>)[] = []
 
-  count(kind: Kind, number = 1): void {
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + number)
-  }
-
-  /** Compares something that both sides have. */
-  fields(kind: Kind, name: string, source: Fields, here: Fields): void {
-    for (const [field, value] of Object.entries(source))
-      if (value !== undefined && JSON.stringify(value) !== JSON.stringify(here[field] ?? null))
-        this.#differences.push({ kind, name, field, source: value, here: here[field] ?? null })
-  }
-
-  /**
-   * Compares two lists, in any order.
-   * @param scope name of the owner or repository
-   */
-  lists(kind: Kind, scope: string, source: readonly Item[], here: readonly Item[]): void {
-    const [expected, actual] = [byName(source), byName(here)]
-    for (const [name, { fields }] of expected) {
-      const found = actual.get(name)
-      if (found === undefined) this.missing(kind, `${scope} ${name}`)
-      else this.fields(kind, `${scope} ${name}`, fields, found.fields)
-    }
-    for (const name of actual.keys()) if (!expected.has(name)) this.additional(kind, `${scope} ${name}`)
+  /** Compares something that both sides have. A value that is undefined at the source is not compared. */
+  fields(kind: string, name: string, source: Values, here: Values): void {
+    for (const field of differing(here, source))
+      if (source[field] !== undefined)
+        this.#differences.push({
+          ...{ kind, name, field },
+          source: shownTime(field, source[field]),
+          here: shownTime(field, here[field] ?? null),
+        })
   }
 
   /** Something that the source has, and that does not exist here. */
-  missing(kind: Kind, name: string): void {
+  missing(kind: string, name: string): void {
     this.#differences.push({ kind, name, source: true, here: false })
   }
 
   /** Something that exists here, and that the source does not have. */
-  additional(kind: Kind, name: string): void {
+  additional(kind: string, name: string): void {
     this.#differences.push({ kind, name, source: false, here: true })
   }
 
@@ -80,56 +53,77 @@ export class Comparison {
     this.#onlyHere.push(name)
   }
 
-  /**
-   * Something that a migration leaves behind by design: no difference. The sections are those of its report.
-   */
-  note(_: Section, what: string, name: string): void {
-    this.#leftBehind.set(what, (this.#leftBehind.get(what) ?? new Set()).add(name))
+  /** Remembers a thing here that the source has as well. */
+  see(kind: string, copy: CopyIds): void {
+    this.#seen.add(textOf(kind, copy))
   }
 
-  /** Something that could not be compared. */
-  failed(what: string, reason: string): void {
-    this.#failures.push(`${what}: ${reason}`)
+  /** Whether the source has a thing that was found here. */
+  hasSeen(kind: string, copy: CopyIds): boolean {
+    return this.#seen.has(textOf(kind, copy))
+  }
+
+  /** Looks for things that exist only here, once all things of the source were compared. */
+  atEnd(work: () => Promise<void>): void {
+    this.#others.push(work)
+  }
+
+  async end(): Promise<void> {
+    for (const work of this.#others) await work()
   }
 
   /** Whether everything was compared, and nothing differs. */
   isSame(): boolean {
-    return this.#differences.length === 0 && this.#failures.length === 0
+    return this.#differences.length === 0 && this.isComplete()
   }
 
   /** @param file where all differences are written; undefined: nowhere */
-  lines(file?: string): string[] {
-    const counts = [...this.#counts].map(([kind, count]) => `${COMPARED_KINDS[kind]}: ${count}`)
-    const leftBehind = [...this.#leftBehind].map(([what, names]) => `${what}: ${names.size}`)
-    const differences = (Object.keys(COMPARED_KINDS) as Kind[]).flatMap((kind) => this.#linesOf(kind, file))
+  override lines(file?: string): string[] {
+    const counts = Object.entries(this.#compared()).map(([what, count]) => `${what}: ${count}`)
+    const leftBehind = [...this.#leftBehind()].map(([what, names]) => `${what}: ${names.length}`)
+    const kinds = [...new Set(this.#differences.map(({ kind }) => kind))]
+    const differences = kinds.flatMap((kind) =>
+      shortened(
+        this.#differences.filter((difference) => difference.kind === kind).map(lineOf),
+        'differences of this kind',
+        file,
+      ),
+    )
     return [
       ...titled('compared', counts),
-      ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_TYPE}`, ...leftBehind]),
+      ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_PACKAGES}`, ...leftBehind]),
       ...titled('only here', shortened(this.#onlyHere, 'accounts and repositories', file)),
       ...titled('different', differences),
-      ...titled('not compared', shortened(this.#failures, 'failures', file)),
+      ...titled('not compared', shortened(this.failures, 'failures', file)),
       this.#conclusion(),
     ].map(escapeControl)
   }
 
   /** Everything with all names, for programs. */
-  toJSON(): object {
+  override toJSON(): object {
     return {
-      compared: Object.fromEntries(this.#counts),
-      leftBehind: Object.fromEntries([...this.#leftBehind].map(([what, names]) => [what, [...names]])),
+      compared: this.#compared(),
+      leftBehind: Object.fromEntries(this.#leftBehind()),
       onlyHere: this.#onlyHere,
       differences: this.#differences,
-      failed: this.#failures,
+      failed: this.failures,
     }
   }
 
-  #linesOf(kind: Kind, file: string | undefined): string[] {
-    const found = this.#differences.filter((difference) => difference.kind === kind)
-    return shortened(found.map(lineOf), `differences of ${COMPARED_KINDS[kind]}`, file)
+  #compared(): Record<string, number> {
+    return Object.fromEntries([...this.counts].map(([what, { found }]) => [what, found]))
+  }
+
+  /** Names by what they are. */
+  #leftBehind(): Map<string, string[]> {
+    const found = new Map<string, string[]>()
+    for (const [section, entries] of this.entries)
+      for (const [what, names] of entries) found.set(whatIn(section, what), [...names])
+    return found
   }
 
   #conclusion(): string {
-    const [differences, failures] = [this.#differences.length, this.#failures.length]
+    const [differences, failures] = [this.#differences.length, this.failures.length]
     const found =
       differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
     if (failures === 0) return found
@@ -140,13 +134,23 @@ export class Comparison {
 const NEVER_COPIED =
   'passwords, access tokens, blocks, addresses of organizations, further addresses of users, avatars, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
+const textOf = (kind: string, { id, of, to }: CopyIds): string => JSON.stringify([kind, id, of, to])
+
+/** The other entries say themselves what they are. */
+const whatIn = (section: Section, what: string): string =>
+  section === 'renamed' ? `${what} ${SECTIONS.renamed}` : what
+
+/** A time is printed as a text. */
+const shownTime = (field: string, value: unknown): unknown =>
+  /At$/.test(field) && typeof value === 'number' ? timestamp(value) : value
+
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)
     return `${kind} ${name}: ${field} is ${shown(here)} here, ${shown(source)} at the source`
   return here === true ? `${kind} ${name}: only here` : `${kind} ${name}: not here`
 }
 
-const shown = (value: Value): string => {
+const shown = (value: unknown): string => {
   const text = JSON.stringify(value)
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text
 }
@@ -156,23 +160,3 @@ const shortened = (lines: readonly string[], what: string, file: string | undefi
   const where = file === undefined ? '--report FILE writes all of them' : `all of them are in ${file}`
   return [...lines.slice(0, FIRST_LINES), `and ${lines.length - FIRST_LINES} more ${what}: ${where}`]
 }
-
-const byName = (items: readonly Item[]): Map<string, Item> => {
-  const found = new Map<string, Item>()
-  for (const item of items) {
-    let name = item.name
-    for (let number = 2; found.has(name); number++) name = `${item.name} (${number})`
-    found.set(name, item)
-  }
-  return found
-}
-
-/** Items that have nothing but their names. */
-export const named = (names: Iterable<string>): Item[] => [...names].map((name) => ({ name, fields: {} }))
-
-/**
- * A time as it is compared and printed.
- * @param seconds since 1970
- */
-export const dateOf = (seconds: number | undefined): string | undefined =>
-  seconds === undefined ? undefined : timestamp(seconds)

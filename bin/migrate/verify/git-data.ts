@@ -5,20 +5,21 @@ import { damagedObjects, localReferences, remoteReferences } from '../../../lib/
 import { isRefused, OF_INACTIVE } from '../content/git-data.ts'
 import { askForObjects, inBatches } from '../content/lfs.ts'
 import { apiPath, reportErrors } from '../migration.ts'
-import type { RepositoryPair } from './repositories.ts'
+import type { CopiedRepository } from '../repositories.ts'
 import type { Sides } from './sides.ts'
 
 /** Compares every branch, tag and note, and reads every object here. Equal ids are equal objects. */
-export const compareGitData = async (sides: Sides, pair: RepositoryPair): Promise<void> => {
-  const { source, report, git } = sides
-  const { given, repository } = pair
+export const compareGitData = async (
+  { source, report, git }: Sides,
+  { given, repository }: CopiedRepository,
+): Promise<void> => {
   if (git === undefined) return
   const { full_name: name } = given
   const url = `${source.base + apiPath(given.owner.login, given.name)}.git`
   try {
     const there = await remoteReferences(git.git, { url, authorization: source.authorization })
     const here = await localReferences(git.git, git.directory, repository.id)
-    report.count('git')
+    report.count('git data', 'found')
     const references = [...new Set([...there.keys(), ...here.keys()])].sort()
     const targets = (side: ReadonlyMap<string, string>) =>
       Object.fromEntries(references.map((reference) => [reference, side.get(reference) ?? 'absent']))
@@ -38,7 +39,7 @@ export const compareGitData = async (sides: Sides, pair: RepositoryPair): Promis
  * Compares the LFS objects that the git data refers to, and the content of each here with its id, which is
  * its digest.
  */
-export const compareLfs = (sides: Sides, pair: RepositoryPair): Promise<void> =>
+export const compareLfs = (sides: Sides, pair: CopiedRepository): Promise<void> =>
   reportErrors(sides.report, `the LFS objects of ${pair.given.full_name}`, async () => {
     const { git } = sides
     if (git === undefined) return
@@ -47,11 +48,11 @@ export const compareLfs = (sides: Sides, pair: RepositoryPair): Promise<void> =>
   })
 
 const compareBatch = async (
-  { source, here, hosting, report }: Sides,
-  { given, repository, path }: RepositoryPair,
+  { source, here, allot, report }: Sides,
+  { given, owner, repository }: CopiedRepository,
   pointers: readonly LfsPointer[],
 ): Promise<void> => {
-  const found = await hosting.lfs.find(
+  const found = await allot.hosting.lfs.find(
     repository.id,
     pointers.map(({ oid }) => oid),
   )
@@ -59,9 +60,9 @@ const compareBatch = async (
   const actions = missing.length === 0 ? new Map() : await askForObjects(source, given, missing)
   for (const { oid } of missing) if (actions.get(oid)) report.missing('lfs', `${oid} of ${given.full_name}`)
   for (const { oid } of pointers.filter((_, index) => found[index] !== undefined)) {
-    report.count('lfs')
+    report.count('LFS objects', 'found')
     const hash = createHash('sha256')
-    await pipeline(await here.download(`/${path}.git/info/lfs/objects/${oid}`), hash)
+    await pipeline(await here.download(`/${owner.name}/${repository.name}.git/info/lfs/objects/${oid}`), hash)
     const sha256 = hash.digest('hex')
     report.fields('lfs', `${oid} of ${given.full_name}`, { sha256: oid }, { sha256 })
   }

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { nameOfRight, RIGHT, type Right } from '../../../lib/accounts/rights.ts'
+import { canSignIn } from '../accounts.ts'
 import { ifAvailable, reportErrors } from '../migration.ts'
+import type { CopiedRepository } from '../repositories.ts'
 import { repositoryPath } from '../repositories.ts'
 import { SourceUser } from '../shapes.ts'
 import { ANONYMOUS, type Source } from '../source.ts'
 import { isProtected } from '../teams/rights.ts'
-import { canSignIn } from './accounts.ts'
-import type { RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
 
 const LOWERED =
@@ -38,13 +38,13 @@ type Rights = ReadonlyMap<string, Right>
 export const compareRights = async (
   sides: Sides,
   user: SourceUser | undefined,
-  pairs: readonly RepositoryPair[],
+  pairs: readonly CopiedRepository[],
 ): Promise<void> => {
   const { source, here, report, names } = sides
   // A user who may not sign in has the rights of everyone, on both sides.
-  if (user !== undefined && (!canSignIn(user) || user.restricted)) return
+  if (user !== undefined && !canSignIn(user)) return
   await reportErrors(report, `the rights of ${user?.login ?? 'everyone'}`, async () => {
-    const account = user && (await names.account(user.login))
+    const account = user && (await names.accountOf(user.login))
     if (user !== undefined && (account?.kind !== 'user' || !account.active)) return
     const [there, copied] = [await rightsOf(source, user?.login), await rightsOf(here, account?.name)]
     for (const pair of pairs) await compareRight(sides, user?.login ?? 'everyone', pair, there, copied)
@@ -54,14 +54,14 @@ export const compareRights = async (
 const compareRight = async (
   sides: Sides,
   login: string,
-  pair: RepositoryPair,
+  pair: CopiedRepository,
   there: Rights,
   here: Rights,
 ) => {
   const { report } = sides
   const expected = there.get(pair.given.full_name.toLowerCase()) ?? 0
-  const actual = here.get(pair.path.toLowerCase()) ?? 0
-  report.count('right')
+  const actual = here.get(`${pair.owner.name}/${pair.repository.name}`.toLowerCase()) ?? 0
+  report.count('rights of a user on a repository', 'found')
   if (expected === actual) return
   if (actual < expected && (await isLowered(sides, login, pair, expected))) return
   const name = `${login} on ${pair.given.full_name}`
@@ -86,7 +86,7 @@ const rankOf = ({ permissions, archived }: Found): Right => {
 const isLowered = async (
   { source, report, teams }: Sides,
   login: string,
-  { given }: RepositoryPair,
+  { given }: CopiedRepository,
   expected: Right,
 ): Promise<boolean> => {
   const label = `${login} on ${given.full_name}`
