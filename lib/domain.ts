@@ -138,7 +138,7 @@ export const startBackground = (services: StartedServices): NodeJS.Timeout | und
 
 /** Closes them in the order in which they depend on each other. */
 export const closeServices = async (services: StartedServices) => {
-  const { host, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
+  const { store, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
   await sender?.stop()
   await hosting.git?.transport.close()
   await gitReader?.close()
@@ -148,5 +148,5 @@ export const closeServices = async (services: StartedServices) => {
   await hosting.close()
   await quota.idle()
   await markdown.close()
-  await host.driver.close()
+  await store.close()
 }

@@ -78,7 +78,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     },
     htmlUrls,
     clientOf: clientOfRequest,
-    credentialsKey: store.driver.shared ? (req) => hosting.identities.noteUse(req) : undefined,
+    store,
     basePath: options.basePath,
     signInMessage: signInMessages(host).json,
     // In the dialect `specification` the body of a 404 is empty.

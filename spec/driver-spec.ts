@@ -1,5 +1,4 @@
 import { describe } from 'node:test'
-import { namedReads } from './driver-spec/cached-reads.ts'
 import { durability } from './driver-spec/durability.ts'
 import { faults } from './driver-spec/faults.ts'
 import type { Candidate } from './driver-spec/fixture.ts'
@@ -20,7 +19,6 @@ const parts = [
   ranges,
   isolation,
   readAgain,
-  namedReads,
   serializability,
   sharing,
   durability,

@@ -10,7 +10,6 @@ import {
   type PendingChange,
   prefetch,
   REASON_IN_LOG,
-  ReadCache,
   type ReadTransaction,
   type StorageDriver,
   StorageError,
@@ -106,12 +105,7 @@ export const overAbstractLevel = (
     name,
     shared: false,
     open: () => lifecycle.open(),
-    read: (body, { cacheKey } = {}) => {
-      // Most reads of a busy server end here, without the promises of a use of the store.
-      const cached = cacheKey === undefined ? undefined : lifecycle.current?.cached(cacheKey)
-      if (cached !== undefined) return Promise.resolve(cached as Awaited<ReturnType<typeof body>>)
-      return lifecycle.use((store) => store.read(body, cacheKey)).catch(translate)
-    },
+    read: (body) => lifecycle.use((store) => store.read(body)).catch(translate),
     write: (body) =>
       lifecycle
         .use((store) => store.write(body))
@@ -145,7 +139,6 @@ const isDatabaseError = (error: unknown): boolean =>
 /** A database while it is open. */
 class OpenStore {
   readonly #database: Database
-  readonly #cache = new ReadCache()
   readonly #compaction: Compaction
   readonly #commits: GroupCommit
   /** Changes that restore what a batch would have changed that failed; undefined before. */
@@ -157,23 +150,13 @@ class OpenStore {
     this.#commits = new GroupCommit(readerOf(database), async (batch) => {
       const changes = [...batch]
       try {
-        await this.#cache.invalidate(changes, () => writeSynced(database, changes))
+        await writeSynced(database, changes)
       } catch (error) {
         this.undo = changes.map(([key]) => [key, database.getSync(key, {})])
         throw error
       }
       this.#compaction.noteChanges(changes)
     })
-  }
-
-  /** The cached result of a read; undefined when there is none. */
-  cached(cacheKey: string): unknown {
-    return this.#cache.get(cacheKey)
-  }
-
-  async read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey: string | undefined): Promise<T> {
-    if (cacheKey === undefined) return this.#readSnapshot(body)
-    return this.#cache.load(cacheKey, (watch) => this.#readSnapshot((tx) => body(watch(tx))))
   }
 
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
@@ -185,7 +168,7 @@ class OpenStore {
     await this.#database.close()
   }
 
-  async #readSnapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+  async read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     const snapshot = this.#database.snapshot()
     const { tx, end } = guarded(readerOf(this.#database, snapshot))
     try {

@@ -65,7 +65,7 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
 import { Connections } from './connections.ts'
 import { WriteLimits } from './deadline.ts'
-import { OutcomeCache, readOptimistic } from './optimistic.ts'
+import { readOptimistic } from './optimistic.ts'
 import { OptimisticWriter } from './optimistic-writer.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
 import { QueryCache } from './query-cache.ts'
@@ -107,13 +107,11 @@ const start = async (settings: Settings): Promise<{ connections: Connections; en
 }
 
 const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
-  const maxSize = Math.max(1, Math.floor(settings.readCache / 2))
-  const cache = new QueryCache(connections, maxSize)
-  const outcomes = new OutcomeCache(maxSize)
+  const cache = new QueryCache(connections, Math.max(1, settings.readCache))
   const commits = new OptimisticWriter(connections, cache, plain, settings.retries)
   return {
-    async read(body, { canRunAgain = false, cacheKey } = {}) {
-      const outcome = canRunAgain ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined
+    async read(body, { canRunAgain = false } = {}) {
+      const outcome = canRunAgain ? await readOptimistic(cache, body) : undefined
       return outcome === undefined ? plain.read(body) : unwrap(outcome)
     },
     write: (body, deadline) => commits.write(body, deadline),

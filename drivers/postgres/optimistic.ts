@@ -1,15 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
 import { type Outcome, outcomeOf } from './plain.ts'
 import { type Query, type QueryResult, readTransaction } from './queries.ts'
-import {
-  type CachedResult,
-  cachedSize,
-  isSameResult,
-  maxEntrySize,
-  type QueryCache,
-  type ReadSet,
-} from './query-cache.ts'
+import { type CachedResult, isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 
 /**
  * A transaction that reads more entries is run by the plain engine: each validation would compare all of them
@@ -132,8 +124,6 @@ interface RunOptions {
   readonly onMiss: 'fetch' | 'assume absent'
   /** The number from `tick` at the call. All results must hold together at some moment after it. */
   readonly since: number
-  /** Results that are later than `since`, to start from. */
-  readonly current?: ReadSet | undefined
 }
 
 /**
@@ -146,16 +136,16 @@ export const runValidated = async <Tx, T>(
   cache: QueryCache,
   begin: (source: ReadTransaction) => { tx: Tx; end: () => void },
   body: (tx: Tx) => Promise<T>,
-  { maxRuns, onMiss, since, current }: RunOptions,
-): Promise<{ outcome: Outcome<T>; readSet: ReadSet } | 'too large' | undefined> => {
-  let known = current
+  { maxRuns, onMiss, since }: RunOptions,
+): Promise<{ outcome: Outcome<T> } | 'too large' | undefined> => {
+  let known: ReadSet | undefined
   for (let run = 0; run < maxRuns; run++) {
     const lookup = ({ id }: Query) => known?.get(id) ?? cache.get(id)
     const attempt = new OptimisticTransaction(cache, lookup, onMiss)
     const { tx, end } = begin(readTransaction(attempt.read))
     const outcome = await outcomeOf(body, tx)
     end()
-    if (await attempt.validate(since)) return { outcome, readSet: attempt.readSet }
+    if (await attempt.validate(since)) return { outcome }
     const { abort } = attempt
     if (abort?.reason === 'failed') throw abort.error
     if (abort?.reason === 'too large') return 'too large'
@@ -164,47 +154,16 @@ export const runValidated = async <Tx, T>(
   return undefined
 }
 
-interface KeyedOutcome {
-  readonly outcome: Outcome<unknown>
-  readonly readSet: readonly CachedResult[]
-}
-
-/** Outcomes of reads with a `cacheKey`. Like cached results, they are validated before each use. */
-export class OutcomeCache extends LRUCache<string, KeyedOutcome> {
-  /** @param maxBytes size of the outcomes; an outcome takes about as much as its read set. */
-  constructor(maxBytes: number) {
-    super({
-      maxSize: maxBytes,
-      maxEntrySize: maxEntrySize(maxBytes),
-      sizeCalculation: ({ readSet }, cacheKey) =>
-        readSet.reduce((sum, known) => sum + cachedSize(known), cacheKey.length),
-    })
-  }
-}
-
 /**
  * Reads optimistically: one round trip validates the read set, and it is the only one when all reads are
- * cached. A read with a `cacheKey` does not even run its callback again while its read set is unchanged.
+ * cached.
  * @returns undefined when the plain engine serves better
  */
 export const readOptimistic = async <T>(
   cache: QueryCache,
-  outcomes: OutcomeCache,
   body: (tx: ReadTransaction) => Promise<T>,
-  cacheKey: string | undefined,
 ): Promise<Outcome<T> | undefined> => {
-  const since = cache.tick()
-  const known = cacheKey === undefined ? undefined : outcomes.get(cacheKey)
-  let current: ReadSet | undefined
-  if (known !== undefined) {
-    current = await cache.fetch([], known.readSet)
-    if (isUnchanged(known.readSet, current)) return known.outcome as Outcome<T>
-  }
-  const options = { maxRuns: MAX_READ_RUNS, onMiss: 'fetch', since, current } as const
+  const options = { maxRuns: MAX_READ_RUNS, onMiss: 'fetch', since: cache.tick() } as const
   const valid = await runValidated(cache, guarded, body, options)
-  if (valid === undefined || valid === 'too large') return undefined
-  // Rejections are not kept: clients could fill the cache with requests for things that do not exist.
-  if (cacheKey !== undefined && valid.outcome.status === 'fulfilled' && valid.readSet.size > 0)
-    outcomes.set(cacheKey, { outcome: valid.outcome, readSet: [...valid.readSet.values()] })
-  return valid.outcome
+  return valid === undefined || valid === 'too large' ? undefined : valid.outcome
 }

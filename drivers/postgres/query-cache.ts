@@ -55,7 +55,8 @@ export class QueryCache {
     this.#connections = connections
     this.#results = new LRUCache({
       maxSize: maxBytes,
-      maxEntrySize: maxEntrySize(maxBytes),
+      // Keeps one large result from evicting most others. lru-cache takes whole numbers from 1 only.
+      maxEntrySize: Math.max(1, Math.floor(maxBytes / 64)),
       sizeCalculation: cachedSize,
       dispose: ({ query }) => {
         if (!isKeyQuery(query)) this.#ranges.remove(boundsOf(query), query.id)
@@ -175,14 +176,11 @@ const newBatch = (): ReadBatch => {
 /** Estimated memory of a map entry and its objects, besides the bytes of keys and values. */
 const ENTRY_OVERHEAD = 300
 
-export const cachedSize = ({ query, result }: CachedResult): number => {
+const cachedSize = ({ query, result }: CachedResult): number => {
   let size = ENTRY_OVERHEAD + query.id.length
   for (const [key, value] of result) size += key.length + value.length + ENTRY_OVERHEAD
   return size
 }
-
-/** Keeps one large result from evicting most others. lru-cache takes whole numbers from 1 only. */
-export const maxEntrySize = (maxBytes: number): number => Math.max(1, Math.floor(maxBytes / 64))
 
 export const isSameResult = (left: QueryResult, right: QueryResult): boolean =>
   left === right ||

@@ -1,4 +1,3 @@
-import { CacheConstant } from '../caches.ts'
 import {
   type Account,
   AUDIENCES,
@@ -47,20 +46,12 @@ export const withAdminRights = (id: number) => ({ id, admin: true })
  */
 export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true })
 
-/**
- * A token or an SSH key. What a user reads does not depend on it, so it is not in the keys of cached reads.
- */
-export class CredentialId extends CacheConstant {
+/** A token or an SSH key. */
+export interface CredentialId {
   /** What it is: an access token, or an SSH key. */
   readonly kind: 'token' | 'key'
   /** Id of the token or of the key. */
   readonly id: number
-
-  constructor(kind: 'token' | 'key', id: number) {
-    super()
-    this.kind = kind
-    this.id = id
-  }
 }
 
 /** The user who sent a request, and the scopes of the credentials. */

@@ -5,7 +5,7 @@ import { definedMembers, pick, withEdit } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
-import { cachedRead, type Store, takeNumber } from '../records/store.ts'
+import { type Store, takeNumber } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { Viewer } from './access.ts'
 import {
@@ -57,10 +57,6 @@ export interface NewAccount extends AccountEdit {
   /** Login name, unique without regard to case among users and organizations. */
   name: string
 }
-
-const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
-  visibleAccount(tx, viewer, name),
-)
 
 /** How an account is created or changed. */
 interface ChangeOptions {
@@ -158,7 +154,7 @@ export class Accounts {
 
   /** The account with the name, if the viewer can see it. */
   find(viewer: Viewer, name: string): Promise<Account | undefined> {
-    return readVisibleAccount(this.#store, { viewer, name: name.toLowerCase() })
+    return this.#store.read((tx) => visibleAccount(tx, viewer, name))
   }
 
   /**

@@ -5,10 +5,10 @@ import { now } from '../clock.ts'
 import { AllotError, checkArgument, checkPathName, checkString } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
-import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { CredentialId, type Identity } from './access.ts'
+import type { Identity } from './access.ts'
 import { existingUser } from './find.ts'
 import type { TokenUses } from './last-uses.ts'
 
@@ -184,7 +184,7 @@ export const identityOf = ({ account, token }: Credential): Identity => ({
   username: account.name,
   admin: account.admin,
   scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
-  ...(token !== null && { credential: new CredentialId('token', token.id) }),
+  ...(token !== null && { credential: { kind: 'token', id: token.id } as const }),
 })
 
 /** @throws AllotError as {@link checkMaySignIn} does */
@@ -207,10 +207,11 @@ const recordsOfToken = async (tx: ReadTransaction, secret: string): Promise<Veri
  * The identity that a token stands for, which almost every request asks for.
  * @throws AllotError as {@link checkMaySignIn} does
  */
-export const senderOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
-  const credential = await credentialOfToken(tx, token)
-  return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
-})
+export const senderOfToken = (store: Pick<Store, 'cached'>, token: string) =>
+  store.cached(`sender ${token}`, async (tx) => {
+    const credential = await credentialOfToken(tx, token)
+    return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
+  })
 
 /** A token, as requests send it. */
 export const TOKEN = /^[0-9a-f]{40}$/

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { addressOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
@@ -12,7 +11,6 @@ import {
   checkMaySignIn,
   credentialOfToken,
   credentialsIn,
-  hashSecret,
   identityOf,
   isTokenScheme,
   malformedHeader,
@@ -47,25 +45,11 @@ interface IdentitiesOptions {
   hasTokens: boolean
 }
 
-/** The token that a connection sent last: most connections send the same one with every request. */
-interface LastToken {
-  readonly header: string | undefined
-  readonly identity: Identity
-  /** `Store.writes` before the identity was read. */
-  readonly writes: number
-  /** Until when requests need not note that the token is used, in milliseconds since 1970. */
-  readonly notedUntil: number
-}
-
 const NO_TOKEN = 'the access token does not exist'
-
-/** Milliseconds for which a connection may reuse its token without noting its use again. */
-const NOTE_INTERVAL = 600_000
 
 /** Finds out who sent a request. `lib/caches.ts` says what is cached of a token, and until when. */
 export class Identities {
   readonly #options: IdentitiesOptions
-  readonly #lastTokens = new WeakMap<Socket, LastToken>()
 
   constructor(options: IdentitiesOptions) {
     this.#options = options
@@ -81,35 +65,14 @@ export class Identities {
    * user
    */
   authenticate(req: IncomingMessage): Promise<Identity | null> {
-    const { store, authenticate } = this.#options
-    const isSudo = sudoIn(req) !== undefined
-    // The host is asked about each request, since it may depend on more than the token.
-    const last = authenticate === undefined ? this.#lastTokens.get(req.socket) : undefined
-    if (!isSudo && last?.writes === store.writes && last.header === req.headers.authorization)
-      if (Date.now() < last.notedUntil) return Promise.resolve(last.identity)
+    const { authenticate } = this.#options
     const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
     // Returning here avoids allocating a closure and a promise per request.
-    if (!isSudo) return sender
+    if (sudoIn(req) === undefined) return sender
     return actingAs(req, sender, async (name) => {
       const account = await this.#options.accounts.byName(name)
       return account?.kind === 'user' ? identityOf({ account, token: null }) : undefined
     })
-  }
-
-  /**
-   * Notes the use of a token for a response that may come from the cache, without a look at the token.
-   * @returns cache key of the credentials; undefined when the identity depends on more than records
-   */
-  noteUse(req: IncomingMessage): string | undefined {
-    // With Sudo, the identity depends on the other user as well.
-    if (this.#options.authenticate !== undefined || sudoIn(req) !== undefined) return undefined
-    const credentials = credentialsIn(req)
-    if (credentials === undefined) return 'anonymous'
-    const { scheme, value } = credentials
-    if (!isTokenScheme(scheme) || !TOKEN.test(value)) return undefined
-    const hash = hashSecret(value)
-    this.#options.tokenUses.noteAgain(hash)
-    return hash
   }
 
   /**
@@ -152,24 +115,17 @@ export class Identities {
 
   async #withToken(req: IncomingMessage, token: string): Promise<Identity> {
     if (!TOKEN.test(token)) throw this.#wrongToken(req, 'the access token is malformed')
-    const { writes, driver } = this.#options.store
     const identity = await this.#identityOf(token)
     if (identity === undefined) throw this.#wrongToken(req)
-    // Other processes write to a shared store, too.
-    if (!driver.shared) {
-      const { authorization: header } = req.headers
-      const notedUntil = Date.now() + NOTE_INTERVAL
-      this.#lastTokens.set(req.socket, { header, identity, writes, notedUntil })
-    }
     return identity
   }
 
   /** Finds who sends a token, and notes that it is used. */
   async #identityOf(token: string): Promise<Identity | undefined> {
     const { store, tokenUses } = this.#options
-    const sender = await senderOfToken(store, { token })
+    const sender = await senderOfToken(store, token)
     if (sender === undefined) return undefined
-    tokenUses.note(sender.tokenId, store.driver.shared ? hashSecret(token) : undefined)
+    tokenUses.note(sender.tokenId)
     return sender.identity
   }
 

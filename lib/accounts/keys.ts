@@ -8,7 +8,7 @@ import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from 
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { CredentialId, canSee, type Identity } from './access.ts'
+import { canSee, type Identity } from './access.ts'
 import { checkMaySignIn, unauthenticated } from './credentials.ts'
 import { existingUser } from './find.ts'
 
@@ -199,7 +199,7 @@ export const identityOfKey = async (
   checkMaySignIn(account)
   const scopes = new Set([limit === 'read:repository' ? limit : scopeOfKey(key!)])
   const { name: username, admin } = account
-  const user = { id: account.id, username, admin, scopes, credential: new CredentialId('key', id) }
+  const user = { id: account.id, username, admin, scopes, credential: { kind: 'key', id } as const }
   return { user, title: key!.title }
 }
 

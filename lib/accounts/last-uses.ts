@@ -1,8 +1,7 @@
 /**
  * When each access token and each session of the pages was last used. A request only notes the use in memory;
- * a timer writes what was noted, for each of them at most once an hour, whichever process noted it. A
- * connection that sends the same token again notes it every 10 minutes. So the stored time is at most 71
- * minutes too early, and a crash loses the uses of the last ten seconds.
+ * a timer writes what was noted, for each of them at most once an hour, whichever process noted it. So the
+ * stored time is at most 61 minutes too early, and a crash loses the uses of the last ten seconds.
  */
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
@@ -108,28 +107,8 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
 
 /** By the id of the token. */
 export class TokenUses extends LastUses<number, Token> {
-  /**
-   * Ids of tokens that have been valid, by their hash; for responses that are served without looking at the
-   * token.
-   */
-  readonly #ids = new LRUCache<string, number>(maxEntries(MAX_KNOWN))
-
   constructor(store: Store) {
     super(store, tokens)
-  }
-
-  /** @param hash lets {@link noteAgain} find the token */
-  override note(token: number, hash?: string): void {
-    if (hash !== undefined) this.#ids.set(hash, token)
-    super.note(token)
-  }
-
-  /**
-   * Notes the use of a token by its hash; does nothing for a token that has not been valid in this process.
-   */
-  noteAgain(hash: string): void {
-    const token = this.#ids.get(hash)
-    if (token !== undefined) this.note(token)
   }
 }
 

@@ -5,6 +5,7 @@ import {
   authorizeRemoveMember,
   visibleUser,
 } from '../accounts/authorize.ts'
+import { visibleOrganization } from '../accounts/find.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
@@ -22,7 +23,7 @@ import {
   text,
   visibilityIn,
 } from './fields.ts'
-import { type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
+import { type Recipient, reply, replyEmpty, replyFound, replyPage, route } from './route.ts'
 import { avatarUrl } from './users.ts'
 
 export const Organization = v.object({
@@ -149,10 +150,12 @@ export const organizationRoutes = [
     scope: 'read:organization',
     cacheable: true,
     responses: { 200: Organization, 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const organization = await hosting.organizations.find(request.user, request.params.org)
-      return organization === undefined ? reply(404) : reply(200, presentOrganization(organization, request))
-    },
+    handle: (request) =>
+      request.cached(async (tx) =>
+        replyFound(await visibleOrganization(tx, request.user, request.params.org), (organization) =>
+          presentOrganization(organization, request),
+        ),
+      ),
   }),
   route({
     ...write,

@@ -14,16 +14,8 @@ import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryEdit } from '../repositories/repository-edit.ts'
 import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
-import { cachedRepository, Repository, readRepository, replyRepository } from './repository-presenter.ts'
-import {
-  type Recipient,
-  recipientOf,
-  reply,
-  replyEmpty,
-  repositoryWrite,
-  route,
-  type Services,
-} from './route.ts'
+import { presentRepositories, Repository, readRepository, replyRepository } from './repository-presenter.ts'
+import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
 import { accountDeleted, hostNameOf } from './users.ts'
 
 const LIMITS = TEXT_LIMITS.repository
@@ -119,12 +111,6 @@ const create = async (
 const created = { 201: Repository, 403: Forbidden, 422: ValidationError } as const
 const taken = { 409: ErrorBody } as const
 
-const readRepositoryByName = cachedRepository(
-  'repository by name',
-  (tx, { recipient, owner, name }: { recipient: Recipient; owner: string; name: string }) =>
-    readableRepository(tx, recipient.user, owner, name),
-)
-
 export const newRepositoryRoutes = [
   route({
     method: 'POST',
@@ -203,11 +189,13 @@ export const repositoryRoutes = [
     scope: 'read:repository',
     cacheable: true,
     responses: { 200: Repository, 404: NotFound },
-    handle: async (request, services) => {
-      const { owner, repo: name } = request.params
-      const input = { recipient: recipientOf(request), owner, name }
-      const repository = await readRepositoryByName(services.store, input)
-      return repository === undefined ? reply(404) : reply(200, repository)
+    handle: (request) => {
+      const { user, params, cached } = request
+      return cached(async (tx) => {
+        const found = await readableRepository(tx, user, params.owner, params.repo)
+        const [repository] = found === undefined ? [] : await presentRepositories(tx, request, [found])
+        return repository === undefined ? reply(404) : reply(200, repository)
+      })
     },
   }),
   route({

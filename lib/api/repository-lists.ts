@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import type { SignedIn, Viewer } from '../accounts/access.ts'
-import { NotFound, SerializedJson, ValidationError } from '../http/index.ts'
+import { visibleAccount, visibleOrganization } from '../accounts/find.ts'
+import { NotFound, type Reply, type RouteRequest, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
-import { cachedRead } from '../records/store.ts'
+import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import {
   MAX_MATCHES,
@@ -10,45 +10,14 @@ import {
   SEARCH_MODES,
   SEARCH_SORTS,
 } from '../repositories/search/filters.ts'
-import { partsOf, type RepositoryQuery, readsEveryMatch, type Search } from '../repositories/search/search.ts'
+import type { SearchPage } from '../repositories/search/list-page.ts'
+import { partsOf, type RepositoryQuery, readsEveryMatch } from '../repositories/search/search.ts'
 import { type Complete, example, idQuery, parameter, text } from './fields.ts'
-import {
-  cachedRepositories,
-  presentRepositories,
-  Repository,
-  replyRepositories,
-} from './repository-presenter.ts'
-import { type Recipient, recipientOf, reply, route, type Services } from './route.ts'
+import { pageOfRepositories, Repository, replyRepositories } from './repository-presenter.ts'
+import { type Recipient, reply, route, type Services } from './route.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
-)
-
-type ListInput = {
-  readonly recipient: Recipient
-  readonly by: RepositoryOrder
-  readonly offset: number
-  readonly limit: number
-}
-
-const listInput = <User extends Viewer>(
-  request: Recipient & { user: User; page: Slice },
-  by: RepositoryOrder,
-) => {
-  const { offset, limit } = request.page
-  return { recipient: recipientOf(request), by, offset, limit }
-}
-
-const replyOwned = cachedRepositories(
-  'repositories of an owner',
-  (tx, { recipient, owner, by, offset, limit }: ListInput & { owner: number }) =>
-    repositoriesOf(tx, recipient.user, owner, by, { offset, limit }),
-)
-
-const replyOwn = cachedRepositories(
-  'repositories for the viewer',
-  (tx, { recipient, by, offset, limit }: ListInput & { recipient: { user: SignedIn } }) =>
-    repositoriesFor(tx, recipient.user, by, { offset, limit }),
 )
 
 export const repositoryListRoutes = [
@@ -63,11 +32,13 @@ export const repositoryListRoutes = [
     cacheable: true,
     paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound },
-    handle: async (request, services) => {
-      const organization = await services.hosting.organizations.find(request.user, request.params.org)
-      return organization === undefined
-        ? reply(404)
-        : replyOwned(services, { ...listInput(request, 'id'), owner: organization.id })
+    handle: (request) => {
+      const { user, params, page, cached } = request
+      return cached(async (tx) => {
+        const organization = await visibleOrganization(tx, user, params.org)
+        if (organization === undefined) return reply(404)
+        return pageOfRepositories(tx, request, await repositoriesOf(tx, user, organization.id, 'id', page))
+      })
     },
   }),
   route({
@@ -82,7 +53,11 @@ export const repositoryListRoutes = [
     query: v.object({ order_by: order }),
     paging: 'pages',
     responses: { 200: v.array(Repository), 422: ValidationError },
-    handle: (request, services) => replyOwn(services, listInput(request, request.query.order_by ?? 'name')),
+    handle: (request) => {
+      const { user, query, page, cached } = request
+      const by = query.order_by ?? 'name'
+      return cached(async (tx) => pageOfRepositories(tx, request, await repositoriesFor(tx, user, by, page)))
+    },
   }),
   route({
     method: 'GET',
@@ -96,12 +71,14 @@ export const repositoryListRoutes = [
     query: v.object({ order_by: order }),
     paging: 'pages',
     responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, query } = request
-      const account = await services.hosting.accounts.find(user, params.username)
-      return account === undefined
-        ? reply(404)
-        : replyOwned(services, { ...listInput(request, query.order_by ?? 'id'), owner: account.id })
+    handle: (request) => {
+      const { user, params, query, page, cached } = request
+      const by = query.order_by ?? 'id'
+      return cached(async (tx) => {
+        const account = await visibleAccount(tx, user, params.username)
+        if (account === undefined) return reply(404)
+        return pageOfRepositories(tx, request, await repositoriesOf(tx, user, account.id, by, page))
+      })
     },
   }),
 ]
@@ -177,43 +154,22 @@ const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuer
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
-type SearchInput = {
-  readonly recipient: Recipient
-  readonly search: Search
-  readonly q: string
-  readonly owner: number | undefined
-  readonly offset: number
-  readonly limit: number
-}
-
-const readFound = cachedRead('repository search', async (tx, input: SearchInput) => {
-  const { page, cacheTotals } = await input.search.pageIn(tx, input.recipient.user, input, input)
-  const json = new SerializedJson({
-    ok: true,
-    data: await presentRepositories(tx, input.recipient, page.items),
-  })
-  return { json, total: page.total, cacheTotals }
-})
-
-const searchInput = (
-  request: Recipient & { page: Slice },
+/** Replies to a search that reads no more than the page, and caches the totals that it has counted. */
+const replyFound = async (
+  request: Recipient & { page: Slice; cached: RouteRequest['cached'] },
   { hosting }: Services,
-  { q = '', owner }: RepositoryQuery,
-): SearchInput => ({
-  recipient: recipientOf(request),
-  q,
-  owner,
-  search: hosting.search,
-  offset: request.page.offset,
-  limit: request.page.limit,
-})
-
-/** Replies with a page that the read cache keeps, as the same words are searched for again and again. */
-const replyFound = async ({ store }: Services, input: SearchInput) => {
-  const { json, total, cacheTotals } = await readFound(store, input)
-  for (const cacheTotal of cacheTotals) cacheTotal()
-  return { status: 200 as const, body: json, total }
+  search: RepositoryQuery,
+) => {
+  let found: SearchPage<RepositoryRecord> | undefined
+  const list = await request.cached(async (tx) => {
+    found = await hosting.search.pageIn(tx, request.user, search, request.page)
+    return resultsOf(await pageOfRepositories(tx, request, found.page))
+  })
+  for (const cacheTotal of found?.cacheTotals ?? []) cacheTotal()
+  return list
 }
+
+const resultsOf = <Body>(list: Reply<200, Body>) => ({ ...list, body: { ok: true, data: list.body } })
 
 export const repositorySearchRoutes = [
   route({
@@ -226,15 +182,15 @@ export const repositorySearchRoutes = [
     scope: 'read:repository',
     query: SearchQuery,
     paging: 'pages',
+    cacheable: true,
     responses: { 200: SearchResults, 422: ValidationError, 500: SearchError },
     failure: (message: string) => ({ ok: false, error: message }),
     handle: async (request, services) => {
       const { user, query, page, client } = request
       const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
-      if (!readsEveryMatch(search)) return replyFound(services, searchInput(request, services, search))
+      if (!readsEveryMatch(search)) return replyFound(request, services, search)
       const found = await services.hosting.search.repositories(user, search, page, client())
-      const list = await replyRepositories(services, request, found)
-      return { ...list, body: { ok: true, data: list.body } }
+      return resultsOf(await replyRepositories(services, request, found))
     },
   }),
 ]

@@ -1,12 +1,9 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
-import type { CacheInput } from '../caches.ts'
 import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
-import { SerializedJson } from '../http/index.ts'
 import type { Page } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
-import { cachedRead } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
 import { pageOf, type Recipient, reply, type Services } from './route.ts'
@@ -156,35 +153,11 @@ export const presentRepositories = async (
   return details.map((repository) => presentRepository(repository, recipient))
 }
 
-export const replyRepositories = async (
-  { store }: Services,
-  request: Recipient,
+export const pageOfRepositories = async (
+  tx: ReadTransaction,
+  recipient: Recipient,
   { items, total }: Page<RepositoryRecord>,
-) => pageOf(await store.read((tx) => presentRepositories(tx, request, items)), total)
+) => pageOf(await presentRepositories(tx, recipient, items), total)
 
-type CachedInput = { readonly recipient: Recipient; readonly [parameter: string]: CacheInput }
-
-/**
- * Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}.
- */
-export const cachedRepositories = <Input extends CachedInput>(
-  name: string,
-  find: (tx: ReadTransaction, input: Input) => Promise<Page<RepositoryRecord>>,
-) => {
-  const read = cachedRead(name, async (tx, input: Input) => {
-    const { items, total } = await find(tx, input)
-    return pageOf(new SerializedJson(await presentRepositories(tx, input.recipient, items)), total)
-  })
-  return ({ store }: Services, input: Input) => read(store, input)
-}
-
-/** Declares a read of one repository, likewise; undefined when `find` finds none. */
-export const cachedRepository = <Input extends CachedInput>(
-  name: string,
-  find: (tx: ReadTransaction, input: Input) => Promise<RepositoryRecord | undefined>,
-) =>
-  cachedRead(name, async (tx, input: Input): Promise<SerializedJson<Repository> | undefined> => {
-    const found = await find(tx, input)
-    const [details] = found === undefined ? [] : await repositoryDetails(tx, input.recipient.user, [found])
-    return details && new SerializedJson(presentRepository(details, input.recipient))
-  })
+export const replyRepositories = ({ store }: Services, request: Recipient, page: Page<RepositoryRecord>) =>
+  store.read((tx) => pageOfRepositories(tx, request, page))

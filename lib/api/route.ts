@@ -70,24 +70,6 @@ export type Recipient = {
   readonly htmlUrls: HtmlUrls
 }
 
-/** The last recipient of each identity, and of anonymous clients. */
-const recipients = new WeakMap<object, Recipient>()
-const ANONYMOUS = {}
-
-/**
- * The recipient of a request as an object that most requests of a client share, so that its text in cache
- * keys is made once.
- */
-export const recipientOf = <User extends Viewer>(request: Recipient & { readonly user: User }) => {
-  const { user, baseUrl, apiUrl, htmlUrls } = request
-  const last = recipients.get(user ?? ANONYMOUS)
-  if (last?.baseUrl === baseUrl && last.apiUrl === apiUrl && last.htmlUrls === htmlUrls)
-    return last as Recipient & { readonly user: User }
-  const recipient = { user, baseUrl, apiUrl, htmlUrls }
-  recipients.set(user ?? ANONYMOUS, recipient)
-  return recipient
-}
-
 /** 401 for a client without credentials: git, git-lfs and browsers ask for some then. */
 export const signInRequired = ({ signInMessage }: StreamServices) =>
   new AllotError('unauthenticated', signInMessage)

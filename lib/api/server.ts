@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { Forbidden, Html, Ndjson, type Route, serializeOnce, ValidationError } from '../http/index.ts'
+import { Forbidden, Html, Ndjson, type Route, ValidationError } from '../http/index.ts'
 import { VERSION } from '../version.ts'
 import { example, number, shortText, text } from './fields.ts'
 import { TREE_PAGE } from './git/refs.ts'
@@ -20,12 +20,6 @@ const API_LEVEL: Record<Services['dialect'], string> = {
   specification: '1.22.0',
   forgejo: '1.24.0',
 }
-
-/** `version` comes last: Go matches members without case, and the last one wins. */
-const serverVersion = serializeOnce(({ version, dialect }: Services) => ({
-  Version: version,
-  version: `${API_LEVEL[dialect]}+allot-${version}`,
-}))
 
 const GeneralAPISettings = v.object({
   max_response_items: number(50),
@@ -69,8 +63,11 @@ export const serverRoutes = [
     path: '/version',
     operationId: 'getVersion',
     summary: 'The running application version',
+    cacheable: true,
     responses: { 200: ServerVersion },
-    handle: async (_request, services) => reply(200, serverVersion(services)),
+    handle: ({ cached }, { version: Version, dialect }) =>
+      // `version` comes last: Go matches members without case, and the last one wins.
+      cached(async () => reply(200, { Version, version: `${API_LEVEL[dialect]}+allot-${Version}` })),
   }),
   route({
     ...open,

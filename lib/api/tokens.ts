@@ -15,7 +15,7 @@ export const AccessToken = v.object({
   token_last_eight: text('f3b0c442'),
   scopes: v.array(text('read:user')),
   created_at: Time,
-  /** When the token was last used, at most 71 minutes too early; null while it was not. */
+  /** When the token was last used, at most 61 minutes too early; null while it was not. */
   last_used_at: v.nullable(Time),
 })
 export type AccessToken = v.InferOutput<typeof AccessToken>

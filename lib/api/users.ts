@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import { visibleAccount } from '../accounts/find.ts'
 import { noreplyAddress, OPTIONAL_EMAIL } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import { accountPage } from '../host-pages/html-pages.ts'
-import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
+import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Page } from '../records/pages.ts'
-import { type Account, Visibility } from '../records/schema/index.ts'
-import type { Profile } from '../repositories/lists.ts'
+import { type Account, accounts, Visibility } from '../records/schema/index.ts'
+import { type Profile, profileOf } from '../repositories/lists.ts'
 import {
   acceptedBooleans,
   emailText,
@@ -88,18 +89,15 @@ export const avatarUrl = (
   { baseUrl, htmlUrls }: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
 ): string => htmlUrls.avatar(name) ?? `${baseUrl}/avatars/${name}`
 
-const presentProfile = serializeOnce(
-  (
-    { viewer, account, followers, following, starred }: Profile,
-    urls: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
-  ): User => ({
-    ...presentUser(account, { user: viewer, ...urls }),
-    followers_count: followers,
-    following_count: following,
-    starred_repos_count: starred,
-  }),
-  ({ baseUrl }) => baseUrl,
-)
+const presentProfile = (
+  { account, followers, following, starred }: Profile,
+  recipient: UserRecipient,
+): User => ({
+  ...presentUser(account, recipient),
+  followers_count: followers,
+  following_count: following,
+  starred_repos_count: starred,
+})
 
 /** The signed-in account was deleted after the request was authenticated. */
 export const accountDeleted = () => new AllotError('unauthenticated', 'the signed-in account was deleted')
@@ -115,11 +113,13 @@ export const userRoutes = [
     scope: 'read:user',
     cacheable: true,
     responses: { 200: User },
-    handle: async (request, { hosting }) => {
-      const { user } = request
-      const profile = await hosting.profiles.byId(user, user.id)
-      if (profile === undefined) throw accountDeleted()
-      return reply(200, presentProfile(profile, request))
+    handle: (request) => {
+      const { user, cached } = request
+      return cached(async (tx) => {
+        const account = await accounts.get(tx, [user.id])
+        if (account === undefined) throw accountDeleted()
+        return reply(200, presentProfile(await profileOf(tx, user, account), request))
+      })
     },
   }),
   route({
@@ -154,9 +154,13 @@ export const userRoutes = [
     scope: 'read:user',
     cacheable: true,
     responses: { 200: User, 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const profile = await hosting.profiles.byName(request.user, request.params.username)
-      return profile === undefined ? reply(404) : reply(200, presentProfile(profile, request))
+    handle: (request) => {
+      const { user, params, cached } = request
+      return cached(async (tx) => {
+        const account = await visibleAccount(tx, user, params.username)
+        if (account === undefined) return reply(404)
+        return reply(200, presentProfile(await profileOf(tx, user, account), request))
+      })
     },
   }),
 ]

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { CacheConstant } from '../caches.ts'
 import { isUrl } from './brand.ts'
 import type { HtmlPage } from './html-pages.ts'
 import { SshUrls } from './ssh-urls.ts'
@@ -159,7 +158,7 @@ const templatesOf = (
 }
 
 /** Makes the URL of every page from the options of the host. */
-export class HtmlUrls extends CacheConstant {
+export class HtmlUrls {
   readonly #given: HtmlUrlOptions
   #templates: ReadonlyMap<string, Template>
   readonly #custom: HtmlUrlFunction | undefined
@@ -174,7 +173,6 @@ export class HtmlUrls extends CacheConstant {
   readonly servedPages: ReadonlySet<ServedPage>
 
   constructor(given: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({}), avatarUrl?: string) {
-    super()
     this.ssh = ssh
     this.#avatarUrl = avatarUrl
     this.#given = given

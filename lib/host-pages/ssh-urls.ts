@@ -1,5 +1,3 @@
-import { CacheConstant } from '../caches.ts'
-
 /** Where clients reach git over SSH: options of `ssh`. */
 interface SshAddress {
   /** Host name; that of the service when undefined. */
@@ -13,11 +11,10 @@ interface SshAddress {
 const DEFAULT_PORT = 22
 
 /** The `ssh_url` of repositories: the short form where the port is that of SSH, as on Gitea and Forgejo. */
-export class SshUrls extends CacheConstant {
+export class SshUrls {
   readonly #address: SshAddress
 
   constructor(address: SshAddress) {
-    super()
     this.#address = address
   }
 

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { CacheKey } from '../caches.ts'
 import { AllotError, type ErrorCode } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
@@ -60,10 +59,6 @@ export interface Endpoints<
    * @throws AllotError unauthenticated for wrong credentials
    */
   authenticate?(context: RequestContext<I, R>): Promise<I | null> | undefined
-  /**
-   * Cache key of the reply to a GET; undefined when the reply depends on more than the request and records.
-   */
-  cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */
   handle(context: RequestContext<I, R>): Promise<Reply>
   /**
@@ -86,7 +81,7 @@ export interface Endpoints<
 
 export type Next = (error?: unknown) => void
 
-type ReadTogether = <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
+type ReadTogether = <T>(read: () => Promise<T>) => Promise<T>
 
 interface DispatcherOptions<I extends Caller> {
   /** The kinds of routes in order of precedence: the first that matches handles the request. */
@@ -104,8 +99,8 @@ interface DispatcherOptions<I extends Caller> {
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
   /**
-   * Runs a function that only reads in one snapshot; may run it again, or return a result cached under the
-   * key. Undefined where separate reads cost nothing.
+   * Runs a function that only reads in one snapshot; may run it again. Undefined where separate reads cost
+   * nothing.
    */
   readTogether?: ReadTogether | undefined
   /**
@@ -201,23 +196,10 @@ export class Dispatcher<I extends Caller> {
   }
 
   /** Handles a request in one snapshot, and authenticates it there, too, unless authentication may write. */
-  async #handleTogether(
-    endpoints: Endpoints<I>,
-    context: Context<I>,
-    readTogether: ReadTogether,
-  ): Promise<object> {
-    if (this.#options.authenticateFirst)
-      return this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
-    // A result from the cache was made by another request, so the result carries everything that is used
-    // after it.
-    const admitAndHandle = async () => ({
-      reply: await this.#admitAndHandle(endpoints, context),
-      user: context.user,
-    })
-    const { reply, user } = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
-    context.user = user
-    noteUser(context)
-    return reply
+  #handleTogether(endpoints: Endpoints<I>, context: Context<I>, readTogether: ReadTogether): Promise<object> {
+    return this.#options.authenticateFirst
+      ? this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
+      : readTogether(() => this.#admitAndHandle(endpoints, context))
   }
 
   /**

@@ -23,15 +23,16 @@ export {
   type OpenBody,
   type OpenDownload,
   type Produce,
+  type Reply,
   SANDBOX,
   SerializedJson,
   type StreamReply,
-  serializeOnce,
   ValidationError,
 } from './responses.ts'
 export {
   fileField,
   type Route,
+  type RouteRequest,
   routesFor,
   type StreamRequest,
   type StreamRoute,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
 import type { BodyTurns } from './body/body-turns.ts'
 import { readBody } from './body/read-body.ts'
@@ -15,7 +15,10 @@ import {
   type OpenDownload,
   type Produce,
   type Reply,
+  type ReplyStore,
+  replyKey,
   SerializedJson,
+  sizeOfReply,
 } from './responses.ts'
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
@@ -36,8 +39,7 @@ interface JsonEndpointsOptions<I extends Caller, S> {
   routes: readonly Route<I, S>[]
   services: S
   htmlUrls: HtmlUrlsOf<S>
-  /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
-  credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
+  store: ReplyStore
   clientOf: (req: IncomingMessage, user: I | null) => string
   /** Shared by all endpoints, so that a client has one turn. */
   turns: BodyTurns
@@ -54,7 +56,7 @@ interface JsonEndpointsOptions<I extends Caller, S> {
 
 /** A reply with the headers of its page. */
 interface JsonReply extends Reply {
-  readonly headers?: string[]
+  readonly headers?: string[] | undefined
 }
 
 /** A route with the coercions of its parameters, which are derived from its schemas once. */
@@ -84,16 +86,17 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     this.router = new Router(options.routes.map(prepared), { wrongMethod: unmatched, unknownPath: unmatched })
   }
 
-  cacheKey({ req, route, url, baseUrl }: Context<I, S>): CacheKey | undefined {
-    const credentials = route.cacheable ? this.#options.credentialsKey?.(req) : undefined
-    if (credentials === undefined) return undefined
-    return cacheKey('reply', { credentials, baseUrl, path: url.path, search: url.search })
+  async handle(context: Context<I, S>): Promise<JsonReply> {
+    if (context.route === this.#unmatched) return replyUnmatched(context)
+    const { store } = this.#options
+    const known = context.route.cacheable ? store.known<JsonReply>(replyKey(context)) : undefined
+    return known ?? this.#call(context)
   }
 
-  async handle(context: Context<I, S>): Promise<JsonReply> {
+  /** Reads and validates the input, and calls the handler. */
+  async #call(context: Context<I, S>): Promise<JsonReply> {
     const { req, res, route, params, url, baseUrl, user = null } = context
     const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf, turns } = this.#options
-    if (route === this.#unmatched) return replyUnmatched(context)
     const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
     const sender = { client: () => clientOf(req, user), signal: () => signalOf(res) }
@@ -109,21 +112,33 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       client: sender.client,
       inTurn: <T>(bytes: number, make: () => Promise<T>) => turns.parse(bytes, sender, make),
       whileAllowed: context.rights.whileAllowed,
+      cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) =>
+        this.#load(context, async (tx) => withHeaders(await read(tx))) as Promise<T>,
+    }
+    const { page, apiUrl, query } = request
+    const withHeaders = (reply: JsonReply): JsonReply => {
+      if (page === undefined || !('total' in reply) || reply.headers !== undefined) return reply
+      const headers = pageHeaders(page, countOf(reply, page), apiUrl + url.path, members, query)
+      // The members are listed, since `{ ...reply, headers }` takes V8 fifty times as long.
+      return { status: reply.status, body: reply.body, total: reply.total, headers }
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
       request.body = await readBody(req, route, bodyLimit, { turns, ...sender })
     }
-    const reply = await route.handle(request, services)
-    const { page, apiUrl, query } = request
-    if (page !== undefined && 'total' in reply) {
-      const headers = pageHeaders(page, countOf(reply, page), apiUrl + url.path, members, query)
-      // The members are listed, since `{ ...reply, headers }` takes V8 fifty times as long.
-      return { status: reply.status, body: reply.body, headers }
+    return withHeaders(await route.handle(request, services))
+  }
+
+  /** Reads a reply, and keeps a 200 as it is sent: clients can ask for any number of things without one. */
+  async #load(context: Context<I, S>, read: (tx: ReadTransaction) => Promise<JsonReply>): Promise<JsonReply> {
+    let reply: JsonReply | undefined
+    const load = async (tx: ReadTransaction): Promise<JsonReply | undefined> => {
+      const { status, body, headers } = await read(tx)
+      reply = { status, body: body === undefined ? undefined : SerializedJson.of(body), headers }
+      return status === 200 ? reply : undefined
     }
-    if (!route.cacheable || reply.body === undefined) return reply
-    // It may be sent several times.
-    return { ...reply, body: SerializedJson.of(reply.body) }
+    await this.#options.store.load(replyKey(context), load, sizeOfReply)
+    return reply!
   }
 
   async send(context: Context<I, S>, { status, body, headers = [] }: JsonReply): Promise<void> {

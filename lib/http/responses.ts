@@ -3,6 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
+import { viewerText } from '../caches.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import type { RequestUrl } from './request-url.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
@@ -88,26 +91,6 @@ export class SerializedJson<T> {
 
 const tagOf = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
 
-/**
- * Memoizes the JSON of objects that are never modified, by identity. Keeps the last variant of each object.
- * @param make presents the object, for a variant such as the base URL of links
- * @param textOf identifies variants
- */
-export const serializeOnce = <K extends object, T, V = string>(
-  make: (source: K, variant: V) => T,
-  textOf: (variant: V) => string = String,
-): ((source: K, variant?: V) => SerializedJson<T>) => {
-  const memo = new WeakMap<K, { text: string; json: SerializedJson<T> }>()
-  return (source, variant = '' as V) => {
-    const last = memo.get(source)
-    const text = textOf(variant)
-    if (last?.text === text) return last.json
-    const json = new SerializedJson(make(source, variant))
-    memo.set(source, { text, json })
-    return json
-  }
-}
-
 type BodyOf<K> = K extends v.GenericSchema
   ? v.InferOutput<K> | SerializedJson<v.InferOutput<K>>
   : K extends typeof Html
@@ -126,6 +109,34 @@ export interface Reply<S extends number = number, B = unknown> {
    */
   readonly total?: number | undefined
 }
+
+/** Keeps replies until something changes that they were read from. */
+export interface ReplyStore {
+  /** The reply that is kept under the key. */
+  known<T>(key: string): T | undefined
+  /**
+   * Reads, and keeps the result unless it is undefined.
+   * @param sizeOf bytes of the result, besides those of the records that were read
+   */
+  load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, sizeOf: (result: T) => number): Promise<T>
+}
+
+interface RepliedRequest {
+  readonly url: RequestUrl
+  readonly baseUrl: string
+  readonly user: object | null | undefined
+}
+
+/**
+ * Names all that a handler gets of a GET for `cached`: neither `Accept` nor another header. Invariant: two
+ * requests with the same key have the same user, credentials and URL. No part has a space.
+ */
+export const replyKey = ({ url, baseUrl, user = null }: RepliedRequest): string =>
+  `reply ${viewerText(user)} ${baseUrl} ${url.path}${url.search}`
+
+/** Bytes of a reply: each of its characters can take two. */
+export const sizeOfReply = (reply: Reply | undefined): number =>
+  reply?.body instanceof SerializedJson ? 2 * reply.body.text.length : 0
 
 /** Every reply that a route's declared responses allow. */
 export type ReplyOf<R extends Responses> = {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
 import type { NamingRoute } from './former-names.ts'
@@ -85,10 +86,7 @@ interface RouteDeclaration extends AccessRule {
   needsBody?: boolean
   /** Values of a JSON body, for a route that takes more of them than others. */
   maxValues?: number
-  /**
-   * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a
-   * shared store, it may be sent again while the records that it was made of are unchanged.
-   */
+  /** Whether the handler of a GET replies with `request.cached`. */
   cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */
   failure?: (message: string) => object
@@ -115,7 +113,7 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
 /** Builds the URLs of web pages. Every request carries it, so that presenters need nothing else. */
 export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
 
-interface RouteRequest<I extends Caller = Caller, S = unknown> {
+export interface RouteRequest<I extends Caller = Caller, S = unknown> {
   readonly user: I | null
   readonly params: unknown
   readonly query: unknown
@@ -135,6 +133,12 @@ interface RouteRequest<I extends Caller = Caller, S = unknown> {
   readonly htmlUrls: HtmlUrlsOf<S>
   /** For replies that are streams. */
   readonly whileAllowed: LastingRights<I>['whileAllowed']
+  /**
+   * Replies with what `read` returns, and to the same request of the same user again, without a call of the
+   * handler, until something changes that `read` has read. It may run again, and must depend on nothing but
+   * its transaction, the user, the URL and the options: not on the clock, the disk, or earlier reads.
+   */
+  readonly cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>
 }
 
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }

@@ -126,7 +126,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
       await api.idle()
       await stop()
       await quota.idle()
-      await driver.close()
+      await store.close()
     },
   }
 }

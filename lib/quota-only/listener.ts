@@ -54,6 +54,7 @@ export const createQuotaApi = ({
   const json = new JsonEndpoints({
     routes: quotaRoutes,
     services,
+    store,
     htmlUrls,
     basePath,
     signInMessage: 'sign in first',

@@ -3,7 +3,7 @@ import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { bindingSubject, explain, isWithin, type QuotaExplanation, type QuotaGroup } from './evaluate.ts'
+import type { QuotaExplanation, QuotaGroup } from './evaluate.ts'
 import { Expiries } from './expiries.ts'
 import { removeAssignmentsJob } from './group-assignments.ts'
 import { Groups } from './groups.ts'
@@ -14,7 +14,7 @@ import { applyDifferences, type Differences, differencesOf, type QuotaPlan } fro
 import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
-import { type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
+import { explanationOf, isOver, type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import {
   addDelta,
@@ -106,14 +106,12 @@ export class QuotaEngine {
 
   /** Whether the owner is over quota for a subject. */
   async isOver(owner: number, subject: Subject): Promise<boolean> {
-    const { groups, usage } = await this.statuses.of(owner)
-    return !isWithin(groups, subject, usage)
+    return isOver(await this.statuses.of(owner), subject)
   }
 
   /** @param subject undefined: the one whose limit the owner meets first */
   async explain(owner: number, subject?: Subject): Promise<QuotaExplanation> {
-    const { groups, usage } = await this.statuses.of(owner)
-    return explain(groups, subject ?? bindingSubject(groups, usage), usage)
+    return explanationOf(await this.statuses.of(owner), subject)
   }
 
   /**

@@ -6,10 +6,17 @@ import { maxEntries, namedCache } from '../caches.ts'
 import { type Group, groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { QuotaGroup, QuotaRule } from './evaluate.ts'
+import {
+  bindingSubject,
+  explain,
+  isWithin,
+  type QuotaExplanation,
+  type QuotaGroup,
+  type QuotaRule,
+} from './evaluate.ts'
 import { byUtf8, groupNamed, groupsOf, withRules } from './group-assignments.ts'
 import { toRule } from './rules.ts'
-import type { Usage } from './subjects.ts'
+import type { Subject, Usage } from './subjects.ts'
 import { usageOfRecord } from './usage.ts'
 
 /** Everything that an evaluation needs to know about one owner. */
@@ -20,6 +27,14 @@ export interface QuotaStatus {
   /** Groups that apply and are stored: all but the one of the option `quota.defaultTotal`. */
   readonly storedGroups: readonly QuotaGroup[]
 }
+
+/** Whether the owner is over quota for a subject. */
+export const isOver = ({ groups, usage }: QuotaStatus, subject: Subject): boolean =>
+  !isWithin(groups, subject, usage)
+
+/** @param subject undefined: the one whose limit the owner meets first */
+export const explanationOf = ({ groups, usage }: QuotaStatus, subject?: Subject): QuotaExplanation =>
+  explain(groups, subject ?? bindingSubject(groups, usage), usage)
 
 /** Apply to owners that are in no group. */
 export interface QuotaDefaults {
@@ -38,7 +53,8 @@ const MAX_CACHED_OWNERS = 20_000
  */
 export class StatusCache {
   readonly #store: Store
-  readonly #read: (owner: number) => Promise<QuotaStatus>
+  /** The status in a transaction, without the memo. */
+  readonly read: (tx: ReadTransaction, owner: number) => Promise<QuotaStatus>
   /**
    * Undefined on a shared store: writes of other processes are not announced here, so nothing can be
    * memoized.
@@ -47,19 +63,21 @@ export class StatusCache {
 
   constructor(store: Store, defaults: QuotaDefaults) {
     this.#store = store
-    this.#read = (owner) => store.read((tx) => readStatus(tx, owner, defaults))
+    this.read = (tx, owner) => readStatus(tx, owner, defaults)
     if (store.driver.shared) return
     // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to
     // who waits for it.
-    const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#read, ignoreFetchAbort: true }
+    const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#load, ignoreFetchAbort: true }
     this.#cache = namedCache('quota', new LRUCache<number, QuotaStatus>(options))
   }
 
   async of(owner: number): Promise<QuotaStatus> {
-    if (this.#cache === undefined) return this.#read(owner)
+    if (this.#cache === undefined) return this.#load(owner)
     if (this.#store.expiring?.isDue) await this.#store.expiring.remove()
     return this.#cache.get(owner) ?? (this.#cache.fetch(owner) as Promise<QuotaStatus>)
   }
+
+  readonly #load = (owner: number) => this.#store.read((tx) => this.read(tx, owner))
 
   drop(owner: number): void {
     this.#cache?.delete(owner)

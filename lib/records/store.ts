@@ -1,7 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
-import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
-import type { ReadOptions, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
+import {
+  keyText,
+  ReadCache,
+  type ReadOptions,
+  type ReadTransaction,
+  type StorageDriver,
+  type WriteTransaction,
+} from '../storage/index.ts'
 import { rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceIn, sequenceKey } from './layout.ts'
 import { paced } from './pacing.ts'
@@ -53,22 +59,23 @@ export class Store {
   readonly driver: StorageDriver
   /**
    * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must
-   * not write, and may run again. With a cache key, returns the cached result while nothing that it was read
-   * from has changed. Undefined unless the driver is shared: separate reads cost nothing there.
+   * not write, and may run again. Undefined unless the driver is shared: separate reads cost nothing there.
    */
-  readonly readTogether: (<T>(body: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
+  readonly readTogether: (<T>(body: () => Promise<T>) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
   readonly #outer: AsyncLocalStorage<ReadTransaction | undefined> | undefined
   /** Removed before a read returns what counts them; set once. */
   expiring: Expiring | undefined
+  /** Undefined on a shared store, where other processes write, too, and once the store is closed. */
+  #cache: ReadCache | undefined
   #writes = 0
 
   constructor(driver: StorageDriver) {
     this.driver = driver
     const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction | undefined>() : undefined
     this.#outer = outer
-    this.readTogether =
-      outer && ((body, cacheKey) => this.#read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
+    this.readTogether = outer && ((body) => this.#read((tx) => outer.run(tx, body), { canRunAgain: true }))
+    this.#cache = driver.shared ? undefined : new ReadCache()
   }
 
   /**
@@ -78,13 +85,49 @@ export class Store {
     return this.#writes
   }
 
-  /**
-   * Runs `body`, possibly again, so it must have no side effects. Results with a key are cached: see
-   * `cachedRead`.
-   */
-  read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
+  /** Runs `body`, possibly again, so it must have no side effects. */
+  read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     const tx = this.#outer?.getStore()
-    return tx === undefined ? this.#read(body, { canRunAgain: true, cacheKey }) : body(tx)
+    return tx === undefined ? this.#read(body, { canRunAgain: true }) : body(tx)
+  }
+
+  /** The result that the store keeps under a key of {@link load}; undefined when there is none. */
+  known<T>(key: string): T | undefined {
+    if (this.#cache === undefined || this.expiring?.isDue) return undefined
+    return this.#cache.get(key) as T | undefined
+  }
+
+  /**
+   * Reads, and keeps the result under the key until something that it was read from changes: a key, whether
+   * it exists or not, or a range. A result of `undefined` is not kept, since clients can ask for any number
+   * of things that do not exist. On a shared store nothing is kept.
+   *
+   * @param key names `read` and all its inputs besides the records. `read` must depend on nothing else: not
+   * on the clock, since a result is kept while time passes, nor on the disk, unless each change there is one
+   * of a record that it reads
+   * @param sizeOf bytes of a result, besides those of the records that it was made of
+   */
+  async load<T>(
+    key: string,
+    read: (tx: ReadTransaction) => Promise<T>,
+    sizeOf?: (result: T) => number,
+  ): Promise<T> {
+    const cache = this.#cache
+    if (cache === undefined) return this.read(read)
+    if (this.expiring?.isDue) await this.expiring.remove()
+    const options = { canRunAgain: true }
+    return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx)), options), sizeOf)
+  }
+
+  /** The result that is kept under the key, or that of {@link load}. */
+  async cached<T>(key: string, read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.known<T>(key) ?? this.load(key, read)
+  }
+
+  /** Closes the driver, after which nothing is read any more, as from a driver that is closed. */
+  close(): Promise<void> {
+    this.#cache = undefined
+    return this.driver.close()
   }
 
   /**
@@ -108,7 +151,7 @@ export class Store {
 
   /**
    * The same on a shared store, where other processes put what expires. The time is read with the result, so
-   * it costs no round trip, and compared outside: a result stays cached while time passes.
+   * it costs no round trip.
    */
   async #readShared<T>(
     body: (tx: ReadTransaction) => Promise<T>,
@@ -116,12 +159,11 @@ export class Store {
     expiring: Expiring,
   ): Promise<T> {
     for (;;) {
-      const read = await this.driver.read(async (tx) => {
+      const { value, next } = await this.driver.read(async (tx) => {
         const [value, next] = await Promise.all([body(tx), expiring.next(tx)])
-        return value === undefined ? undefined : { value, next }
+        return { value, next }
       }, options)
-      if (read === undefined) return undefined as T
-      if (read.next > Date.now() || !(await expiring.remove())) return read.value
+      if (next > Date.now() || !(await expiring.remove())) return value
     }
   }
 
@@ -139,10 +181,13 @@ export class Store {
    */
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
+    const cache = this.#cache
     let actions: Actions['after'] = []
+    let endWrite: (() => void) | undefined
     /** @returns what the actions have thrown */
     const runActions = (isCommitted: boolean): unknown[] => {
       this.#writes++
+      endWrite?.()
       return actions.flatMap((action) => {
         try {
           action(isCommitted)
@@ -155,11 +200,14 @@ export class Store {
     const result = await this.driver
       .write(async (tx) => {
         actions = []
+        endWrite?.()
         const added: Actions = { before: [], after: [] }
-        const value = await body(writeContext(tx, added))
+        const changed = cache && new Set<string>()
+        const value = await body(writeContext(tx, added, changed))
         // An action may add others, and a batch has one for each of its owners.
         if (added.before.length > 0) for await (const action of paced(added.before)) await action()
         actions = added.after
+        if (changed !== undefined) endWrite = cache?.begin(changed)
         return value
       })
       .catch((error) => {
@@ -178,12 +226,23 @@ interface Actions {
   readonly after: ((isCommitted: boolean) => void)[]
 }
 
-const writeContext = (tx: WriteTransaction, actions: Actions): WriteContext => ({
+/** @param changed gets the keys that the transaction changes, as texts */
+const writeContext = (
+  tx: WriteTransaction,
+  actions: Actions,
+  changed: Set<string> | undefined,
+): WriteContext => ({
   get: (key) => tx.get(key),
   getMany: (keys) => tx.getMany(keys),
   range: (range) => tx.range(range),
-  put: (key, value) => tx.put(key, value),
-  delete: (key) => tx.delete(key),
+  put(key, value) {
+    changed?.add(keyText(key))
+    tx.put(key, value)
+  },
+  delete(key) {
+    changed?.add(keyText(key))
+    tx.delete(key)
+  },
   beforeCommit: (action) => void actions.before.push(action),
   afterCommit: (action) => void actions.after.push(action),
   uniqueTime,
@@ -199,25 +258,6 @@ export const uniqueTime = (): UniqueTime => {
   const nonce = digits(ms % 1000, 3) + digits(last.calls, 4) + randomBytes(5).toString('hex').slice(1)
   return { seconds: Math.floor(ms / 1000), nonce }
 }
-
-/**
- * Declares a read whose result is cached until a record that it has read changes. Results of `undefined` are
- * not cached, because clients can ask for any number of things that do not exist.
- *
- * Declare it at module level: then `read` sees nothing but its transaction and its input, and the input is
- * the cache key. It must not read the clock, since a result stays cached while time passes: compare times
- * outside.
- *
- * @param name part of the cache key; no other read may have it
- * @param read may run again, so it must change nothing
- */
-export const cachedRead =
-  <Input extends { readonly [member: string]: CacheInput }, T>(
-    name: string,
-    read: (tx: ReadTransaction, input: Input) => Promise<T>,
-  ) =>
-  (store: Pick<Store, 'read'>, input: Input): Promise<T> =>
-    store.read((tx) => read(tx, input), cacheKey(name, input))
 
 /** Takes the next number of a sequence, from 1 on. Those of later commits are higher. */
 export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {

@@ -24,7 +24,7 @@ import {
   repositories,
   stars,
 } from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
+import type { Store } from '../records/store.ts'
 import { hasScope } from '../scopes.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followsOf } from './follows.ts'
@@ -164,42 +164,20 @@ async function* withOrderPrefix(prefix: Bytes, listing: Entries): AsyncGenerator
   for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
 }
 
-/** An account with the numbers of its relations that the viewer can list. */
+/** An account with the numbers of its relations that a viewer can list. */
 export interface Profile {
-  readonly viewer: Viewer
   readonly account: Account
   readonly followers: number
   readonly following: number
   readonly starred: number
 }
 
-const readProfileById = cachedRead(
-  'profile by id',
-  async (tx, { viewer, id }: { viewer: Viewer; id: number }) =>
-    profileOf(tx, viewer, await accounts.get(tx, [id])),
-)
-
-const readProfileByName = cachedRead(
-  'profile by name',
-  async (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
-    profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
-)
-
-/** Profiles of accounts. A profile is the same object until a record that it was read from changes. */
+/** Profiles of accounts. */
 export class Profiles {
   readonly #store: Store
 
   constructor(store: Store) {
     this.#store = store
-  }
-
-  byId(viewer: Viewer, id: number): Promise<Profile | undefined> {
-    return readProfileById(this.#store, { viewer, id })
-  }
-
-  /** Undefined when the viewer cannot see the account. */
-  byName(viewer: Viewer, name: string): Promise<Profile | undefined> {
-    return readProfileByName(this.#store, { viewer, name: name.toLowerCase() })
   }
 
   /** The names of accounts that the viewer can see; a token without `read:user` sees public accounts only. */
@@ -212,18 +190,13 @@ export class Profiles {
   }
 }
 
-const profileOf = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  account: Account | undefined,
-): Promise<Profile | undefined> => {
-  if (account === undefined) return undefined
+/** The profile of an account that the viewer can see. */
+export const profileOf = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<Profile> => {
   const [followers, following, starred] = await Promise.all([
     followsOf(tx, 'followers', viewer, account.id, NO_ITEMS),
     followsOf(tx, 'following', viewer, account.id, NO_ITEMS),
     relationsOf(tx, stars, viewer, account.id, NO_ITEMS),
   ])
-  const totals = { followers: followers.total, following: following.total, starred: starred.total }
-  return { viewer, account, ...totals }
+  return { account, followers: followers.total, following: following.total, starred: starred.total }
 }
 const NO_ITEMS: Slice = { offset: 0, limit: 0 }

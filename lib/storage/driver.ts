@@ -56,12 +56,6 @@ export interface ReadOptions {
    * False by default.
    */
   canRunAgain?: boolean
-  /**
-   * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver
-   * may return the result of an earlier read with the same key, as the same object, while nothing that it
-   * read has changed.
-   */
-  cacheKey?: string | undefined
 }
 
 /**

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
+import { namedCache } from '../caches.ts'
 import type { Bytes, Entry, KeyRange, ReadTransaction } from './driver.ts'
-import { keyText, type PendingChange } from './transactions.ts'
+import { keyText } from './transactions.ts'
 
 /** The result of a read, and the keys and ranges that it depends on. */
 interface CachedRead {
   readonly value: unknown
   readonly keys: readonly string[]
   readonly ranges: readonly Range[]
-  /** Bytes of the values that `get` and `getMany` read. */
+  /** Bytes of the values that `get` and `getMany` read, and of the result as far as `load` was told. */
   readonly size: number
 }
 
@@ -24,7 +25,7 @@ interface ActiveRead {
  * Estimated memory of the cache: keys, an overhead per object, and twice the bytes read, for the results made
  * of them.
  */
-const MAX_SIZE = 32 * 1024 * 1024
+const MAX_SIZE = 64 * 1024 * 1024
 const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
 
@@ -34,14 +35,17 @@ const KEY_OVERHEAD = 300
  * cached. So a read never returns an older state than a read before it.
  */
 export class ReadCache {
-  readonly #results = new LRUCache<string, CachedRead>({
-    maxSize: MAX_SIZE,
-    sizeCalculation: ({ keys, ranges, size }, cacheKey) =>
-      ENTRY_OVERHEAD +
-      2 * (cacheKey.length + size) +
-      keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, KEY_OVERHEAD * ranges.length),
-    dispose: (result, cacheKey) => this.#unlink(result, cacheKey),
-  })
+  readonly #results = namedCache(
+    'replies',
+    new LRUCache<string, CachedRead>({
+      maxSize: MAX_SIZE,
+      sizeCalculation: ({ keys, ranges, size }, cacheKey) =>
+        ENTRY_OVERHEAD +
+        2 * (cacheKey.length + size) +
+        keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, KEY_OVERHEAD * ranges.length),
+      dispose: (result, cacheKey) => this.#unlink(result, cacheKey),
+    }),
+  )
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byRange = new RangeIndex()
   readonly #reads = new Set<ActiveRead>()
@@ -54,18 +58,24 @@ export class ReadCache {
 
   /**
    * Runs a read and caches its result, unless a write during the read has changed it.
-   * @param read must take its snapshot synchronously, and read through the transaction that `watch` returns
+   * @param read takes its snapshot when it is called or later, and reads through the transaction that `watch`
+   * returns
+   * @param sizeOf bytes of a result, besides those of the values that it was made of
    */
   async load<T>(
     cacheKey: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
+    sizeOf: (result: T) => number = () => 0,
   ): Promise<T> {
     const reading: ActiveRead = { keys: new Set(), ranges: [], size: 0, writes: [...this.#writes] }
     this.#reads.add(reading)
     try {
       const value = await read((tx) => recordReads(tx, reading))
       // Requests for missing records would fill the cache, so undefined is not cached.
-      if (value !== undefined) this.#store(cacheKey, value, reading)
+      if (value !== undefined) {
+        reading.size += sizeOf(value)
+        this.#store(cacheKey, value, reading)
+      }
       return value
     } finally {
       this.#reads.delete(reading)
@@ -73,19 +83,16 @@ export class ReadCache {
   }
 
   /**
-   * Removes the results that depend on the changed keys, and caches no such result until the write has ended.
+   * Removes the results that depend on the keys of a write which is about to be committed, and caches no such
+   * result until the write has ended.
+   * @param keys as texts
+   * @returns ends the write
    */
-  async invalidate(changes: Iterable<PendingChange>, write: () => Promise<void>): Promise<void> {
-    const keys = new Set<string>()
-    for (const [key] of changes) keys.add(keyText(key))
+  begin(keys: ReadonlySet<string>): () => void {
     this.#writes.add(keys)
     for (const reading of this.#reads) reading.writes.push(keys)
     for (const key of keys) this.#drop(key)
-    try {
-      await write()
-    } finally {
-      this.#writes.delete(keys)
-    }
+    return () => void this.#writes.delete(keys)
   }
 
   #drop(key: string): void {

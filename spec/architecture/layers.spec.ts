@@ -123,6 +123,7 @@ describe('Imports', () => {
       'lib/disk.ts',
       'lib/errors.ts',
       'lib/scopes.ts',
+      'lib/storage/index.ts',
     ]
     for (const file of filesIn('lib/http'))
       assert.ok(

@@ -26,7 +26,6 @@ export const readAgain: Part = (candidate) =>
     test('return or throw what the callback returns or throws', (t) => returned(t, candidate))
     test('may contain a long chain of dependent reads', (t) => chain(t, candidate))
     test('may read more than a driver caches', (t) => much(t, candidate))
-    test('with a `cacheKey` return what the callback would return now', (t) => named(t, candidate))
   })
 
 const states = async (tx: ReadTransaction): Promise<(string | undefined)[]> => [
@@ -146,33 +145,4 @@ const much = async (t: TestContext, candidate: Candidate): Promise<void> => {
     const entries = await driver.read((tx) => collect(tx.range(below('k'))), again)
     assert.equal(entries.length, names.length)
   }
-}
-
-const named = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const driver = await opened(t, candidate)
-  const count = (prefix: string) =>
-    driver.read(
-      async (tx) => {
-        if ((await tx.get(bytes('refuse'))) !== undefined) throw new Error('refused')
-        return {
-          keys: (await keysBelow(tx, prefix)).length,
-          last: text(await tx.get(bytes(`${prefix}last`))),
-        }
-      },
-      { canRunAgain: true, cacheKey: `count ${prefix}` },
-    )
-  for (let at = 1; at <= 10; at++) {
-    await save(driver, { [`a${at}`]: 'x', alast: `${at}`, b: `${at}` })
-    for (let times = 0; times < 3; times++) {
-      assert.deepEqual(await count('a'), { keys: at + 1, last: `${at}` })
-      assert.deepEqual(await count('b'), { keys: 1, last: undefined })
-    }
-  }
-  await save(driver, { refuse: 'yes' })
-  for (let times = 0; times < 2; times++) await assert.rejects(count('a'), /refused/)
-  await driver.write(async (tx) => {
-    tx.delete(bytes('refuse'))
-    tx.delete(bytes('alast'))
-  })
-  assert.deepEqual(await count('a'), { keys: 10, last: undefined })
 }

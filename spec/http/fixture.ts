@@ -52,6 +52,11 @@ type Options = Partial<
     ConstructorParameters<typeof Dispatcher<Caller>>[0]
 >
 
+const NO_CACHE = {
+  known: () => undefined,
+  load: () => Promise.reject(new Error('the store of this spec has no records')),
+}
+
 /** The routes of a spec in a started server, spoken to over a socket. */
 export const serve = async (
   routes: readonly Route<Caller, Nothing>[],
@@ -63,6 +68,7 @@ export const serve = async (
   const json = new JsonEndpoints<Caller, Nothing>({
     routes,
     services: {},
+    store: NO_CACHE,
     htmlUrls: undefined,
     clientOf,
     basePath: '/api/v1',

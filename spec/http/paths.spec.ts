@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import type { CacheKey } from '../../lib/caches.ts'
 import { times } from '../support/long.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
@@ -161,46 +160,5 @@ describe('The links of a response', () => {
       assert.match(answer, /^HTTP\/1.1 400 [\s\S]*the X-Forwarded-Host header is malformed/, host)
     }
     await behind.stop()
-  })
-})
-
-describe('A response that comes from the cache of a shared store', () => {
-  it('redirects to the path that has moved, as the response did that was cached', async () => {
-    const cached = new Map<string, Promise<unknown>>()
-    const server = await serve(
-      [
-        route({
-          ...plain,
-          method: 'GET',
-          path: '/things/{name}',
-          operationId: 'thing',
-          auth: 'optional',
-          cacheable: true,
-          responses: { 200: Said, 404: v.undefined() },
-          handle: async () => reply(404),
-        }),
-      ],
-      {
-        readTogether: <T>(read: () => Promise<T>, key?: CacheKey) => {
-          const name = JSON.stringify(key)
-          if (!cached.has(name)) cached.set(name, read())
-          return cached.get(name) as Promise<T>
-        },
-        movedPath: async ({ params, path }) =>
-          params.name === 'before' ? path.replace('before', 'after') : undefined,
-      },
-    )
-    try {
-      for (let times = 0; times < 3; times++) {
-        const { status, headers } = await fetch(`${server.api}/things/before`, {
-          headers: { authorization: 'alice' },
-          redirect: 'manual',
-        })
-        assert.deepEqual([status, headers.get('location')], [301, `${server.api}/things/after`])
-      }
-      assert.equal(cached.size, 1)
-    } finally {
-      await server.stop()
-    }
   })
 })

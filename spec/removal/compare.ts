@@ -67,10 +67,10 @@ const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string,
   const limit = Math.max(3, Math.ceil(expected.length / 4))
   for (let offset = 0; offset === 0 || offset < expected.length; offset += limit) {
     const { id } = model.accounts.get(owner)!
-    const { items, total } = await fixture.hosting.usage.used({ id, admin: false }, id, kind, {
-      offset,
-      limit,
-    })
+    const slice = { offset, limit }
+    const { items, total } = await fixture.store.read((tx) =>
+      fixture.hosting.usage.used(tx, { id, admin: false }, id, kind, slice),
+    )
     listed.push(...items.map(({ entry }) => entry.key))
     assert.equal(total, expected.length)
   }

@@ -66,7 +66,10 @@ const used = async ({
 }: Filled): Promise<[issues: number, releases: number, listed: number]> => {
   const { usage } = await fixture.quota.statuses.of(ann.id)
   const viewer = { id: ann.id, admin: false }
-  const { total } = await fixture.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
+  const slice = { offset: 0, limit: 100 }
+  const { total } = await fixture.store.read((tx) =>
+    fixture.hosting.usage.used(tx, viewer, ann.id, 'attachments', slice),
+  )
   return [Number(usage.issues), Number(usage.releases), total]
 }
 

@@ -22,13 +22,13 @@ for (const shared of [false, true])
     for (let outage = 0; outage < 2; outage++) {
       isAway = true
       for (const [method, path] of [
-        ['GET', '/user'],
+        ['GET', '/user/settings'],
         ['PATCH', '/user/settings'],
         ['GET', '/users/search'],
       ] as const)
         assertError(await allot.as(allot.root, method, path), 503, /^the cluster cannot be reached$/)
       isAway = false
-      assert.equal((await allot.as(allot.root, 'GET', '/user')).status, 200)
+      assert.equal((await allot.as(allot.root, 'GET', '/user/settings')).status, 200)
     }
     await allot.stop()
     const pair = ['the cluster cannot be reached: requests get 503 until it is back', 'the database is back']

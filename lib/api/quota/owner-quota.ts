@@ -6,16 +6,16 @@ import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage/ledger-lists.ts'
 import type { HtmlUrls } from '../../host-pages/html-urls.ts'
-import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
+import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Owner } from '../../quota/owners.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
-import type { QuotaStatus } from '../../quota/status.ts'
+import { explanationOf, isOver, type QuotaStatus } from '../../quota/status.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
-import type { Page } from '../../records/pages.ts'
 import type { LedgerRecord } from '../../records/schema/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import { number, text } from '../fields.ts'
-import { pageOf, reply } from '../route.ts'
+import { reply, replyPage } from '../route.ts'
 import {
   AnySubjectQuery,
   HistoryQuery,
@@ -109,32 +109,9 @@ const presentUsedArtifact = (
   html_url: htmlUrlOf(used, urls),
 })
 
-// The memoized status is one object until it changes, so that its JSON is memoized with it.
-const presentWithNames = serializeOnce((status: QuotaStatus) => presentStatus(status, true))
-const presentWithoutNames = serializeOnce((status: QuotaStatus) => presentStatus(status, false))
-
-/** @param withNames whether the names of groups and rules are sent: to administrators only */
-export const statusJson = (status: QuotaStatus, withNames: boolean) =>
-  withNames ? presentWithNames(status) : presentWithoutNames(status)
-
-const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
-
 /** `true` when the owner is over quota; in the dialect of Forgejo `true` when the owner is within. */
-const replyCheck = async ({ quota, dialect }: QuotaServices, owner: Owner, subject: Subject) => {
-  const isOver = await quota.isOver(owner.id, subject)
-  const answer = dialect === 'forgejo' ? !isOver : isOver
-  return reply(200, answer ? TRUE : FALSE)
-}
-
-export const replyExplanation = async (
-  { quota }: QuotaServices,
-  owner: Owner,
-  subject: Subject | undefined,
-  withNames: boolean,
-) => {
-  const explanation = await quota.explain(owner.id, subject)
-  return reply(200, presentExplanation(explanation, withNames))
-}
+const presentCheck = ({ dialect }: QuotaServices, status: QuotaStatus, subject: Subject): boolean =>
+  isOver(status, subject) !== (dialect === 'forgejo')
 
 /** The differences between the routes of users and of organizations. */
 interface OwnerKind {
@@ -146,47 +123,61 @@ interface OwnerKind {
   scope: 'read:user' | 'read:organization'
   responses: { 404?: typeof NotFound }
   /** @throws AllotError not_found, forbidden when the client may not see the owner's quota */
-  find(user: Identity, params: { org: string }, services: QuotaServices): Promise<Owner>
+  find(tx: ReadTransaction, user: Identity, params: { org: string }, services: QuotaServices): Promise<Owner>
 }
+
+/** @returns the status of the owner that a request is about */
+const statusFinder =
+  (find: OwnerKind['find']) =>
+  async (
+    tx: ReadTransaction,
+    { user, params }: { user: Identity; params: { org: string } },
+    services: QuotaServices,
+  ): Promise<QuotaStatus> =>
+    services.quota.statuses.read(tx, (await find(tx, user, params, services)).id)
 
 const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
   const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
+  const cacheable = true
   const checked = { ...responses, 403: Forbidden, 422: ValidationError }
+  const statusFor = statusFinder(find)
   return [
     route({
-      ...shared,
+      ...{ ...shared, cacheable },
       path,
       operationId: `${prefix}GetQuota`,
       summary: `${capitalized(title)}'s usage, and the groups it is judged by`,
       responses: { ...responses, 403: Forbidden, 200: QuotaInfo },
-      handle: async ({ user, params }, services) => {
-        const owner = await find(user, params, services)
-        return reply(200, statusJson(await services.quota.statuses.of(owner.id), user.admin))
-      },
+      handle: (request, services) =>
+        request.cached(async (tx) =>
+          reply(200, presentStatus(await statusFor(tx, request, services), request.user.admin)),
+        ),
     }),
     route({
-      ...shared,
+      ...{ ...shared, cacheable },
       path: `${path}/check`,
       operationId: `${prefix}CheckQuota`,
       summary: `Whether ${title} is over quota for a subject`,
       query: SubjectQuery,
       responses: { ...checked, 200: v.boolean() },
-      handle: async ({ user, params, query }, services) => {
-        const owner = await find(user, params, services)
-        return replyCheck(services, owner, query.subject)
-      },
+      handle: (request, services) =>
+        request.cached(async (tx) => {
+          const status = await statusFor(tx, request, services)
+          return reply(200, presentCheck(services, status, request.query.subject))
+        }),
     }),
     route({
-      ...shared,
+      ...{ ...shared, cacheable },
       path: `${path}/explain`,
       operationId: `${prefix}ExplainQuota`,
       summary: `Why ${title} is, or is not, over quota for a subject; without one, for the subject with the fewest bytes left`,
       query: AnySubjectQuery,
       responses: { ...checked, 200: QuotaExplanationInfo },
-      handle: async ({ user, params, query }, services) => {
-        const owner = await find(user, params, services)
-        return replyExplanation(services, owner, query.subject, user.admin)
-      },
+      handle: (request, services) =>
+        request.cached(async (tx) => {
+          const explanation = explanationOf(await statusFor(tx, request, services), request.query.subject)
+          return reply(200, presentExplanation(explanation, request.user.admin))
+        }),
     }),
     route({
       ...shared,
@@ -196,7 +187,7 @@ const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind
       query: HistoryQuery,
       responses: { ...checked, 200: QuotaHistory },
       handle: async ({ user, params, query }, services) => {
-        const { id } = await find(user, params, services)
+        const { id } = await services.store.read((tx) => find(tx, user, params, services))
         return reply(200, presentHistory(await services.quota.history(id, query.days)))
       },
     }),
@@ -208,13 +199,10 @@ const usedListRoute = <T>(
   kind: ListedKind,
   schema: v.GenericSchema<T>,
   present: (used: UsedEntry, urls: UsedListUrls) => T,
-) => {
-  const presentPage = serializeOnce(
-    ({ items }: Page<UsedEntry>, urls: UsedListUrls) => items.map((used) => present(used, urls)),
-    ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
-  )
-  return route({
+) =>
+  route({
     method: 'GET',
+    cacheable: true,
     path: `${path}/${kind}`,
     operationId: `${prefix}ListQuota${capitalized(kind)}`,
     tag: 'quota',
@@ -223,13 +211,15 @@ const usedListRoute = <T>(
     scope,
     paging: 'pages',
     responses: { ...responses, 403: Forbidden, 422: ValidationError, 200: v.array(schema) },
-    handle: async ({ user, params, apiUrl, baseUrl, htmlUrls, page }, services) => {
-      const { id, name } = await find(user, params, services)
-      const used = await services.hosting.usage.used(user, id, kind, page)
-      return pageOf(presentPage(used, { apiUrl, baseUrl, htmlUrls, owner: name }), used.total)
-    },
+    handle: ({ user, params, apiUrl, baseUrl, htmlUrls, page, cached }, services) =>
+      cached(async (tx) => {
+        const { id, name } = await find(tx, user, params, services)
+        const urls = { apiUrl, baseUrl, htmlUrls, owner: name }
+        return replyPage(await services.hosting.usage.used(tx, user, id, kind, page), (used) =>
+          present(used, urls),
+        )
+      }),
   })
-}
 
 const capitalized = (text: string): string => text.replace(/^./, (first) => first.toUpperCase())
 
@@ -246,7 +236,7 @@ export const userQuotaRoutes = routesOf({
   title: 'the signed-in user',
   scope: 'read:user',
   responses: {},
-  find: async ({ id, username }) => ({ id, name: username }),
+  find: async (_tx, { id, username }) => ({ id, name: username }),
 })
 
 export const organizationQuotaRoutes = routesOf({
@@ -255,5 +245,5 @@ export const organizationQuotaRoutes = routesOf({
   title: 'an organization',
   scope: 'read:organization',
   responses: { 404: NotFound },
-  find: (user, { org }, { owners }) => owners.findOrganization(user, org),
+  find: (tx, user, { org }, { owners }) => owners.findOrganization(tx, user, org),
 })

@@ -13,13 +13,14 @@ import {
   replyPage,
 } from '../route.ts'
 import { User } from '../users.ts'
-import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
   AnySubjectQuery,
   HistoryQuery,
+  presentExplanation,
   presentGroup,
   presentHistory,
   presentRule,
+  presentStatus,
   QuotaExplanationInfo,
   QuotaGroupInfo,
   QuotaHistory,
@@ -161,7 +162,7 @@ export const quotaGroupRoutes = [
     handle: async ({ user, params }, services) => {
       const account = await services.owners.find(user, params.username)
       if (account === undefined) return reply(404)
-      return reply(200, statusJson(await services.quota.statuses.of(account.id), true))
+      return reply(200, presentStatus(await services.quota.statuses.of(account.id), true))
     },
   }),
   route({
@@ -175,7 +176,8 @@ export const quotaGroupRoutes = [
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
       const account = await services.owners.find(user, params.username)
-      return account === undefined ? reply(404) : replyExplanation(services, account, query.subject, true)
+      if (account === undefined) return reply(404)
+      return reply(200, presentExplanation(await services.quota.explain(account.id, query.subject), true))
     },
   }),
   route({

@@ -1,5 +1,6 @@
-import type { Identity, Viewer } from '../../accounts/access.ts'
+import { type Identity, membershipOf, type Viewer } from '../../accounts/access.ts'
 import { accountOwners } from '../../accounts/accounts.ts'
+import { visibleOrganization } from '../../accounts/find.ts'
 import type { UsageLists } from '../../content/usage/ledger-lists.ts'
 import { AllotError, isOwnerName } from '../../errors.ts'
 import type { Hosting } from '../../hosting/index.ts'
@@ -8,6 +9,7 @@ import { hostOwnerDirectory } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import { timestamp } from '../fields.ts'
 import { mayHaveMoved } from '../former-names.ts'
 import type { Recipient, Services } from '../route.ts'
@@ -32,7 +34,7 @@ interface QuotaOwners {
   /** @returns undefined when the viewer can see no such owner */
   find(viewer: Viewer, name: string): Promise<Owner | undefined>
   /** @throws AllotError not_found for an unknown organization; forbidden when the user does not own it */
-  findOrganization(user: Identity, name: string): Promise<Owner>
+  findOrganization(tx: ReadTransaction, user: Identity, name: string): Promise<Owner>
   /** The representations of the owners that exist, by id. */
   present(ids: readonly number[], recipient: Recipient): Promise<ReadonlyMap<number, User>>
 }
@@ -40,13 +42,13 @@ interface QuotaOwners {
 const missing = () => new AllotError('not_found', "The target couldn't be found.")
 
 /** Users and organizations. */
-export const accountQuotaOwners = ({ accounts, organizations }: Hosting): QuotaOwners => ({
+export const accountQuotaOwners = ({ accounts }: Hosting): QuotaOwners => ({
   directory: accountOwners,
   find: (viewer, name) => accounts.find(viewer, name),
-  async findOrganization(user, name) {
-    const organization = await organizations.find(user, name)
+  async findOrganization(tx, user, name) {
+    const organization = await visibleOrganization(tx, user, name)
     if (organization === undefined) throw missing()
-    if (!user.admin && !(await organizations.isOwner(organization.id, user.id)))
+    if (!user.admin && (await membershipOf(tx, organization.id, user.id))?.owner !== true)
       throw new AllotError('forbidden', 'Must be an organization owner')
     return organization
   },

@@ -15,7 +15,7 @@ import {
   releases,
   repositories,
 } from '../../records/schema/index.ts'
-import { cachedRead, type Store } from '../../records/store.ts'
+import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { attachmentIdIn } from '../attachment-records.ts'
 
@@ -90,45 +90,38 @@ export interface UsedRepository extends RepositoryTotal {
 export interface UsageLists {
   /** Repositories of one owner, or of all owners, largest first, from one snapshot. */
   largestRepositories(owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>>
-  /**
-   * Entries of one kind, largest first, from one snapshot. The page is the same object until one of its
-   * records changes.
-   */
-  used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
+  /** Entries of one kind, largest first. */
+  used(
+    tx: ReadTransaction,
+    viewer: Viewer,
+    owner: number,
+    kind: ListedKind,
+    slice: Slice,
+  ): Promise<Page<UsedEntry>>
 }
 
-export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine): UsageLists => {
-  const readUsed = cachedRead(
-    'used entries',
-    async (tx, { owner, kind, offset, limit, isBounded }: UsedInput): Promise<Page<UsedEntry>> => {
-      const entries = await ledger.list(tx, owner, kind, { offset, limit })
-      const found = await repositories.byIds(
-        tx,
-        entries.flatMap(({ repository }) => repository ?? []),
-      )
-      const shownEntry = (entry: LedgerRecord) => {
-        const repository = entry.repository === null ? undefined : found.get(entry.repository)
-        return usedEntry(
-          tx,
-          entry,
-          repository,
-          isBounded && entry.repository !== null && !isPublic(repository),
-        )
-      }
-      const items = await Promise.all(entries.map(shownEntry))
-      return { items, total: await ledger.count(tx, owner, kind) }
-    },
-  )
-  return {
-    largestRepositories: (owner, slice) =>
-      store.read(async (tx) => {
-        const { items, total } = await reports.largestRepositories(tx, owner, slice)
-        return { items: await withRecords(tx, items), total }
-      }),
-    used: (viewer, owner, kind, { offset, limit }) =>
-      readUsed(store, { owner, kind, offset, limit, isBounded: repositoryViewer(viewer) === null }),
-  }
-}
+export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine): UsageLists => ({
+  largestRepositories: (owner, slice) =>
+    store.read(async (tx) => {
+      const { items, total } = await reports.largestRepositories(tx, owner, slice)
+      return { items: await withRecords(tx, items), total }
+    }),
+  async used(tx, viewer, owner, kind, slice) {
+    const readsPrivate = repositoryViewer(viewer) !== null
+    const entries = await ledger.list(tx, owner, kind, slice)
+    const found = await repositories.byIds(
+      tx,
+      entries.flatMap(({ repository }) => repository ?? []),
+    )
+    const shownEntry = (entry: LedgerRecord) => {
+      if (entry.repository === null) return usedEntry(tx, entry, undefined, false)
+      const repository = found.get(entry.repository)
+      return usedEntry(tx, entry, repository, !readsPrivate && !isPublic(repository))
+    }
+    const items = await Promise.all(entries.map(shownEntry))
+    return { items, total: await ledger.count(tx, owner, kind) }
+  },
+})
 
 /** Omits repositories of deleted owners, which are deleted in steps. */
 const withRecords = async (
@@ -142,15 +135,6 @@ const withRecords = async (
     const [repository, owner] = [found.get(total.usage.id), owners.get(total.usage.owner)]
     return repository === undefined || owner === undefined ? [] : [{ ...total, repository, owner }]
   })
-}
-
-type UsedInput = {
-  readonly owner: number
-  readonly kind: ListedKind
-  readonly offset: number
-  readonly limit: number
-  /** Whether the viewer reads public repositories only. */
-  readonly isBounded: boolean
 }
 
 const isPublic = (repository: Repository | undefined): boolean =>

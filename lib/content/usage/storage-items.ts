@@ -17,7 +17,7 @@ import {
   repositories,
   repositoryUsages,
 } from '../../records/schema/index.ts'
-import { cachedRead, type Store } from '../../records/store.ts'
+import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import {
   type Candidate,
@@ -61,9 +61,8 @@ export const MAX_PER_KIND = 1000
 const MAX_LISTED = 10_000
 
 /** The repositories of an owner with their usage, which each list needs. */
-const repositoriesWithUsage = cachedRead(
-  'repositories with usage',
-  async (tx, { owner }: { owner: number }): Promise<RepositoryWithUsage[]> => {
+const repositoriesWithUsage = (store: Store, owner: number): Promise<RepositoryWithUsage[]> =>
+  store.cached(`repositories with usage ${owner}`, async (tx) => {
     const entries: IndexEntry[] = []
     for await (const entry of repositories.entries(tx, 'id', { prefix: [owner] })) entries.push(entry)
     const found: RepositoryWithUsage[] = []
@@ -78,8 +77,7 @@ const repositoriesWithUsage = cachedRead(
       }
     }
     return found
-  },
-)
+  })
 
 export class StorageItems {
   readonly #store: Store
@@ -115,7 +113,7 @@ export class StorageItems {
 
   /** The items with these ids that count toward the owner. */
   async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<StorageItem[]> {
-    const own = await repositoriesWithUsage(this.#store, { owner })
+    const own = await repositoriesWithUsage(this.#store, owner)
     return this.#store.read(async (tx) => {
       const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
       const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
@@ -126,7 +124,7 @@ export class StorageItems {
   async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
     const { repository, uploader, search, sort = 'size', reverse } = query
     const kind = uploader ? 'attachments' : query.kind
-    const all = await repositoriesWithUsage(this.#store, { owner })
+    const all = await repositoriesWithUsage(this.#store, owner)
     const isBySize = !search && !uploader && sort === 'size' && !reverse
     if (isBySize && !repository) return this.#largest(viewer, owner, all, kindsIn(kind), slice)
     const own = all.filter((one) => isNamed(one.repository, repository))

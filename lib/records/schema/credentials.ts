@@ -19,7 +19,7 @@ const Token = v.object({
   scopes: v.array(v.string()),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
-  /** When it was last used, at most 71 minutes too early; absent while it was not. */
+  /** When it was last used, at most 61 minutes too early; absent while it was not. */
   lastUsedAt: v.optional(seconds),
 })
 /** An access token of a user. */
@@ -52,7 +52,7 @@ const Session = v.object({
   /** IP address that the user signed in from, the /64 network of an IPv6 address. */
   address: v.string(),
   createdAt: seconds,
-  /** When it was last used, at most 71 minutes too early. */
+  /** When it was last used, at most 61 minutes too early. */
   lastUsedAt: seconds,
   expiresAt: seconds,
 })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from '../../accounts/access.ts'
 import { readableRepository } from '../../accounts/find.ts'
-import { cacheKey, namedCache } from '../../caches.ts'
+import { namedCache, viewerText } from '../../caches.ts'
 import { AllotError } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
@@ -122,16 +122,13 @@ export class RepositoryContents {
     ref: string,
     client: string,
   ): Promise<OpenCommit | undefined> {
-    const key = cacheKey('commit of a reference', { viewer, owner, name, ref })
-    const found = await this.#store.read(
-      async (tx) => {
-        const repository = await readableRepository(tx, viewer, owner, name, 'code')
-        if (repository === undefined) return undefined
-        const commit = await commitOf(this.of(repository, client), ref)
-        return commit === undefined ? undefined : { repository, commit }
-      },
-      this.#store.driver.shared ? undefined : key,
-    )
+    const key = `commit ${viewerText(viewer)} ${JSON.stringify([owner, name, ref])}`
+    const found = await this.#store.cached(key, async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name, 'code')
+      if (repository === undefined) return undefined
+      const commit = await commitOf(this.of(repository, client), ref)
+      return commit === undefined ? undefined : { repository, commit }
+    })
     if (found === undefined) return undefined
     const { repository, commit } = found
     return { ...this.of(repository, client), commit }

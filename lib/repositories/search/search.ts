@@ -10,7 +10,7 @@ import {
 } from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
 import { sharedWith } from '../../accounts/rights.ts'
-import { CacheConstant, maxEntries, namedCache } from '../../caches.ts'
+import { maxEntries, namedCache } from '../../caches.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
@@ -71,7 +71,7 @@ async function* nothing(): AsyncGenerator<IndexEntry> {}
  * are loaded. A word of up to three characters is a trigram itself, whose entries are counted; a longer word
  * is filtered from the entries of its rarest trigram, and its total is cached.
  */
-export class Search extends CacheConstant {
+export class Search {
   readonly #store: Store
   readonly #totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
   readonly #budget = new ClientBudget({
@@ -81,7 +81,6 @@ export class Search extends CacheConstant {
   })
 
   constructor(store: Store) {
-    super()
     this.#store = store
   }
 

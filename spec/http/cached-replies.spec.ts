@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as v from 'valibot'
+import { memory } from '../../drivers/memory/index.ts'
+import { Store } from '../../lib/records/store.ts'
+import { bytes, text } from '../driver-spec/fixture.ts'
+import { type HttpFixture, pageOf, plain, reply, route, serve } from './fixture.ts'
+
+const Said = v.object({ said: v.string(), by: v.string(), base: v.string() })
+const NAME = bytes('name')
+
+const driver = memory()
+const store = new Store(driver)
+let calls = 0
+
+const routes = [
+  route({
+    ...plain,
+    method: 'GET',
+    path: '/things/{name}',
+    operationId: 'thing',
+    auth: 'optional',
+    cacheable: true,
+    responses: { 200: Said, 404: v.undefined() },
+    handle: ({ user, params, baseUrl, cached }) =>
+      cached(async (tx) => {
+        calls++
+        const said = text(await tx.get(bytes(params.name)))
+        return said === undefined ? reply(404) : reply(200, { said, by: user?.username ?? '', base: baseUrl })
+      }),
+  }),
+  route({
+    ...plain,
+    method: 'GET',
+    path: '/list',
+    operationId: 'list',
+    auth: 'admin',
+    scope: 'read:admin',
+    cacheable: true,
+    paging: 'pages',
+    responses: { 200: v.array(v.number()) },
+    handle: ({ page, cached }) =>
+      cached(async (tx) => {
+        calls++
+        const total = Number(text(await tx.get(NAME)))
+        return pageOf(
+          Array.from({ length: Math.min(total, page.limit) }, (_, at) => page.offset + at),
+          total,
+        )
+      }),
+  }),
+]
+
+let server: HttpFixture
+before(async () => {
+  await driver.open()
+  await save('5')
+  server = await serve(routes, { store })
+})
+after(() => server.stop())
+
+const save = (value: string) => store.write(async (tx) => tx.put(NAME, bytes(value)))
+
+/** @returns the response, and how often a handler was called for it */
+const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+  const callsBefore = calls
+  const response = await fetch(server.api + path, { method, headers })
+  return { response, body: await response.text(), called: calls - callsBefore }
+}
+
+describe('A reply that was cached', () => {
+  it('is sent again, to HEAD and with If-None-Match, too, until a record changes', async () => {
+    const first = await get('/things/name')
+    const again = await get('/things/name')
+    assert.deepEqual([first.called, again.called, again.body], [1, 0, first.body])
+    assert.deepEqual([...again.response.headers].slice(0, 5), [...first.response.headers].slice(0, 5))
+    const head = await get('/things/name', {}, 'HEAD')
+    assert.deepEqual([head.called, head.body, head.response.status], [0, '', 200])
+    assert.equal(head.response.headers.get('content-length'), first.response.headers.get('content-length'))
+    const tag = first.response.headers.get('etag')!
+    const known = await get('/things/name', { 'if-none-match': tag })
+    assert.deepEqual([known.called, known.body, known.response.status], [0, '', 304])
+    await save('6')
+    const changed = await get('/things/name', { 'if-none-match': tag })
+    assert.deepEqual([changed.called, changed.response.status], [1, 200])
+    assert.match(changed.body, /"said":"6"/)
+  })
+
+  it('is not sent to another user, with other scopes, for another URL or another host', async () => {
+    const asked = [
+      ['/things/name', {}],
+      ['/things/name', { authorization: 'alice' }],
+      ['/things/name', { authorization: 'alice read:user' }],
+      ['/things/name', { authorization: 'bob' }],
+      ['/things/name?x', {}],
+      ['/things/other', {}],
+    ] as const
+    await save('7')
+    for (const [path, headers] of asked) assert.equal((await get(path, headers)).called, 1)
+    const host = 'GET /api/v1/things/name HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n'
+    assert.match(await server.raw(host), /"base":"http:\/\/other.test"/)
+    assert.match((await get('/things/name', { authorization: 'bob' })).body, /"by":"bob"/)
+  })
+
+  it('has the headers of its page, and is refused to who may not call the route', async () => {
+    await save('40')
+    for (const called of [1, 0]) {
+      const { response, ...rest } = await get('/list?limit=10', { authorization: 'root' })
+      assert.equal(rest.called, called)
+      assert.equal(response.headers.get('x-total-count'), '40')
+      assert.match(response.headers.get('link') ?? '', /limit=10&page=2>; rel="next"/)
+    }
+    for (const [authorization, status] of [
+      ['alice', 403],
+      ['root read:user', 403],
+      ['bad', 401],
+    ] as const)
+      assert.equal((await get('/list?limit=10', { authorization })).response.status, status)
+  })
+
+  it('is not a 404', async () => {
+    for (let times = 0; times < 2; times++) {
+      const { response, called } = await get('/things/none')
+      assert.deepEqual([response.status, called], [404, 1])
+    }
+  })
+})
