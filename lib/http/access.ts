@@ -1,9 +1,12 @@
 /**
  * Who may call a route: credentials, administrator rights and scopes. The dispatcher checks it before a
- * handler runs; pages read a form first, for its CSRF token.
+ * handler runs; pages read a form first, for its CSRF token. And which pages may have a browser call it.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { requireScopes, type Scope } from '../scopes.ts'
+import { EXPOSED_HEADERS } from './paging.ts'
+import { sendEmpty } from './send.ts'
 
 /**
  * Who sent a request, as far as access to routes depends on it. The scope `all` grants everything, and
@@ -52,4 +55,53 @@ export const checkAccess = (
   if (rule.auth === 'optional') return
   if (caller === null) throw new AllotError('unauthenticated', messages.unauthenticated)
   if (rule.auth === 'admin' && !caller.admin) throw new AllotError('forbidden', messages.notAdmin)
+}
+
+/** Seconds for which browsers cache the response to a preflight. */
+const MAX_AGE = '600'
+
+/**
+ * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are
+ * never allowed: a page must send its credentials in the Authorization header.
+ * @returns whether the request was a preflight, which has been answered
+ */
+export const allowOrigin = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  origins: readonly string[],
+): boolean => {
+  // The host may have answered while the request waited for its turn.
+  if (res.headersSent) return false
+  const { origin } = req.headers
+  const any = origins.includes('*')
+  // The host may have set others.
+  if (!any) res.appendHeader('Vary', 'Origin')
+  if (origin === undefined || !(any || origins.includes(origin))) return false
+  res.setHeader('Access-Control-Allow-Origin', any ? '*' : origin)
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS)
+  const method = req.headers['access-control-request-method']
+  if (req.method !== 'OPTIONS' || method === undefined) return false
+  const headers = req.headers['access-control-request-headers']
+  sendEmpty(res, 204, [
+    'Access-Control-Allow-Methods',
+    'GET, HEAD, POST, PUT, PATCH, DELETE',
+    ...(headers === undefined ? [] : ['Access-Control-Allow-Headers', headers]),
+    'Access-Control-Max-Age',
+    MAX_AGE,
+  ])
+  return true
+}
+
+/** Content types of a request that a browser sends for the page of any site without asking (CORS). */
+const SIMPLE = /^(?:$|text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)/i
+
+/**
+ * Refuses a change that the page of another site has a browser send. The browser may add credentials that the
+ * page does not know: the cookies of a host's login, and a password of HTTP Basic.
+ * @throws AllotError forbidden
+ */
+export const refuseForged = ({ method, headers }: IncomingMessage, res: ServerResponse): void => {
+  const isAllowed = headers['sec-fetch-site'] !== 'cross-site' || res.hasHeader('Access-Control-Allow-Origin')
+  if (method === 'POST' && !isAllowed && SIMPLE.test(headers['content-type'] ?? ''))
+    throw new AllotError('forbidden', 'this form was sent by another site')
 }

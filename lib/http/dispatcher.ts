@@ -1,11 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError, type ErrorCode } from '../errors.ts'
-import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
+import {
+  type AccessMessages,
+  type AccessRule,
+  allowOrigin,
+  type Caller,
+  checkAccess,
+  refuseForged,
+} from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import { type LastingRights, lastingRights } from './lasting.ts'
 import { type Log, noteUser } from './log.ts'
-import { EXPOSED_HEADERS } from './paging.ts'
 import { inRequestOrder, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
@@ -156,6 +162,7 @@ export class Dispatcher<I extends Caller> {
     const readTogether = isRead ? this.#options.readTogether : undefined
     try {
       if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
+      refuseForged(req, res)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
       const reply =
         readTogether === undefined
@@ -248,34 +255,3 @@ const isMissing = (reply: { status?: number }): boolean => reply.status === 404
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof AllotError && error.code === code
-
-/** Seconds for which browsers cache the response to a preflight. */
-const MAX_AGE = '600'
-
-/**
- * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are
- * never allowed: a page must send its credentials in the Authorization header.
- * @returns whether the request was a preflight, which has been answered
- */
-const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonly string[]): boolean => {
-  // The host may have answered while the request waited for its turn.
-  if (res.headersSent) return false
-  const { origin } = req.headers
-  const any = origins.includes('*')
-  // The host may have set others.
-  if (!any) res.appendHeader('Vary', 'Origin')
-  if (origin === undefined || !(any || origins.includes(origin))) return false
-  res.setHeader('Access-Control-Allow-Origin', any ? '*' : origin)
-  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS)
-  const method = req.headers['access-control-request-method']
-  if (req.method !== 'OPTIONS' || method === undefined) return false
-  const headers = req.headers['access-control-request-headers']
-  sendEmpty(res, 204, [
-    'Access-Control-Allow-Methods',
-    'GET, HEAD, POST, PUT, PATCH, DELETE',
-    ...(headers === undefined ? [] : ['Access-Control-Allow-Headers', headers]),
-    'Access-Control-Max-Age',
-    MAX_AGE,
-  ])
-  return true
-}

@@ -6,6 +6,41 @@ import { start, type TestServer } from '../support/test-server.ts'
 
 const ORIGIN = 'https://app.example.test'
 
+describe('A POST that the page of another site can send', () => {
+  /** As `fetch` in mode `no-cors` and forms send it. */
+  const sent = (allot: TestServer, body: BodyInit, type?: string, more: Record<string, string> = {}) =>
+    fetch(`${allot.api}/user/repos`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Basic ${btoa(`root:${allot.root.token}`)}`, 'sec-fetch-site': 'cross-site' },
+        ...{ origin: 'https://evil.test', ...(type && { 'content-type': type }), ...more },
+      },
+      body,
+    }).then(({ status }) => status)
+
+  it('is refused, whatever credentials the browser adds to it', async () => {
+    const allot = await start({ repositories: false })
+    const json = () => new Blob(['{"name":"forged"}'])
+    for (const type of [
+      undefined,
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'Multipart/Form-Data; boundary=x',
+    ])
+      assert.equal(await sent(allot, json(), type), 403, type)
+    assert.equal(await sent(allot, json(), undefined, { 'sec-fetch-site': 'same-origin' }), 201)
+    assert.equal(await sent(allot, new Blob(['{"name":"asked"}']), 'application/json'), 201)
+    await allot.stop()
+  })
+
+  it('is accepted from an origin of CORS', async () => {
+    const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
+    assert.equal(await sent(allot, new Blob(['{"name":"one"}']), undefined, { origin: ORIGIN }), 201)
+    assert.equal(await sent(allot, new Blob(['{"name":"two"}'])), 403)
+    await allot.stop()
+  })
+})
+
 describe('CORS', () => {
   it('is off by default', async () => {
     const allot = await start({ repositories: false })
