@@ -194,7 +194,8 @@ export const parseObject = (
   const value = typeof body === 'string' ? parseBody(isAbsent ? '{}' : body, maxValues) : body
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
-  return withoutNulls(value)
+  // Listing the members of a large object takes as long as parsing it.
+  return typeof body === 'string' && !body.includes('null') ? value : withoutNulls(value)
 }
 
 /** Removes members that are null: Forgejo's clients send them for absent members. */

@@ -293,6 +293,12 @@ export const attacks: readonly Attack[] = [
       ]),
   },
   {
+    name: 'many-files',
+    title: 'a folder of 9,900 files as JSON',
+    prepare: (scene) =>
+      readPlanted(scene, 'files', () => longNames(9900, 24), ['/api/v1/repos/mallory/files/contents']),
+  },
+  {
     name: 'many-refs',
     title: 'lists of 100,000 branches',
     prepare: (scene) =>

@@ -6,7 +6,7 @@ import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
 import { example, number, parameter, text, wholeNumber } from '../fields.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
-import { type ContentsRequest, openIn, read } from './access.ts'
+import { type LargeRequest, openIn, read } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app/git'
@@ -59,11 +59,13 @@ const GitBlob = v.object({
 
 /** References that a list without `page` and `limit` has, which is the first page of them. */
 const MAX_REFS = 5000
+/** Bytes of a reference as JSON beside its name, which it has twice. */
+const BYTES_OF_REF = 300
 
 /** One reference when it has exactly the name, else the list of those that begin with it. */
 const replyRefs = async (
   services: Services,
-  request: ContentsRequest & { readonly page: Slice },
+  request: LargeRequest & { readonly page: Slice },
   name: string,
 ) => {
   const open = await openIn(services, request)
@@ -74,8 +76,11 @@ const replyRefs = async (
   const urls = await urlsOf(services, open.repository, request)
   // By name, it precedes those that it is the beginning of.
   const isExact = items[0]?.ref === `refs/${name}`
-  const presented = (isExact ? items.slice(0, 1) : items).map((ref) => presentRef(ref, urls))
-  return pageOf(presented, isExact ? 1 : total)
+  const shown = isExact ? items.slice(0, 1) : items
+  const bytes = shown.reduce((sum, { ref }) => sum + BYTES_OF_REF + 2 * ref.length, 0)
+  const make = () => shown.map((ref) => presentRef(ref, urls))
+  const json = await request.inTurn(bytes, () => SerializedJson.ready(make))
+  return pageOf(json, isExact ? 1 : total)
 }
 
 /** 0 is the default, as in lists. */

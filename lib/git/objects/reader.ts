@@ -56,6 +56,9 @@ const keyOf = ({ repository }: ReadAccess, id: string): string => `${repository}
 /** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
 
+/** Objects that git is asked for in one step, which takes some milliseconds. */
+const ASKED_AT_ONCE = 500
+
 /**
  * Reads repositories: objects by `git cat-file` processes that stay open, everything else by one command for
  * each read.
@@ -116,7 +119,15 @@ export class GitReader {
 
   /** Types and sizes of objects, in the order of their ids; undefined for those that do not exist. */
   infos({ repository, client }: ReadAccess, ids: readonly string[]): Promise<(ObjectInfo | undefined)[]> {
-    return this.#pool.use(repository, client, (batch) => Promise.all(ids.map((id) => batch.info(id))))
+    return this.#pool.use(repository, client, async (batch) => {
+      const infos: (ObjectInfo | undefined)[] = []
+      // Asking for thousands at once would delay the requests of others.
+      for (let start = 0; start < ids.length; start += ASKED_AT_ONCE)
+        infos.push(
+          ...(await Promise.all(ids.slice(start, start + ASKED_AT_ONCE).map((id) => batch.info(id)))),
+        )
+      return infos
+    })
   }
 
   /**
