@@ -288,22 +288,6 @@ describe('The administration pages', () => {
       assert.equal((await root.get(`/-/admin/owners${query}`)).status, 200)
   })
 
-  it('redirect to the storage of the owner named in the form', async () => {
-    const root = await as('root')
-    for (const [owner, status] of [
-      ['ben', 200],
-      [' Acme ', 200],
-      ['../admin', 404],
-      ['//evil.test', 404],
-      ['', 404],
-    ] as const) {
-      const { headers } = await root.get(`/-/storage?owner=${encodeURIComponent(owner)}`)
-      const to = headers.get('location')!
-      assert.match(to, /^\/-\/storage\/[^/]+$/)
-      assert.equal((await root.get(to)).status, status, to)
-    }
-  })
-
   it('create, edit and delete rules with any name', async () => {
     const root = await as('root')
     for (const name of ['../a b/?&#', MARKUP]) {

@@ -5,7 +5,7 @@ import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Submit } from '../parts/components.tsx'
 import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { List, Table } from '../parts/list.tsx'
-import { pageNumber, sliceOf } from '../parts/paging.tsx'
+import { pageNumber, sliceOf, withQuery } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
 import { type AuditWord, actorPaths, auditWord } from './audit-names.ts'
@@ -93,12 +93,7 @@ interface ChangesProps {
 
 const Changes = ({ filter, found, actors, number }: ChangesProps) => {
   const { items, total, hasOlder } = found
-  const to = (from: number, page = 1) => {
-    const entries = Object.entries({ ...filter, from, page }).filter(
-      ([, value]) => value !== '' && value !== 0,
-    )
-    return `/-/admin/audit?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`
-  }
+  const to = (from: number, page = 1) => withQuery('/-/admin/audit', { ...filter, from, page })
   const searched = `the ${AUDIT_SEARCHED.toLocaleString('en')} changes ${filter.from === 0 ? 'that are newest' : `after the newest ${filter.from.toLocaleString('en')}`}`
   return (
     <List

@@ -96,31 +96,28 @@ const preview = async (
     deletes === undefined ? changeTitle(await plans.apply(plan, { dryRun: true })) : `Delete ${deletes}?`
   const concerns = await action.concerns?.(effects)
   const owners = await withNames(services, effects.owners)
-  return {
+  return adminView(
     title,
-    crumbs: crumbsOf(path),
-    body: (
-      <>
-        <PageHead title={title} subtitle={deletes && 'This cannot be undone.'} />
-        <AdminTabs />
-        {deletes === undefined && <Notice kind="near">Nothing has been saved yet.</Notice>}
-        <Section id="effect" title="Effect">
-          {concerns !== undefined && <p>{concerns}</p>}
-          <EffectList effects={{ ...effects, owners }} scope={concerns === undefined} />
-          <Post to={path} fields={[...fields, ['confirmed', 'yes']]}>
-            <div class="buttons">
-              <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>
-                {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
-              </button>
-              <button type="submit" class="secondary" name="do" value={EDIT}>
-                Cancel
-              </button>
-            </div>
-          </Post>
-        </Section>
-      </>
-    ),
-  }
+    <>
+      {deletes === undefined && <Notice kind="near">Nothing has been saved yet.</Notice>}
+      <Section id="effect" title="Effect">
+        {concerns !== undefined && <p>{concerns}</p>}
+        <EffectList effects={{ ...effects, owners }} scope={concerns === undefined} />
+        <Post to={path} fields={[...fields, ['confirmed', 'yes']]}>
+          <div class="buttons">
+            <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>
+              {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
+            </button>
+            <button type="submit" class="secondary" name="do" value={EDIT}>
+              Cancel
+            </button>
+          </div>
+        </Post>
+      </Section>
+    </>,
+    crumbsOf(path),
+    <PageHead title={title} subtitle={deletes && 'This cannot be undone.'} />,
+  )
 }
 
 /** Adds the names of owners. Leaves out owners that were deleted since the page was read. */

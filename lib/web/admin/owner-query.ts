@@ -3,7 +3,7 @@ import type { InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerOrder, OwnerSummary, OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { foldCase } from '../../search/index.ts'
-import { pageNumber } from '../parts/paging.tsx'
+import { pageNumber, withQuery } from '../parts/paging.tsx'
 import type { PageServices } from '../parts/route.ts'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 
@@ -37,22 +37,18 @@ export const queryIn = (query: URLSearchParams): OwnerQuery => {
 }
 
 export const pathOf = (
-  { search, group, subject, state, sort, isReverse, page: number }: OwnerQuery,
+  { search, group, subject, state, sort, isReverse, page }: OwnerQuery,
   file = 'owners',
-): string => {
-  const query = new URLSearchParams()
-  const given = {
+): string =>
+  withQuery(`/-/admin/${file}`, {
     q: search,
     group,
     subject,
     state,
-    sort: sort === 'used' ? '' : sort,
-    order: isReverse ? 'reverse' : '',
-  }
-  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)
-  if (number > 1) query.set('page', String(number))
-  return `/-/admin/${file}${query.size === 0 ? '' : `?${query}`}`
-}
+    sort: sort !== 'used' && sort,
+    order: isReverse && 'reverse',
+    page: page > 1 && page,
+  })
 
 export interface OwnerRows {
   readonly rows: readonly OwnerSummary[]

@@ -14,6 +14,16 @@ export const pageNumber = (query: URLSearchParams, name = 'page'): number => {
 
 export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
 
+/** A path with those of the values that are neither empty nor false, as its query. */
+export const withQuery = (
+  path: string,
+  values: Readonly<Record<string, string | number | false | undefined>>,
+): string => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value) query.set(name, String(value))
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
 interface EmptyPageProps {
   /** Items on all pages. */
   total: number

@@ -13,10 +13,10 @@ import { Empty, Post, Section, Submit } from '../parts/components.tsx'
 import { confirmationPage } from '../parts/confirmation.tsx'
 import { Box, Field, LongField, useChosen } from '../parts/fields.tsx'
 import { List, Row, Strong } from '../parts/list.tsx'
-import { pageNumber, sliceOf } from '../parts/paging.tsx'
+import { pageNumber, sliceOf, withQuery } from '../parts/paging.tsx'
 import { form, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { Dated } from '../parts/times.tsx'
-import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
+import { settingsForm, settingsPage, settingsView } from './settings.tsx'
 
 /** Path of the page. */
 const KEYS = '/-/settings/keys'
@@ -92,46 +92,41 @@ const keysView = async (
   const [sshPage, gpgPage] = [pageNumber(query, 'ssh'), pageNumber(query, 'gpg')]
   const ssh = await hosting.sshKeys.list(user.id, sliceOf(sshPage))
   const gpg = await hosting.gpgKeys.list(user.id, sliceOf(gpgPage))
-  return {
-    title: 'SSH and GPG keys',
-    body: (
-      <>
-        <SettingsHead title="SSH and GPG keys" subtitle="Public keys, which everyone may read." />
-        {(hasSsh || ssh.total > 0) && (
-          <KeyList
-            {...ssh}
-            kind="ssh"
-            title="SSH keys"
-            empty="Add one below to clone and push over SSH."
-            nameOf={({ title }) => title}
-            factsOf={sshFacts}
-            page={sshPage}
-            to={(ssh) => keysPath(ssh, gpgPage)}
-          />
-        )}
-        {hasSsh && <NewSshKey />}
+  return settingsView(
+    'SSH and GPG keys',
+    'Public keys, which everyone may read.',
+    <>
+      {(hasSsh || ssh.total > 0) && (
         <KeyList
-          {...gpg}
-          kind="gpg"
-          title="GPG keys"
-          empty="Add one below, so that others can check what you signed."
-          nameOf={({ keyId }) => keyId}
-          factsOf={gpgFacts}
-          page={gpgPage}
-          to={(gpg) => keysPath(sshPage, gpg)}
+          {...ssh}
+          kind="ssh"
+          title="SSH keys"
+          empty="Add one below to clone and push over SSH."
+          nameOf={({ title }) => title}
+          factsOf={sshFacts}
+          page={sshPage}
+          to={(ssh) => keysPath(ssh, gpgPage)}
         />
-        <NewGpgKey />
-      </>
-    ),
-  }
+      )}
+      {hasSsh && <NewSshKey />}
+      <KeyList
+        {...gpg}
+        kind="gpg"
+        title="GPG keys"
+        empty="Add one below, so that others can check what you signed."
+        nameOf={({ keyId }) => keyId}
+        factsOf={gpgFacts}
+        page={gpgPage}
+        to={(gpg) => keysPath(sshPage, gpg)}
+      />
+      <NewGpgKey />
+    </>,
+  )
 }
 
 /** Path of the page with a page of each list. */
-const keysPath = (ssh: number, gpg: number): string => {
-  const pages = Object.entries({ ssh, gpg }).filter(([, page]) => page > 1)
-  const query = pages.map((pair) => pair.join('=')).join('&')
-  return query === '' ? KEYS : `${KEYS}?${query}`
-}
+const keysPath = (ssh: number, gpg: number): string =>
+  withQuery(KEYS, { ssh: ssh > 1 && ssh, gpg: gpg > 1 && gpg })
 
 const sshFacts = ({ key, fingerprint, createdAt, readOnly }: SshKey) => [
   <>

@@ -5,7 +5,7 @@ import { browserOf } from '../parts/browser-name.ts'
 import { Post, Section } from '../parts/components.tsx'
 import { Field, Fields } from '../parts/fields.tsx'
 import { form, type PageServices, page, type View } from '../parts/route.ts'
-import { SettingsHead, settingsForm } from './settings.tsx'
+import { settingsForm, settingsView } from './settings.tsx'
 
 const PATH = '/-/settings/password'
 
@@ -36,31 +36,25 @@ export const passwordPageRoutes = [
 const passwordView = async ({ hosting }: PageServices, user: Identity): Promise<View> => {
   const account = await hosting.accounts.byId(user.id)
   const hasPassword = account?.password != null
-  return {
-    title: 'Password',
-    body: (
-      <>
-        <SettingsHead title="Password" subtitle="For signing in here, and for git over HTTPS." />
-        <Section
-          id="password"
-          title="Change password"
-          about={
-            hasPassword
-              ? 'This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others may know.'
-              : undefined
-          }
-        >
-          {hasPassword ? (
-            <PasswordForm />
-          ) : (
-            <p>
-              Your account has no password yet. An administrator can create a link with which you choose one.
-            </p>
-          )}
-        </Section>
-      </>
-    ),
-  }
+  return settingsView(
+    'Password',
+    'For signing in here, and for git over HTTPS.',
+    <Section
+      id="password"
+      title="Change password"
+      about={
+        hasPassword
+          ? 'This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others may know.'
+          : undefined
+      }
+    >
+      {hasPassword ? (
+        <PasswordForm />
+      ) : (
+        <p>Your account has no password yet. An administrator can create a link with which you choose one.</p>
+      )}
+    </Section>,
+  )
 }
 
 const PasswordForm = () => (

@@ -1,4 +1,5 @@
 /** The user's own profile in a form, and the head of the pages of settings. */
+import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { actorOnOwnAccount } from '../../audit.ts'
 import { AllotError } from '../../errors.ts'
@@ -16,59 +17,64 @@ export const settingsForm = { auth: 'required', scope: 'write:user' } as const
 const PATH = '/-/settings'
 
 export const settingsPageRoutes = [
-  page({ ...settingsPage, path: PATH, handle: ({ user }, services) => settingsView(services, user) }),
+  page({ ...settingsPage, path: PATH, handle: ({ user }, services) => profileView(services, user) }),
   form({ ...settingsForm, path: PATH }, ({ user, form }, services) => ({
     async run() {
       const profile = Object.fromEntries(FIELDS.map((name) => [name, form.text(name)]))
       await services.hosting.accounts.edit(user.id, profile, { by: actorOnOwnAccount(user) })
       return `${PATH}?done=saved`
     },
-    page: () => settingsView(services, user),
+    page: () => profileView(services, user),
   })),
 ]
 
-const settingsView = async ({ hosting }: PageServices, user: Identity): Promise<View> => {
+const profileView = async ({ hosting }: PageServices, user: Identity): Promise<View> => {
   const account = await hosting.accounts.byId(user.id)
   if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
   const fields = FIELDS.map((name) => <Field key={name} name={name} value={account[name]} />)
-  return {
-    title: 'Edit profile',
-    body: (
-      <>
-        <SettingsHead title="Edit profile" subtitle="What others see of you." />
-        <Section id="profile" title="About you">
-          <Post to={PATH} class="stacked">
-            {fields.slice(0, 2)}
-            <Fields>{fields.slice(2)}</Fields>
-            <button type="submit">Save profile</button>
-          </Post>
-        </Section>
-      </>
-    ),
-  }
+  return settingsView(
+    'Edit profile',
+    'What others see of you.',
+    <Section id="profile" title="About you">
+      <Post to={PATH} class="stacked">
+        {fields.slice(0, 2)}
+        <Fields>{fields.slice(2)}</Fields>
+        <button type="submit">Save profile</button>
+      </Post>
+    </Section>,
+  )
 }
 
+/** A page of settings, with its heading and the result of the last form. */
+export const settingsView = (title: string, subtitle: string, content: ComponentChildren): View => ({
+  title,
+  body: (
+    <>
+      <PageHead title={title} subtitle={subtitle} />
+      <SettingsTabs />
+      <FlashMessage />
+      {content}
+    </>
+  ),
+})
+
 /**
- * The heading and the tabs of the pages of settings, and the result of the last form. Where the host signs
- * users in, they have no password here, and a session whose scopes cannot change it has no tab for it.
+ * Where the host signs users in, they have no password here, and a session whose scopes cannot change it has
+ * no tab for it.
  */
-export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => {
+const SettingsTabs = () => {
   const context = usePageContext()
   const sessions = context.hasSessions ? { rest: 'and sessions' } : {}
   return (
-    <>
-      <PageHead title={title} subtitle={subtitle} />
-      <Tabs
-        label="Settings"
-        tabs={[
-          { name: 'Edit profile', to: '/-/settings' },
-          ...(mayChangePassword(context) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
-          { name: 'Keys', to: '/-/settings/keys' },
-          ...(context.hasTokens ? [{ name: 'Tokens', ...sessions, to: '/-/account' }] : []),
-        ]}
-      />
-      <FlashMessage />
-    </>
+    <Tabs
+      label="Settings"
+      tabs={[
+        { name: 'Edit profile', to: '/-/settings' },
+        ...(mayChangePassword(context) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
+        { name: 'Keys', to: '/-/settings/keys' },
+        ...(context.hasTokens ? [{ name: 'Tokens', ...sessions, to: '/-/account' }] : []),
+      ]}
+    />
   )
 }
 

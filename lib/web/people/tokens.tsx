@@ -14,7 +14,7 @@ import { type Crumb, form, type PageRequest, type PageServices, page, type View 
 import { secretView } from '../parts/secret.tsx'
 import { Dated, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
-import { SettingsHead, settingsForm, settingsPage } from './settings.tsx'
+import { settingsForm, settingsPage, settingsView } from './settings.tsx'
 
 /** Scopes that the API accepts for clients of Forgejo. They allow nothing, so forms do not offer them. */
 type EmptyScope = 'read:misc' | 'write:misc'
@@ -101,25 +101,22 @@ const tokensView = async (
   const { hosting, settings } = services
   const number = pageNumber(query)
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
-  const title = crumbOf(services).name
   const sessions = settings.hasSessions ? await hosting.sessions.list(user.id, secret) : undefined
-  return {
-    title,
-    body: (
-      <>
-        <SettingsHead title={title} subtitle="Access tokens let programs act for you, within their scopes." />
-        <Tokens tokens={tokens} page={number} />
-        <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
-          <Post to="/-/account/tokens" class="stacked">
-            <NameField hint="What it is for, such as “backup”." />
-            <ScopeFields user={user} />
-            <button type="submit">Create token</button>
-          </Post>
-        </Section>
-        {sessions !== undefined && <Sessions sessions={sessions} />}
-      </>
-    ),
-  }
+  return settingsView(
+    crumbOf(services).name,
+    'Access tokens let programs act for you, within their scopes.',
+    <>
+      <Tokens tokens={tokens} page={number} />
+      <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
+        <Post to="/-/account/tokens" class="stacked">
+          <NameField hint="What it is for, such as “backup”." />
+          <ScopeFields user={user} />
+          <button type="submit">Create token</button>
+        </Post>
+      </Section>
+      {sessions !== undefined && <Sessions sessions={sessions} />}
+    </>,
+  )
 }
 
 const Tokens = ({ tokens, page }: { tokens: Page<Token>; page: number }) => (

@@ -1,5 +1,6 @@
 /** Shared by the pages about an owner's storage: the check of access, the head and links. */
 
+import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
@@ -8,7 +9,7 @@ import type { ServedPage } from '../../host-pages/html-urls.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope, requireScopes } from '../../scopes.ts'
 import { accountPath, Link, PageHead, Tabs, usePageContext } from '../parts/components.tsx'
-import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
+import { type Crumb, mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
 import { Avatar } from '../people/account-parts.tsx'
 
@@ -67,7 +68,7 @@ interface OwnerHeadProps {
 }
 
 /** The heading of an owner's pages, with links to other pages about the owner, and their tabs. */
-export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
+const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
   const { id, kind, name, fullName } = owner
   const { user } = request
   const link = pageLink(services, request, accountPage(owner))
@@ -104,3 +105,21 @@ export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
     </>
   )
 }
+
+/** A page about the storage of an owner. */
+export const ownerView = (
+  services: PageServices,
+  request: OwnerHeadProps['request'],
+  owner: Account,
+  title: string,
+  content: ComponentChildren,
+): View => ({
+  title: `${title} of ${owner.name}`,
+  crumbs: ownerCrumbs(owner, request.user),
+  body: (
+    <>
+      <OwnerHead owner={owner} services={services} request={request} />
+      {content}
+    </>
+  ),
+})

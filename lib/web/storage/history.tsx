@@ -9,7 +9,7 @@ import { formatCount, Link, Section, usePageContext } from '../parts/components.
 import { page } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
-import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
+import { accessibleOwner, ownerView } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
 import { GrowthText } from './pace.tsx'
@@ -32,21 +32,18 @@ export const usageHistoryPageRoutes = [
       const period = periodIn(query.get('days'))
       const history = await services.quota.wholeHistory(owner.id)
       const limits = limitStates(await services.quota.statuses.of(owner.id), services.settings.warnAt)
-      return {
-        title: `History of ${owner.name}`,
-        crumbs: ownerCrumbs(owner, user),
-        body: (
-          <>
-            <OwnerHead owner={owner} services={services} request={request} />
-            <History
-              owner={owner.name}
-              history={history}
-              period={period}
-              limit={totalLimit(limits)?.rule.limit}
-            />
-          </>
-        ),
-      }
+      return ownerView(
+        services,
+        request,
+        owner,
+        'History',
+        <History
+          owner={owner.name}
+          history={history}
+          period={period}
+          limit={totalLimit(limits)?.rule.limit}
+        />,
+      )
     },
   }),
 ]

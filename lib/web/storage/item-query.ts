@@ -4,7 +4,7 @@ import {
   type StorageItemQuery,
   storageItemKinds,
 } from '../../content/usage/storage-item.ts'
-import { pageNumber } from '../parts/paging.tsx'
+import { pageNumber, withQuery } from '../parts/paging.tsx'
 
 export const isStorageItemKind = (text: string | null): text is StorageItemKind =>
   storageItemKinds.some((kind) => kind === text)
@@ -28,12 +28,13 @@ export const readQuery = (query: URLSearchParams, kind: string | null = query.ge
 }
 
 /** Path of the page with another query. */
-export const pathOf = (owner: string, asked: ItemListQuery, file = 'usage'): string => {
-  const query = new URLSearchParams()
-  const given = { kind: asked.kind, repository: asked.repository, uploader: asked.uploader, q: asked.search }
-  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)
-  if (asked.sort !== 'size') query.set('sort', asked.sort ?? '')
-  if (asked.reverse) query.set('order', 'reverse')
-  if (asked.page > 1) query.set('page', String(asked.page))
-  return `/-/storage/${owner}/${file}${query.size === 0 ? '' : `?${query}`}`
-}
+export const pathOf = (owner: string, asked: ItemListQuery, file = 'usage'): string =>
+  withQuery(`/-/storage/${owner}/${file}`, {
+    kind: asked.kind,
+    repository: asked.repository,
+    uploader: asked.uploader,
+    q: asked.search,
+    sort: asked.sort !== 'size' && asked.sort,
+    order: asked.reverse && 'reverse',
+    page: asked.page > 1 && asked.page,
+  })

@@ -23,7 +23,7 @@ import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
+import { accessibleOwner, ownerView } from './access.tsx'
 import { type ItemListQuery, isStorageItemKind, pathOf, readQuery } from './item-query.ts'
 import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
 import { Items } from './items-table.tsx'
@@ -41,12 +41,12 @@ export const itemPageRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}/usage.csv',
     auth: 'required',
-    async handle({ user, params, query }, { hosting, ...services }) {
-      const owner = await accessibleOwner({ hosting, ...services }, user, params.owner)
-      const suggestion = await suggestionFor({ hosting, ...services }, user, owner, query.get('remove'))
+    async handle({ user, params, query }, services) {
+      const owner = await accessibleOwner(services, user, params.owner)
+      const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
       const { rows, isCut } = suggestion
         ? { rows: suggestion.items, isCut: false }
-        : await hosting.storageItems.rows(user, owner.id, readQuery(query))
+        : await services.hosting.storageItems.rows(user, owner.id, readQuery(query))
       const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
       return csvOf(
         fileName,
@@ -95,54 +95,53 @@ const showItems = async (
     used: usedBy('size:all', status.usage),
     user,
   }
-  return {
-    title: `Usage of ${owner.name}`,
-    crumbs: ownerCrumbs(owner, user),
-    body: (
-      <>
-        <OwnerHead owner={owner} services={services} request={request} />
-        <FlashMessage />
-        {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
-        <Section
-          id="items"
-          title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
-          aside={
-            suggestion === undefined ? (
-              <Views owner={owner.name} asked={asked} />
-            ) : (
-              <Link
-                class="button secondary small"
-                to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
-              >
-                <Icon name="download" />
-                Download CSV
-              </Link>
-            )
-          }
-        >
-          {suggestion === undefined && <Filters owner={owner} asked={asked} />}
-          {suggestion === undefined && items.length > 0 && (
-            <ListedCount owner={owner.name} asked={asked} page={{ total, listed, isPartial }} />
-          )}
-          <Elsewhere items={items} />
-          {items.length === 0 ? (
-            <EmptyPage total={total}>
-              <NoItems owner={owner.name} asked={asked} />
-            </EmptyPage>
+  return ownerView(
+    services,
+    request,
+    owner,
+    'Usage',
+    <>
+      <FlashMessage />
+      {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
+      <Section
+        id="items"
+        title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
+        aside={
+          suggestion === undefined ? (
+            <Views owner={owner.name} asked={asked} />
           ) : (
-            <Items {...table} isChecked={suggestion !== undefined} />
-          )}
-          {suggestion === undefined && (
-            <Pages
-              to={(number) => pathOf(owner.name, { ...asked, page: number })}
-              page={asked.page}
-              total={listed}
-            />
-          )}
-        </Section>
-      </>
-    ),
-  }
+            <Link
+              class="button secondary small"
+              to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
+            >
+              <Icon name="download" />
+              Download CSV
+            </Link>
+          )
+        }
+      >
+        {suggestion === undefined && <Filters owner={owner} asked={asked} />}
+        {suggestion === undefined && items.length > 0 && (
+          <ListedCount owner={owner.name} asked={asked} page={{ total, listed, isPartial }} />
+        )}
+        <Elsewhere items={items} />
+        {items.length === 0 ? (
+          <EmptyPage total={total}>
+            <NoItems owner={owner.name} asked={asked} />
+          </EmptyPage>
+        ) : (
+          <Items {...table} isChecked={suggestion !== undefined} />
+        )}
+        {suggestion === undefined && (
+          <Pages
+            to={(number) => pathOf(owner.name, { ...asked, page: number })}
+            page={asked.page}
+            total={listed}
+          />
+        )}
+      </Section>
+    </>,
+  )
 }
 
 /** Switches between single items and the sums of repositories. */

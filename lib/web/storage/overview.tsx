@@ -13,7 +13,7 @@ import { formatCount, Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
-import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
+import { accessibleOwner, ownerView } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
 import {
@@ -36,15 +36,6 @@ export const overviewPageRoutes = [
     path: '/',
     auth: 'required',
     handle: (request, services) => showStorage(services, request, request.user.username),
-  }),
-  // A form that asks for an owner by name leads here.
-  page({
-    method: 'GET',
-    path: '/-/storage',
-    auth: 'required',
-    handle: async ({ query }) => ({
-      to: `/-/storage/${encodeURIComponent(query.get('owner')?.trim() || '-')}`,
-    }),
   }),
   page({
     method: 'GET',
@@ -77,32 +68,31 @@ const showStorage = async (
       {organizations !== undefined && organizations.total > 0 && <Organizations {...organizations} />}
     </div>
   )
-  return {
-    title: `Storage of ${owner.name}`,
-    crumbs: ownerCrumbs(owner, user),
-    body: (
-      <>
-        <OwnerHead owner={owner} services={services} request={request} />
-        <div class={hasSide ? 'sides' : undefined}>
-          {isOtherOver && side}
-          <div>
-            <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
-              {user.admin && hasScope(user.scopes, 'read:admin') && <Groups groups={groups} />}
-            </UsageSection>
-            <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
-          </div>
-          {!isOtherOver && side}
+  return ownerView(
+    services,
+    request,
+    owner,
+    'Storage',
+    <>
+      <div class={hasSide ? 'sides' : undefined}>
+        {isOtherOver && side}
+        <div>
+          <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
+            {user.admin && hasScope(user.scopes, 'read:admin') && <Groups groups={groups} />}
+          </UsageSection>
+          <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
         </div>
-        <LargestItems
-          owner={owner.name}
-          items={items}
-          links={links}
-          used={usedBy('size:all', usage)}
-          total={total}
-        />
-      </>
-    ),
-  }
+        {!isOtherOver && side}
+      </div>
+      <LargestItems
+        owner={owner.name}
+        items={items}
+        links={links}
+        used={usedBy('size:all', usage)}
+        total={total}
+      />
+    </>,
+  )
 }
 
 const MAX_ORGANIZATIONS = 50
