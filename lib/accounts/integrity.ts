@@ -35,7 +35,6 @@ const followAudiences = check(follows, (follow, find, report) => {
 
 /** Checks of what is derived from accounts. */
 export const accountsIntegrity: IntegrityChecks = {
-  lookups: [accountAudience, pendingFollows],
   recounts: [],
   checks: [
     followAudiences,

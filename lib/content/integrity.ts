@@ -141,7 +141,6 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
  * Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files.
  */
 export const contentIntegrity: IntegrityChecks = {
-  lookups: [lastNumber, ...Object.values(attachmentTarget)],
   recounts: [...sizes, versionTotal('size'), versionTotal('files')],
   checks: contentChecks,
 }

@@ -7,8 +7,6 @@ import type { Bytes, WriteTransaction } from '../storage/index.ts'
  * The checks of a domain for values that it derives from its records, beyond declared indexes and counters.
  */
 export interface IntegrityChecks {
-  /** Each lookup that the checks and the recounts use. */
-  readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
   readonly recounts: readonly Recount[]
   /**
@@ -79,13 +77,13 @@ export interface Lookup {
   value(record: unknown): number
 }
 
-/**
- * The number that was remembered for the key; undefined when there is no such record.
- * @throws Error unless a domain lists the lookup
- */
+/** The number that was remembered for the key; undefined when there is no such record. */
 export type Find = (lookup: Lookup, key: KeyPart) => number | undefined
 
+const declared: Lookup[] = []
+
 /**
+ * Declares a lookup, once, for the whole process: the first pass of each check fills it.
  * @param value 1 unless given, for lookups that only tell whether the record exists
  * @param key the first member of the record's id unless given
  */
@@ -93,11 +91,15 @@ export const lookup = <R>(
   { options }: CollectionOf<R>,
   value: (record: R) => number = () => 1,
   key: (record: R, id: KeyPart) => KeyPart | undefined = (_, id) => id,
-): Lookup => ({
-  collection: options.name,
-  key: (record, id) => key(record as R, id),
-  value: (record) => value(record as R),
-})
+): Lookup => {
+  const made: Lookup = {
+    collection: options.name,
+    key: (record, id) => key(record as R, id),
+    value: (record) => value(record as R),
+  }
+  declared.push(made)
+  return made
+}
 
 /**
  * Finds the ids for which a job of the kind is pending: references to what such a job removes are not faults.
@@ -113,7 +115,7 @@ export const pendingJob = (kind: Job['kind']): Lookup =>
 export class LookupTable {
   readonly #tables: ReadonlyMap<Lookup, { byId: NumberById; byName: Map<KeyPart, number> }>
 
-  constructor(lookups: Iterable<Lookup>) {
+  constructor(lookups: Iterable<Lookup> = declared) {
     this.#tables = new Map([...lookups].map((each) => [each, { byId: new NumberById(), byName: new Map() }]))
   }
 
@@ -131,10 +133,8 @@ export class LookupTable {
   }
 
   readonly find: Find = (wanted, key) => {
-    const table = this.#tables.get(wanted)
-    if (table === undefined)
-      throw new Error(`a lookup of ${wanted.collection} is not in the list \`lookups\``)
-    return typeof key === 'number' ? table.byId.get(key) : table.byName.get(key)
+    const { byId, byName } = this.#tables.get(wanted)!
+    return typeof key === 'number' ? byId.get(key) : byName.get(key)
   }
 }
 

@@ -58,7 +58,7 @@ export const verifyRecords = async (
 ): Promise<Totals> => {
   await requireUpgraded(tx)
   const onRead = onProgress === undefined ? () => undefined : await progressMeter(tx, onProgress)
-  const find = await readLookups(tx, domains, onRead)
+  const find = await readLookups(tx, onRead)
   const derivations = [
     ...storeDerivations(),
     ...domains.flatMap(({ recounts }) => recounts.map(recountDerivation)),
@@ -76,12 +76,8 @@ export const verifyRecords = async (
   return totals
 }
 
-const readLookups = async (
-  tx: ReadTransaction,
-  domains: readonly IntegrityChecks[],
-  onRead: (entries: number) => void,
-): Promise<Find> => {
-  const table = new LookupTable(domains.flatMap(({ lookups }) => lookups))
+const readLookups = async (tx: ReadTransaction, onRead: (entries: number) => void): Promise<Find> => {
+  const table = new LookupTable()
   const sections = checkedCollections
     .filter(({ name }) => table.readsFrom(name))
     .map((collection) =>

@@ -121,7 +121,6 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
  */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [ownerOfRepository, lastDay, ...Object.values(largestInOverflow), rule],
   recounts: [usageOfOwners, usageOfRepositories],
   checks: [
     ledgerOwners,

@@ -104,7 +104,6 @@ const usageRecords: Recount = {
 
 /** Checks of what repositories and their relations derive from each other and from accounts. */
 export const repositoriesIntegrity: IntegrityChecks = {
-  lookups: [repositoryAudience, pendingRelations],
   recounts: [
     ...RELATIONS.map(({ collection, count }) => countOn(count, relationsOf(collection))),
     countOn(
