@@ -3,10 +3,10 @@ import { today } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type DailyUsage,
   dailyUsages,
-  type LedgerRecord,
   ledgerEntries,
   noLedgerEntries,
   type OwnerUsage,
@@ -228,8 +228,9 @@ export class RepositoryCounters {
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
     if (await isPending(tx, 'removeAccountData', repository.owner))
       return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
-    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'inMain', { prefix: [id] }))
-    return removed + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - removed))
+    const main = await ledgerEntries.list(tx, 'inMain', { prefix: [id] })
+    for await (const entry of paced(main)) await ledgerEntries.removeLoaded(tx, entry)
+    return main.length + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - main.length))
   }
 
   /**
@@ -252,16 +253,8 @@ export class RepositoryCounters {
 export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
-    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'inMain', { prefix: [id], limit }))
-    if (removed === limit) return removed
-    const own = await ledgerEntries.list(tx, 'overflow', { prefix: [id], limit: limit - removed })
-    return removed + (await removeAll(tx, own))
+    return removeBelongings(tx, 'repositoryUsage', id, 'later', limit)
   },
-}
-
-const removeAll = async (tx: WriteContext, entries: readonly LedgerRecord[]): Promise<number> => {
-  for await (const entry of paced(entries)) await ledgerEntries.removeLoaded(tx, entry)
-  return entries.length
 }
 
 const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {

@@ -10,7 +10,7 @@ import { visibleAccount } from '../accounts/find.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
-import { merge, pageOf } from '../records/merge.ts'
+import { type Entries, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
@@ -123,8 +123,6 @@ const list = async (
   return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
 }
 
-type Entries = AsyncIterable<IndexEntry>
-
 /**
  * Puts the owner's name in front of the order of each listing, because a list by name is ordered by
  * `owner/name`.
@@ -154,10 +152,7 @@ const sharedListing = async (
     return { ...entry, order: Buffer.concat([nameKey(owners.get(repository.owner)), entry.order]) }
   })
   const sign = reverse ? -1 : 1
-  entries.sort((left, right) => sign * Buffer.compare(left.order, right.order))
-  return (async function* () {
-    yield* entries
-  })()
+  return entries.sort((left, right) => sign * Buffer.compare(left.order, right.order))
 }
 
 async function* withOrderPrefix(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {

@@ -144,21 +144,15 @@ const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransact
       for (const key of wanted) keys.add(keyText(key))
       return (await source.getMany(wanted)).map(measured)
     },
-    range: (range) => ({
-      [Symbol.asyncIterator]() {
-        const read = new ReadRange(range)
-        ranges.push(read)
-        const entries = source.range(range)[Symbol.asyncIterator]()
-        return {
-          async next() {
-            const result = await entries.next()
-            read.note(result)
-            return result
-          },
-          return: async () => (await entries.return?.()) ?? { done: true, value: undefined },
-        }
-      },
-    }),
+    async *range(range) {
+      const read = new ReadRange(range)
+      ranges.push(read)
+      for await (const entry of source.range(range)) {
+        read.note(entry)
+        yield entry
+      }
+      read.end()
+    },
   }
 }
 
@@ -173,12 +167,13 @@ class ReadRange {
     this.#range = range
   }
 
-  note(result: IteratorResult<Entry, unknown>): void {
-    if (result.done) this.#isComplete = this.#taken < (this.#range.limit ?? Number.POSITIVE_INFINITY)
-    else {
-      this.#last = result.value[0]
-      this.#taken++
-    }
+  note([key]: Entry): void {
+    this.#last = key
+    this.#taken++
+  }
+
+  end(): void {
+    this.#isComplete = this.#taken < (this.#range.limit ?? Number.POSITIVE_INFINITY)
   }
 
   /** Undefined when nothing was read. */

@@ -134,12 +134,15 @@ describe('What records belong to', () => {
     })
 })
 
-/** A fork and a webhook of an account, besides those in the store. */
+/** A fork, a webhook of an account and an entry in an overflow partition, besides those in the store. */
 const addChildren = (driver: StorageDriver) =>
   driver.write(async (tx) => {
     await repositories.save(tx, { ...(await repositories.get(tx, [2]))!, parent: 1 })
     for await (const hook of hooks.all(tx))
       await hooks.save(tx, { ...hook, id: 77, scope: 'account', target: 2 })
+    for await (const entry of ledgerEntries.all(tx))
+      if (entry.repository !== null)
+        await ledgerEntries.save(tx, { ...entry, key: `${entry.key} further`, partitionOwner: null })
   })
 
 const messagesOf = async (driver: StorageDriver): Promise<string[]> => {

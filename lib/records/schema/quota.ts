@@ -120,6 +120,7 @@ export const dailyUsages = new Collection({
   name: 'dailyUsage',
   schema: DailyUsage,
   id: (usage) => [usage.owner, usage.day],
+  belongsTo: [{ to: 'owner' }],
 })
 
 const largest = v.nullable(bytes)
@@ -247,6 +248,7 @@ export const ledgerEntries = new Collection({
   },
   belongsTo: [
     { to: 'owner', by: 'main' },
-    { to: 'repositoryUsage', id: ({ repository }) => repository ?? undefined },
+    { to: 'repositoryUsage', by: 'inMain', removed: 'later' },
+    { to: 'repositoryUsage', by: 'overflow', removed: 'later' },
   ],
 })
