@@ -82,6 +82,9 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     overrideSchema: ({ valibotSchema, jsonSchema }) => {
       if (valibotSchema === fraction) return undefined
       if (jsonSchema.type === 'number') return { ...jsonSchema, type: 'integer', format: 'int64' }
+      // Generators of clients for Python write code for an optional constant that does not compile.
+      if (typeof jsonSchema.const === 'boolean') return { type: 'boolean' }
+      if (jsonSchema.properties) return { ...jsonSchema, properties: distinctFields(jsonSchema.properties) }
       return jsonSchema.enum && { ...jsonSchema, enum: distinctMembers(jsonSchema.enum) }
     },
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
@@ -101,6 +104,16 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
 const distinctMembers = <T>(members: readonly T[]): T[] => {
   const names = members.map((member) => String(member).toLowerCase())
   return members.filter((_, index) => names[index] !== '' && names.indexOf(names[index]!) === index)
+}
+
+/** Gives properties that differ by case alone two names in Go, whose generator makes one field of both. */
+const distinctFields = <P extends Record<string, unknown>>(properties: P): P => {
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const other = name.toLowerCase()
+    const isSecond = name !== other && other in properties
+    return [name, isSecond ? { ...Object(property), 'x-go-name': `${name}Capitalized` } : property]
+  })
+  return Object.fromEntries(fields) as P
 }
 
 const operation = (route: Route<never, never>, schemaOf: Convert, texts: ParameterTexts): Json => ({

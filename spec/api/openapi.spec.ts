@@ -68,6 +68,17 @@ describe('GET /openapi.json', () => {
     }
   })
 
+  it('has no two properties that are one field in Go, and no constant that Python cannot compile', async () => {
+    for (const [path, schema] of await schemasIn()) {
+      const { properties = {} } = schema as {
+        properties?: Record<string, { 'x-go-name'?: string; const?: unknown }>
+      }
+      const fields = Object.entries(properties).map(([name, one]) => (one['x-go-name'] ?? name).toLowerCase())
+      assert.deepEqual([...new Set(fields)], fields, path)
+      for (const one of Object.values(properties)) assert.notEqual(typeof one.const, 'boolean', path)
+    }
+  })
+
   it('has the routes and the schemas of the committed summary', () => {
     assert.equal(
       committedSummary(),
