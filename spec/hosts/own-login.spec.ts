@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { aCheckout, git, urlFor } from '../git/client.ts'
+import { refuseOver } from '../../lib/index.ts'
+import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
 import { createPageClient } from '../web/browser.ts'
 import { mounts } from './mounts.ts'
 
-describe('The login of a host signs in to the pages and the API, and tokens to git', () => {
+describe('The login of a host signs in to the pages and the API, tokens to git, and what does not fit is refused', () => {
   for (const [name, mount] of Object.entries(mounts))
     it(`in ${name}`, async (test) => {
       let pages = ''
@@ -16,6 +18,8 @@ describe('The login of a host signs in to the pages and the API, and tokens to g
           authenticate: ({ headers: { cookie = '' } }) =>
             cookie.includes('sid=anna') ? { id: '4711', username: 'anna' } : undefined,
           pages: { loginUrl: '/login?next={to}' },
+          quota: { defaultTotal: 200_000 },
+          onBeforeStore: refuseOver(),
         },
         {
           async host(allot) {
@@ -41,14 +45,20 @@ describe('The login of a host signs in to the pages and the API, and tokens to g
       const { status, text } = await browser.post('/-/account/tokens', fields, headers)
       assert.equal(status, 200)
       const token = /\b[0-9a-f]{40}\b/.exec(text)![0]
-      await git(
-        await aCheckout(),
-        'push',
-        '--quiet',
-        urlFor(server, 'anna/demo', { name: 'anna', token }),
-        'main',
-      )
+      const checkout = await aCheckout()
+      const url = urlFor(server, 'anna/demo', { name: 'anna', token })
+      await git(checkout, 'push', '--quiet', url, 'main')
       const { body } = await server.request('GET', '/repos/anna/demo', { token })
       assert.equal(body.empty, false)
+      const large = randomBytes(200_000)
+      const content = large.toString('base64')
+      const put = { token, body: { content, message: 'large' } }
+      const refused = await server.request('POST', '/repos/anna/demo/contents/large', put)
+      assert.equal(refused.status, 413)
+      assert.match(refused.body.message, /^nothing was stored: this needs 196/)
+      await commit(checkout, { large })
+      const { code, err } = await attempt(checkout, ['push', url, 'main'])
+      assert.equal(code, 1)
+      assert.match(err, /^remote: nothing was stored: this needs 196/m)
     })
 })
