@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { documents, proseOf, readDocument, sectionOf } from './documents.ts'
+import { documents, proseOf, readDocument, sectionOf, snippetsOf } from './documents.ts'
 import { OPTION_TYPES, optionTypes } from './option-types.ts'
 import { CONFIGURATION, tables } from './options.ts'
 
@@ -22,6 +22,13 @@ const codeIn = (document: string): string[] =>
 describe('The documents', () => {
   it('have a README of at most 250 lines', () => {
     assert.ok(readDocument('README.md').split('\n').length <= 251)
+  })
+
+  it('begin with code of an example', () => {
+    const [first] = snippetsOf('README.md', 'typescript')
+    const example = readDocument('examples/saas-files.ts')
+    for (const part of first!.trim().split('\n\n')) assert.ok(example.includes(part), part)
+    assert.ok(readDocument('README.md').indexOf('```') === readDocument('README.md').indexOf('```typescript'))
   })
 
   it('are all linked from the README', () => {
