@@ -28,9 +28,7 @@ const exec = async (command: string, args: string[], cwd: string, env: object = 
   const began = performance.now()
   const options = { cwd, env: { ...process.env, ...env }, timeout: COMMAND_MS }
   const { stdout } = await run(command, args, options)
-  console.log(
-    `${((performance.now() - began) / 1000).toFixed(1)} s: ${command} ${args[0]}`,
-  )
+  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s: ${command} ${args[0]}`)
   return stdout
 }
 
