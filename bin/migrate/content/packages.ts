@@ -1,3 +1,4 @@
+import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
 import { allItems } from '../../../lib/records/pages.ts'
 import type { Account, CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
@@ -65,36 +66,37 @@ interface OwnerNames {
 const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPackage[]): Promise<void> => {
   const { source, report } = migration
   const places = new Map<string, Place>()
-  const things = filesOf(migration, owner, places)
+  const copies = new Copies(migration, filesOf(migration, owner, places))
   let isComplete = true
   for (const given of found.reverse()) {
     const names = [given.type, given.name, given.version]
-    const label = `${owner.there}: ${given.name} ${given.version}`
-    const isRead = await succeeds(report, `the package ${label}`, async () => {
-      const path = apiPath('packages', owner.there, ...names)
-      for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
-        const name = logName([...names, file.name])
-        places.set(name, { ...given, file: file.name })
-        // A file that is refused does not keep the others from being copied.
-        await reportErrors(report, `the package file ${label} ${file.name}`, async () => {
-          const item = await itemFor(migration, owner, given, file, name)
-          await new Copies(migration, things).giveOne(item)
-        })
-      }
-    })
+    const isRead = await succeeds(
+      report,
+      `the package ${owner.there}: ${given.name} ${given.version}`,
+      async () => {
+        const path = apiPath('packages', owner.there, ...names)
+        for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
+          const name = logName([...names, file.name])
+          places.set(name, { given, file })
+          // A file that is refused does not keep the others from being copied.
+          await copies.give([await itemFor(migration, owner, { given, file }, name)])
+        }
+      },
+    )
     if (!isRead) isComplete = false
   }
   const isGone = (name: string) => isRemoved(migration, owner, name)
-  const seen = [...places.keys()].map((name) => ({ name }))
-  if (isComplete) await new Copies(migration, things).withdraw(seen, isGone)
+  if (isComplete)
+    await copies.withdraw(
+      [...places.keys()].map((name) => ({ name })),
+      isGone,
+    )
 }
 
-/** Where a file is. */
+/** A file of the source, and the version that has it. */
 interface Place {
-  readonly type: PackageType
-  readonly name: string
-  readonly version: string
-  readonly file: string
+  readonly given: KnownPackage
+  readonly file: SourcePackageFile
 }
 
 /** @param places the files that the source has, by their names in the migration log */
@@ -107,7 +109,8 @@ const filesOf = (
   async find(name, copy) {
     if (copy?.id !== undefined && (await packages.findFile(copy.id)) !== undefined) return copy
     const place = places.get(name)
-    const found = place && (await allot.hosting.packages.file(OPERATOR, { owner, ...place }, place.file))
+    const path = place && { ...place.given, owner }
+    const found = path && (await allot.hosting.packages.file(OPERATOR, path, place.file.name))
     return found && { id: found.id }
   },
   // The content of a file never changes here: one that is replaced has another id.
@@ -144,40 +147,36 @@ const fileLabel = (
 ): string => `${owner}: ${name} ${version} ${file.name}`
 
 const itemFor = async (
-  migration: Migration,
-  owner: OwnerNames,
-  given: KnownPackage,
-  file: SourcePackageFile,
+  { source, authors, packages, startedAt }: Migration,
+  { there, here }: OwnerNames,
+  { given, file }: Place,
   name: string,
 ): Promise<Item> => {
   const { type, name: packageName, version, created_at: createdAt } = given
-  const { name: creator } = await migration.authors.find(given.creator)
-  const path = { owner: owner.here, type, name: packageName, version }
-  const save = async (origin: Parameters<Item['create']>[0], id?: number) => {
-    await migration.packages.saveFile({ ...(await copyOf(migration, owner, given, file)), path }, origin, id)
+  const { size, sha256 } = file
+  const author = await authors.find(given.creator)
+  const path = { type, name: packageName, version }
+  const save = async (origin: Origin, id?: number): Promise<true> => {
+    const content = await source.download(downloadPath({ ...path, owner: there }, file.name))
+    const copy = {
+      ...{
+        path: { ...path, owner: here },
+        name: file.name,
+        size,
+        sha256: sha256 === '' ? undefined : sha256,
+      },
+      ...{ createdAt: createdAt ?? startedAt, creator: author.id, content },
+    }
+    await packages.saveFile(copy, origin, id)
     return true
   }
   return {
-    ...{ name, label: fileLabel(owner.there, given, file), kept: { creator, createdAt, size: file.size } },
-    values: file.sha256 === '' ? {} : { sha256: file.sha256 },
+    ...{ name, label: fileLabel(there, given, file), kept: { creator: author.name, createdAt, size } },
+    values: sha256 === '' ? {} : { sha256 },
     create: (origin) => save(origin),
     edit: ({ id }, _, origin) => save(origin, id),
   }
 }
-
-const copyOf = async (
-  { source, authors, startedAt }: Migration,
-  { there }: OwnerNames,
-  { type, name, version, creator, created_at: createdAt = startedAt }: KnownPackage,
-  { name: fileName, size, sha256 }: SourcePackageFile,
-) => ({
-  name: fileName,
-  size,
-  sha256: sha256 === '' ? undefined : sha256,
-  createdAt,
-  creator: (await authors.find(creator)).id,
-  content: await source.download(downloadPath({ owner: there, type, name, version }, fileName)),
-})
 
 /** The name of a file in the migration log; the digest of one that is longer than names there may be. */
 const logName = (names: readonly string[]): string => {
