@@ -12,15 +12,7 @@ import { copyReleases } from './content/releases.ts'
 import { copyWebhooks } from './content/webhooks.ts'
 import { giveCredentials } from './credentials.ts'
 import { revokeDeletedAccounts, revokeDeletedRepositories } from './deleted.ts'
-import {
-  apiPath,
-  each,
-  eachOfSeveral,
-  ifAvailable,
-  type Migration,
-  type MigrationOptions,
-  reportErrors,
-} from './migration.ts'
+import { each, eachOfSeveral, type Migration, type MigrationOptions, reportErrors } from './migration.ts'
 import { followAccountNames, followRepositoryNames } from './names/changes.ts'
 import { Names, type Renames } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
@@ -175,7 +167,7 @@ export const select = async (
 ): Promise<Selected> => {
   const all = await selectAll(source)
   await checkRenamesAt(source, renames, named(all))
-  return { all, selected: names.length === 0 ? all : await selectNamed(source, names) }
+  return { all, selected: names.length === 0 ? all : await selectNamed(source, all, names) }
 }
 
 const selectAll = async (source: Source): Promise<SelectedAccounts> => {
@@ -191,25 +183,21 @@ const named = ({ users, organizations }: SourceAccounts): Named[] => [
 ]
 
 /** The members of a named organization are copied without their repositories. */
-const selectNamed = async (source: Source, names: readonly string[]): Promise<SelectedAccounts> => {
-  const users = new Map<string, SourceUser>()
-  const found = new Map<string, SourceOrganization>()
-  const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
-  for (const name of names) {
-    const organization = await ifAvailable(source.get(SourceOrganization, apiPath('orgs', name)))
-    if (organization !== undefined) {
-      found.set(organization.name.toLowerCase(), organization)
-      continue
-    }
-    const user = await ifAvailable(source.get(SourceUser, apiPath('users', name)))
-    if (user === undefined)
-      throw new Error(`there is no user or organization named ${name} at ${source.base}`)
-    add(user)
-  }
-  const organizations = [...found.values()]
-  const owners = ownersIn([...users.values()], organizations)
-  for (const { name } of organizations) (await usersOf(source, name))?.forEach(add)
-  return { users: [...users.values()], organizations, owners }
+const selectNamed = async (
+  source: Source,
+  all: SelectedAccounts,
+  names: readonly string[],
+): Promise<SelectedAccounts> => {
+  const wanted = new Set(names.map((name) => name.toLowerCase()))
+  const known = new Set(all.owners.map(({ name }) => name.toLowerCase()))
+  const unknown = names.find((name) => !known.has(name.toLowerCase()))
+  if (unknown !== undefined)
+    throw new Error(`there is no user or organization named ${unknown} at ${source.base}`)
+  const owners = all.owners.filter(({ name }) => wanted.has(name.toLowerCase()))
+  const organizations = all.organizations.filter(({ name }) => wanted.has(name.toLowerCase()))
+  for (const { name } of organizations)
+    for (const { login } of (await usersOf(source, name)) ?? []) wanted.add(login.toLowerCase())
+  return { users: all.users.filter(({ login }) => wanted.has(login.toLowerCase())), organizations, owners }
 }
 
 const ownersIn = (users: readonly SourceUser[], organizations: readonly SourceOrganization[]): Owner[] => [

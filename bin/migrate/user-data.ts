@@ -116,7 +116,7 @@ const keysOf = <K extends { id: number }>(
 })
 
 /** @param key its type, the key in base64, and a comment */
-export const fingerprintOf = (key: string): string => {
+const fingerprintOf = (key: string): string => {
   const bytes = Buffer.from(key.split(' ')[1] ?? key, 'base64')
   return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace('=', '')}`
 }
