@@ -400,6 +400,17 @@ describe('A source that fails while it is compared', () => {
   })
 })
 
+describe('A source from whose address nothing was migrated', () => {
+  it('is refused, since copies are found by the records of its address', async () => {
+    const other = await replay({}, source.allot.handler)
+    await assert.rejects(
+      target.compared({ base: other.base, root: source.root }),
+      /^Error: nothing was migrated from http:\S+ into this store$/,
+    )
+    other.stop()
+  })
+})
+
 describe('Differences of one kind', () => {
   it('are counted when there are hundreds, and the report has them all', () => {
     const comparison = new Comparison()

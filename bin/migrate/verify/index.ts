@@ -19,9 +19,7 @@ export const verifyMigration = async (options: VerifyOptions, { all, selected }:
   const { report, here } = options
   const sides: Sides = { ...(await prepare({ ...options, comparison: report }, all)), report, here }
   if ((await sides.migrationLog.list('account')).length === 0)
-    throw new Error(
-      `nothing was migrated from ${sides.source.base}: give the address that was given to allot migrate`,
-    )
+    throw new Error(`nothing was migrated from ${sides.source.base} into this store`)
   const isWhole = selected === all
   const copied = await copyAll(sides, selected, { isWhole })
   await eachOfSeveral('git data', copied, (one) => compareGitData(sides, one))
