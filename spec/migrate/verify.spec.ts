@@ -339,6 +339,63 @@ CHANGES.push(
   ],
 )
 
+/** What is created here after the migration. */
+CHANGES.push(
+  [
+    'a team and a team membership from here',
+    async () => {
+      const { body } = await target.as(target.root, 'GET', '/orgs/acme/teams')
+      const { id } = body.find(({ name }: { name: string }) => name === 'readers')
+      await here('PUT', `/teams/${id}/members/carl`)()
+      const team = { name: 'guests', permission: 'read', units: ['repo.code'] }
+      await here('POST', '/orgs/acme/teams', team)()
+    },
+    /^ {2}team guests \(acme\): only here\n {2}[\s\S]*team membership carl \(acme\/readers\): only here$/m,
+  ],
+  [
+    'a membership from here',
+    async () => {
+      const { accounts, organizations } = target.allot.hosting
+      const [acme, ben] = [await accounts.byName('acme'), await accounts.byName('ben')]
+      await organizations.setMember(acme!.id, ben!.id, { owner: true })
+    },
+    /^ {2}membership ben \(acme\): only here$/m,
+  ],
+  [
+    'a collaborator from here',
+    here('PUT', '/repos/ann/empty/collaborators/carl', { permission: 'read' }),
+    /^ {2}collaborator carl \(ann\/empty\): only here$/m,
+  ],
+  [
+    'a comment from here',
+    here('POST', `${APP}/issues/1/comments`, { body: 'more' }),
+    /^ {2}comment ann\/app#1: only here$/m,
+  ],
+  [
+    'an attachment from here',
+    () => attach(target, target.root, `${APP}/issues/1`, 'more', 'more.txt'),
+    /^ {2}attachment more\.txt \(ann\/app#1\): only here$/m,
+  ],
+  [
+    'a star from here',
+    here('PUT', '/user/starred/ben/app?sudo=carl'),
+    /^ {2}star ben\/app \(carl\): only here$/m,
+  ],
+  [
+    'a key from here',
+    here('POST', '/user/keys?sudo=carl', { title: 'other', key: generateSshKey('ed25519').key }),
+    /^ {2}SSH key SHA256:\S+ \(carl\): only here$/m,
+  ],
+  [
+    'a quota rule and a quota group from here',
+    here('POST', '/admin/quota/groups', {
+      name: 'paid',
+      rules: [{ name: 'more', limit: 2000, subjects: ['size:all'] }],
+    }),
+    /^ {2}quota group paid: only here\n[\s\S]*^ {2}quota rule more: only here$/m,
+  ],
+)
+
 const found = async (owner: string, name: string) => {
   const one = (await target.allot.hosting.repositories.find({ id: 0, admin: true }, owner, name))!
   return { id: one.id, repository: join((one.id % 256).toString(16).padStart(2, '0'), `${one.id}.git`) }
