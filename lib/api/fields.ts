@@ -1,6 +1,5 @@
 /** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
-import { invalid } from '../errors.ts'
 import { Visibility } from '../records/schema/index.ts'
 import { BODY_LIMIT, TEXT_LIMITS } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
@@ -99,18 +98,21 @@ export const Moment = v.pipe(
     /^(?:|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?)$/,
     'must be a time such as 2026-11-21T04:09:00Z',
   ),
+  v.check((text) => text === '' || exists(text), 'must be a time that exists'),
 )
 
-/**
- * @returns seconds since 1970
- * @throws AllotError invalid for a day that does not exist
- */
-export const secondsOf = (name: string, moment: string | undefined): number | undefined => {
-  if (!moment) return undefined
-  const time = Date.parse(moment)
-  if (Number.isNaN(time)) throw invalid(`${name}: ${moment} is not a time`)
-  return Math.floor(time / 1000)
+/** Whether a time exists: JavaScript reads February 31 as March 3. */
+export const exists = (moment: string): boolean => {
+  const day = moment.slice(0, 10)
+  const time = Date.parse(day)
+  return (
+    !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) && !Number.isNaN(Date.parse(moment))
+  )
 }
+
+/** @returns seconds since 1970 */
+export const secondsOf = (moment: string | undefined): number | undefined =>
+  moment ? Math.floor(Date.parse(moment) / 1000) : undefined
 
 /** A choice of a query; clients written in Go send an empty string for a choice that is not set. */
 export const choice = <T extends string>(description: string, ...options: T[]) =>

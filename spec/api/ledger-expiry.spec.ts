@@ -159,9 +159,9 @@ describe('An entry with an expiry', () => {
 
   for (const [expires_at, message] of [
     ['tomorrow', /^expires_at: must be a time such as/],
-    ['2026-02-31T25:00:00Z', /must be on a day that exists/],
-    ['2030-02-31T00:00:00Z', /must be on a day that exists/],
-    ['2030-02-28T25:00:00Z', /^expires_at: must be later than now/],
+    ['2026-02-31T25:00:00Z', /^expires_at: must be a time that exists/],
+    ['2030-02-31T00:00:00Z', /^expires_at: must be a time that exists/],
+    ['2030-02-28T25:00:00Z', /^expires_at: must be a time that exists/],
     ['2020-01-01T00:00:00Z', /^expires_at: must be later than now .*, got 2020-01-01T00:00:00.000Z$/],
     [5, /^expires_at: expected a string/],
   ] as const)

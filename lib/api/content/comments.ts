@@ -83,8 +83,8 @@ export const CommentListQuery = v.object({
 
 /** @throws AllotError invalid for a day that does not exist */
 export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentListQuery>) => ({
-  since: secondsOf('since', since),
-  before: secondsOf('before', before),
+  since: secondsOf(since),
+  before: secondsOf(before),
 })
 
 const onIssue = v.object({ ...repositoryParams, index: issueIndex })

@@ -60,7 +60,7 @@ export const commitRoutes = [
       if (open === undefined) return reply(404)
       const commit = await commitOf(open, query.sha ?? '')
       if (commit === undefined) refuseEmpty(open)
-      const times = { since: secondsOf('since', query.since), until: secondsOf('until', query.until) }
+      const times = { since: secondsOf(query.since), until: secondsOf(query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
       if (!found) return reply(404)
       const commits = await present(services, request, open, found.items, fieldsIn(query))

@@ -11,7 +11,7 @@ import {
 } from '../../repositories/contents/file-changes.ts'
 import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { base64, example, shortText, text, timestamp } from '../fields.ts'
+import { base64, example, exists, shortText, text, timestamp } from '../fields.ts'
 import { type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
 import { type Changeable, openForPush } from './access.ts'
 import { ContentsResponse, presentFile } from './files.ts'
@@ -103,7 +103,7 @@ const timeOf = (member: string, date: string | undefined): Pick<PersonAtTime, 't
   const [, zone, sign, hours = '0', minutes = '0'] = match ?? []
   // Without a zone, a time would be one of the place of the server.
   const time = Math.floor(Date.parse(zone === undefined && date.includes('T') ? `${date}Z` : date) / 1000)
-  if (match === null || !(time >= 0 && time <= LAST_SECOND))
+  if (match === null || !exists(date) || !(time >= 0 && time <= LAST_SECOND))
     throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00+02:00`)
   const offset = Number(hours) * 60 + Number(minutes)
   return { time, offset: sign === '-' ? -offset : offset }

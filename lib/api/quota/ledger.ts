@@ -33,16 +33,9 @@ const expires_at = v.optional(example(Moment, '2026-11-21T04:09:00Z'))
 const Item = v.object({ ...LedgerItem.entries, expires_at })
 const LedgerEntry = example(v.object({ ...params.entries, ...Item.entries }), ENTRY)
 
-/** JavaScript reads February 31 as March 3. */
-const isDay = (text: string): boolean => {
-  const time = Date.parse(text)
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
-}
-
-/** @throws AllotError invalid for a time that does not exist, or has passed */
+/** @throws AllotError invalid for a time that has passed */
 const withExpiry = <E extends { expires_at?: string | undefined }>({ expires_at, ...entry }: E) => {
   if (!expires_at) return entry
-  if (!isDay(expires_at.slice(0, 10))) throw invalidMember('expires_at', 'must be on a day that exists')
   const expiresAt = Date.parse(expires_at)
   checkExpiry('expires_at', expiresAt)
   return { ...entry, expiresAt }

@@ -379,6 +379,7 @@ describe('Files', () => {
       ['a malformed time', 'POST', 'new', { content, dates: { author: 'noon' } }, 422, /dates.author: noon/],
       ['a day in words', 'POST', 'new', { content, dates: { author: '2 Jan 2020' } }, 422, /is not a time/],
       ['month 13', 'POST', 'new', { content, dates: { author: '2020-13-02' } }, 422, /is not a time/],
+      ['February 30', 'POST', 'new', { content, dates: { author: '2020-02-30' } }, 422, /not a time/],
       [
         'zone 25',
         'POST',

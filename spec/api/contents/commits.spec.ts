@@ -71,6 +71,9 @@ describe('The commits of a repository', () => {
     for (const [query, expected] of some) assertList(await get(`/commits?${query}`), 'sha', expected)
     assertList(await get('/commits?page=1000000000000'), 'sha', [], 3)
     assertError(await get('/commits?since=yesterday'), 422, /since: must be a time/)
+    for (const name of ['since', 'until'])
+      for (const time of ['2026-02-30', '2026-02-30T00:00:00Z', '2025-02-29', '2026-01-01T25:00:00Z'])
+        assertError(await get(`/commits?${name}=${time}`), 422, new RegExp(`^${name}: must be a time that`))
   })
 
   it('have times that clients can read, however far in the future they are', async () => {
