@@ -247,6 +247,24 @@ describe('A text in git', () => {
     for (const line of [CHINESE, '的']) assert.ok(page.includes(line), page)
   })
 
+  for (const by of ['', ' ', '  '])
+    it(`is readable where the author has no name but ${JSON.stringify(by)}`, async () => {
+      const tree = await git(checkout, 'rev-parse', 'main~1^{tree}')
+      const text = `author ${by}<> 1700000000 +0000\ncommitter ${by}<> 1700000000 +0000\n\nold\n`
+      const id = await plantCommit('main', tree, Buffer.from(text))
+      const [listed] = (await read('/commits')).body
+      const one = (await read(`/git/commits/${id}`)).body
+      for (const { commit } of [listed, one])
+        assert.deepEqual([commit.author.name.trim(), commit.author.email, commit.message], ['', '', 'old\n'])
+      for (const page of ['', '/commits', `/commit/${id}`, '/branches', '/src/branch/main']) {
+        const response = await fetch(`${allot.base}/${path}${page}`)
+        const text = await response.text()
+        assert.equal(response.status, 200, text)
+        assert.doesNotMatch(text, /<bdi>\s*<\/bdi>/)
+        assert.doesNotMatch(text, /<a [^>]*>\s*<\/a>/)
+      }
+    })
+
   for (const [title, header, by, message, shown] of [
     ['of no encoding, as Latin-1', '', 'J\xf6', 'caf\xe9 \x80', ['Jö', 'café €']],
     [

@@ -190,7 +190,7 @@ describe('git push', () => {
     await allot.assertCounted('alice')
     const before = (await allot.allot.quota.info('alice')).used.size.repos.public
     const tree = await git(checkout, 'rev-parse', 'HEAD^{tree}')
-    const text = `tree ${tree}\nauthor nobody\ncommitter nobody\n\nx\n`
+    const text = `tree ${tree}\n\nx\n`
     const file = `${temporaryDirectory()}/commit`
     writeFileSync(file, text)
     const bad = await git(checkout, 'hash-object', '-t', 'commit', '-w', '--literally', file)
@@ -208,13 +208,19 @@ describe('The faults of old histories', () => {
     writeFileSync(file, content)
     return git(checkout, 'hash-object', '-t', type, '-w', '--literally', file)
   }
-  const person = (by: string) => (tree: string) =>
+  const commitBy = (by: string, tree: string) =>
     `tree ${tree}\nauthor ${by}\ncommitter Ada <ada@example.test> 1700000000 +0000\n\nold\n`
 
-  for (const [fault, commitWith] of [
-    ['missingSpaceBeforeDate', person('Ada <ada@example.test>1700000000 +0000')],
-    ['badTimezone', person('Ada <ada@example.test> 1700000000 -051800')],
-    ['zeroPaddedFilemode', person('Ada <ada@example.test> 1700000000 +0000')],
+  const DATE = '1700000000 +0000'
+  for (const [fault, by, name] of [
+    ['missingSpaceBeforeDate', `Ada <ada@example.test>${DATE}`, 'Ada'],
+    ['badTimezone', 'Ada <ada@example.test> 1700000000 -051800', 'Ada'],
+    ['zeroPaddedFilemode', `Ada <ada@example.test> ${DATE}`, 'Ada'],
+    ['missingNameBeforeEmail', `<> ${DATE}`, ''],
+    ['missingSpaceBeforeEmail', `Ada<ada@example.test> ${DATE}`, 'Ada'],
+    ['badEmail', `Ada <ada@<example.test> ${DATE}`, 'Ada'],
+    ['badName', `Ada> <ada@example.test> ${DATE}`, 'Ada>'],
+    ['missingEmail', `Ada ${DATE}`, `Ada ${DATE}`],
   ] as const)
     it(`are let in by a push, a fork and a migration, and read: ${fault}`, async () => {
       const { path, checkout } = await pushed(fault)
@@ -223,12 +229,13 @@ describe('The faults of old histories', () => {
       const folder = Buffer.from(await write(checkout, 'tree', inner), 'hex')
       const mode = fault === 'zeroPaddedFilemode' ? '040000' : '40000'
       const tree = await write(checkout, 'tree', Buffer.concat([Buffer.from(`${mode} old\0`), folder]))
-      const id = await write(checkout, 'commit', commitWith(tree))
+      const id = await write(checkout, 'commit', commitBy(by, tree))
       assert.match((await attempt(checkout, ['fsck'])).err, new RegExp(fault))
       await git(checkout, 'push', '--quiet', 'origin', `${id}:refs/heads/old`)
 
       const { body } = await allot.as(alice, 'GET', `/repos/${path}/git/commits/${id}`)
-      assert.equal(Date.parse(body.commit.author.date), 1_700_000_000_000)
+      assert.equal(body.commit.author.name, name)
+      if (fault !== 'missingEmail') assert.equal(Date.parse(body.commit.author.date), 1_700_000_000_000)
       const read = await allot.as(alice, 'GET', `/repos/${path}/contents/old/a?ref=old`)
       assert.equal(read.status, 200)
       const fork = await allot.as(await allot.person(), 'POST', `/repos/${path}/forks`, {})

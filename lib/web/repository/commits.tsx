@@ -26,7 +26,11 @@ export const authorsOf = (
 
 export const Author = ({ author, people }: { author: PersonAtTime; people: People }) => {
   const account = people.get(author.email)
-  return account === undefined ? <bdi>{author.name}</bdi> : <AccountLink account={account} />
+  return account === undefined ? (
+    <bdi>{author.name.trim() || '(no name)'}</bdi>
+  ) : (
+    <AccountLink account={account} />
+  )
 }
 
 /** The first line of a message. */
