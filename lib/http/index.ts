@@ -12,6 +12,7 @@ export type { Pagination } from './paging.ts'
 export { referenceOrNext } from './reference-page.ts'
 export {
   Download,
+  dispositionOf,
   Empty,
   ErrorBody,
   Forbidden,

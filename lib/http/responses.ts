@@ -228,11 +228,18 @@ const contentHeaders = ({ type, name }: FileContent): Record<string, string> => 
   'Content-Disposition': dispositionOf({ fileName: name }),
 })
 
-/** RFC 6266: an ASCII name for old clients, and the exact name. */
+/**
+ * RFC 6266. Browsers read `filename*`; curl reads `filename`, and saves its bytes as they are. curl neither
+ * reads escapes, nor keeps what is before a slash or a backslash.
+ */
 export const dispositionOf = ({ fileName: name }: { readonly fileName: string | undefined }): string =>
   name === undefined
     ? 'attachment'
-    : `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"; filename*=UTF-8''${encodeName(name)}`
+    : `attachment; filename="${latin1Name(name)}"; filename*=UTF-8''${encodeName(name)}`
+
+/** The bytes of UTF-8, each as a character of the header. */
+const latin1Name = (name: string): string =>
+  Buffer.from(name.replace(/["/\\\p{Cc}]/gu, '_')).toString('latin1')
 
 /** RFC 8187 §3.2.1 allows fewer characters than `encodeURIComponent` keeps. */
 const encodeName = (name: string): string =>

@@ -382,7 +382,7 @@ describe('GET /attachments/{uuid}', () => {
     assert.match(headers.get('content-security-policy')!, /sandbox/)
     assert.equal(
       headers.get('content-disposition'),
-      `attachment; filename="___b_.html"; filename*=UTF-8''%C3%A4%22%3Cb%3E.html`,
+      `attachment; filename="\xc3\xa4_<b>.html"; filename*=UTF-8''%C3%A4%22%3Cb%3E.html`,
     )
     const count = async () =>
       (await allot.as(ann, 'GET', `${holders.issue.path}/assets/${id}`)).body.download_count

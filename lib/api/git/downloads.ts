@@ -5,6 +5,7 @@ import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import {
   Download,
+  dispositionOf,
   Empty,
   fileReply,
   NotFound,
@@ -118,10 +119,10 @@ const archiveReply = (
   signal: AbortSignal,
 ): StreamReply => {
   const args = [`--format=${format}`, `--prefix=${repository.name}/`, id]
-  const name = `${repository.name}-${ref.replace(/[^\w.-]+/g, '-')}.${format}`
+  const fileName = `${repository.name}-${ref.replaceAll('/', '-')}.${format}`
   return processReply(() => git.start(access, 'archive', args, signal), {
     'Content-Type': ARCHIVE_TYPES[format],
-    'Content-Disposition': `attachment; filename="${name}"`,
+    'Content-Disposition': dispositionOf({ fileName }),
   })
 }
 

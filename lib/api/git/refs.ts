@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
+import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson } from '../../http/index.ts'
 import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
@@ -23,7 +24,7 @@ const Reference = v.object({
 
 const presentRef = ({ ref, id, type }: Ref, { api }: RepositoryUrls): v.InferOutput<typeof Reference> => ({
   ref,
-  url: `${api}/git/${ref}`,
+  url: `${api}/git/${encodePath(ref)}`,
   object: { type, sha: id, url: `${api}/git/${type}s/${id}` },
 })
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Tag as GitTag } from '../../git/objects/parse.ts'
+import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound } from '../../http/index.ts'
 import { readCommits, readTags } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
@@ -49,7 +50,7 @@ const NO_DOWNLOADS = { zip: 0, tar_gz: 0 }
 /** URLs of the archives of a tag; empty for a tag of a blob, which has none. */
 const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, ref: Ref) => {
   if (ref.targetType === 'blob') return { zipball_url: '', tarball_url: '' }
-  const url = `${base}/archive/${shortName(ref).split('/').map(encodeURIComponent).join('/')}`
+  const url = `${base}/archive/${encodePath(shortName(ref))}`
   return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
 }
 
