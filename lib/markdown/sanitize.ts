@@ -72,7 +72,9 @@ export const sanitize = (html: string, links: Links): string =>
   sanitizeHtml(html, {
     ...options,
     transformTags: {
-      a: changeAttributes(({ href, target }) => ({
+      // An anchor of older HTML, `<a name="x">`, is a target of `#x`, too.
+      a: changeAttributes(({ href, target, id, name }) => ({
+        id: id || name || undefined,
         ...(href ? { href: linkTarget(href, links), rel: target === '_blank' ? NO_OPENER : NO_FOLLOW } : {}),
         target: target === '_blank' ? target : undefined,
       })),

@@ -72,6 +72,11 @@ const EVERYWHERE: [title: string, text: string, html: string][] = [
   ['a definition may precede the reference', '[^1]: b\n\na[^1]', noted('b')],
   ['a reference in code is text', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
   [
+    'an anchor with a name is a target of links, as one with an id',
+    '[x](#a%20b) <a name="a b" href="y"></a><a name="c"></a><a id="d" name="e"></a>',
+    '<p dir="auto"><a href="#user-content-a%20b" rel="nofollow">x</a> <a href="y" id="user-content-a b" rel="nofollow"></a><a id="user-content-c"></a><a id="user-content-d"></a></p>\n',
+  ],
+  [
     'a link with a forbidden target is replaced by its text',
     '[*a*](javascript:x)',
     '<p dir="auto"><em>a</em></p>\n',
