@@ -233,8 +233,9 @@ export class Dispatcher<I extends Caller> {
     const { req, res, url } = context
     let cause = error
     try {
-      if (hasCode(error, 'not_found') && (await this.#redirect(endpoints, context))) return
-      const isNothing = hasCode(error, 'not_found') || hasCode(error, 'unauthenticated')
+      cause = await context.rights.causeOf(error)
+      if (hasCode(cause, 'not_found') && (await this.#redirect(endpoints, context))) return
+      const isNothing = hasCode(cause, 'not_found') || hasCode(cause, 'unauthenticated')
       if (isNothing && context.next !== undefined && endpoints.passesOn?.(context)) return context.next()
     } catch (redirectError) {
       cause = redirectError

@@ -1,4 +1,5 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
+import { ClientDisconnected } from './failure.ts'
 
 /** Milliseconds between two readings of the rights of a request that lasts. */
 const INTERVAL_MS = 60_000
@@ -24,19 +25,23 @@ export const watchRights = (
   const readAgain = async () => {
     if (isReading) return
     isReading = true
-    const error = await read().then(
-      () => undefined,
-      (error: unknown) => error,
-    )
+    const loss = await lossOf(read)
     isReading = false
-    if (ended.aborted || !(error instanceof AllotError) || !LOSSES.includes(error.code)) return
+    if (ended.aborted || loss === undefined) return
     clearInterval(timer)
-    onLost(error)
+    onLost(loss)
   }
   const timer = setInterval(() => void readAgain(), INTERVAL_MS)
   timer.unref()
   ended.addEventListener('abort', () => clearInterval(timer), { once: true })
 }
+
+/** @returns the error that says that a right is gone */
+const lossOf = (read: () => Promise<unknown>): Promise<AllotError | undefined> =>
+  read().then(
+    () => undefined,
+    (error: unknown) => (error instanceof AllotError && LOSSES.includes(error.code) ? error : undefined),
+  )
 
 /** The rights of one request, which are read again while it lasts. */
 export interface LastingRights<I> {
@@ -45,17 +50,32 @@ export interface LastingRights<I> {
    * @param read gets the user as of then, and throws AllotError when a right is gone, which ends the request
    */
   whileAllowed(read: (user: I | null) => Promise<unknown>): void
+  /**
+   * @param error of the request
+   * @returns the error that says what is gone, such as a repository that was deleted meanwhile, when the
+   * client did not cause the error; else the error itself
+   */
+  causeOf(error: unknown): Promise<unknown>
   /** As {@link watchRights}. */
   watch(ended: AbortSignal, onLost: (error: AllotError) => void): void
 }
 
 /** @param userNow reads the user again, who must still be allowed to call the route */
 export const lastingRights = <I>(userNow: () => Promise<I | null>): LastingRights<I> => {
-  let stillAllowed: (user: I | null) => Promise<unknown> = async () => undefined
+  let stillAllowed: ((user: I | null) => Promise<unknown>) | undefined
+  const read = async () => {
+    const user = await userNow()
+    await stillAllowed?.(user)
+  }
   return {
-    whileAllowed(read) {
-      stillAllowed = read
+    whileAllowed(check) {
+      stillAllowed = check
     },
-    watch: (ended, onLost) => watchRights(async () => stillAllowed(await userNow()), ended, onLost),
+    async causeOf(error) {
+      const isFault = !(error instanceof AllotError) || error.code === 'unavailable'
+      if (!isFault || error instanceof ClientDisconnected || stillAllowed === undefined) return error
+      return (await lossOf(read)) ?? error
+    },
+    watch: (ended, onLost) => watchRights(read, ended, onLost),
   }
 }

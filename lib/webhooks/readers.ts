@@ -65,8 +65,8 @@ const OFF = {
 
 /**
  * Why nothing may be sent to a webhook; undefined when it may.
- * @param sent `repositories` are those that the payload shows; deleted ones do not count. Absent: whether the
- * webhook may send at all
+ * @param sent `repositories` are those that the payload shows; of deleted ones, only those of forks count.
+ * Absent: whether the webhook may send at all
  */
 export const whyOff = async (
   tx: ReadTransaction,
@@ -79,7 +79,10 @@ export const whyOff = async (
   const missing = scopes.find((scope) => !hasScope(reader.scopes, scope))
   if (missing !== undefined)
     return `the token that made or last changed the webhook does not have the scope ${missing}`
-  for (const repository of (await repositories.byIds(tx, ids)).values())
+  const found = await repositories.byIds(tx, ids)
+  // A fork can be private and another owner's: only its record tells who may read it.
+  if (event === 'fork' && ids.some((id) => !found.has(id))) return 'the repository or its fork was deleted'
+  for (const repository of found.values())
     if (!(await canRead(tx, reader, repository, part)))
       return 'the user who made or last changed the webhook cannot read the repository'
   return undefined

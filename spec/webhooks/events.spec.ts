@@ -6,6 +6,7 @@ import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let allot: ServedGit
 let receiver: Receiver
@@ -242,6 +243,42 @@ describe('Repositories, forks and packages', () => {
     const { sender, issue } = received[0]!.body
     assert.deepEqual([sender.login, issue.user.login], ['Ghost', 'Ghost'])
     assert.doesNotMatch(received[0]!.text, /carl|hidden/)
+  })
+})
+
+describe('A private fork', () => {
+  it('that was deleted before its delivery is not named to a creator of a webhook who could not read it any more', async () => {
+    const bob = await allot.person()
+    const { at, path } = await repository('forked')
+    await as(alice, 'PATCH', at, { private: true })
+    await as(alice, 'PUT', `${at}/collaborators/${bob.name}`, { permission: 'read' })
+    await as(bob, 'POST', '/orgs', { username: 'undisclosed', visibility: 'private' })
+    const [owners] = await as(bob, 'GET', '/orgs/undisclosed/teams')
+    await as(bob, 'PUT', `/teams/${owners.id}/members/alice`)
+    const held: (() => void)[] = []
+    const slow = await startReceiver((_received, res) => void held.push(() => res.end()))
+    const config = { url: `${slow.url}/held`, content_type: 'json' }
+    const hook = { type: 'forgejo', config, events: ['issues', 'fork'], active: true }
+    const { id } = await as(alice, 'POST', `${at}/hooks`, hook)
+    await as(alice, 'POST', `${at}/issues`, { title: 'one' })
+    await waitFor(() => held.length === 1)
+    const fork = await as(bob, 'POST', `${at}/forks`, { organization: 'undisclosed' })
+    const forks = (await as(alice, 'GET', `${at}/hooks/${id}/deliveries`)).map(
+      ({ event }: { event: string }) => event,
+    )
+    assert.ok(forks.includes('fork'))
+    await as(bob, 'DELETE', '/orgs/undisclosed/members/alice')
+    await as(bob, 'DELETE', `/repos/${fork.full_name}`)
+    await as(alice, 'POST', `${at}/issues`, { title: 'two' })
+    held[0]!()
+    await waitFor(() => held.length === 2)
+    held[1]!()
+    const received = await slow.at('/held', 2)
+    assert.deepEqual(brief(received), [
+      ['issues', 'opened'],
+      ['issues', 'opened'],
+    ])
+    assert.equal(received[1]!.body.repository.full_name, path)
   })
 })
 
