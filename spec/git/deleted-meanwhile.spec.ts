@@ -22,11 +22,7 @@ it('A commit over the API is answered 404 when its repository is deleted meanwhi
   const ann = await allot.person('ann')
   const path = await allot.repository(ann, 'demo')
   const body = { content: Buffer.from('text').toString('base64') }
-  assertNotFound(
-    await allot.as(ann, 'POST', `/repos/${path}/contents/new`, body),
-    404,
-    /the repository was deleted/,
-  )
+  assertNotFound(await allot.as(ann, 'POST', `/repos/${path}/contents/new`, body))
   assert.equal((await deletion)?.status, 204)
   assert.deepEqual(
     logged.filter((message) => message.includes('request')),

@@ -3,7 +3,7 @@
  * system.
  */
 import * as v from 'valibot'
-import { AllotError, invalidMember, withLineNumber } from '../../errors.ts'
+import { AllotError, withLineNumber } from '../../errors.ts'
 import {
   Empty,
   Forbidden,
