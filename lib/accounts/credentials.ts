@@ -207,11 +207,22 @@ const recordsOfToken = async (tx: ReadTransaction, secret: string): Promise<Veri
  * The identity that a token stands for, which almost every request asks for.
  * @throws AllotError as {@link checkMaySignIn} does
  */
-export const senderOfToken = (store: Pick<Store, 'cached'>, token: string) =>
-  store.cached(`sender ${token}`, async (tx) => {
+export const senderOfToken = (store: Store, token: string): Promise<TokenSender | undefined> =>
+  store.cached(senderKey(token), async (tx) => {
     const credential = await credentialOfToken(tx, token)
     return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
   })
+
+/** The same, if the store has it in its cache. */
+export const knownSender = (store: Store, token: string): TokenSender | undefined =>
+  store.known(senderKey(token))
+
+const senderKey = (token: string): string => `sender ${token}`
+
+interface TokenSender {
+  readonly identity: Identity
+  readonly tokenId: number
+}
 
 /** A token, as requests send it. */
 export const TOKEN = /^[0-9a-f]{40}$/

@@ -13,6 +13,7 @@ import {
   credentialsIn,
   identityOf,
   isTokenScheme,
+  knownSender,
   malformedHeader,
   senderOfToken,
   TOKEN,
@@ -45,6 +46,7 @@ interface IdentitiesOptions {
   hasTokens: boolean
 }
 
+const NO_CREDENTIALS = { scheme: '', value: '' }
 const NO_TOKEN = 'the access token does not exist'
 
 /** Finds out who sent a request. `lib/caches.ts` says what is cached of a token, and until when. */
@@ -66,9 +68,13 @@ export class Identities {
    */
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { authenticate } = this.#options
+    const isSudo = sudoIn(req) !== undefined
+    // Most requests end here, without the promises of a read.
+    const known = isSudo || authenticate !== undefined ? undefined : this.#known(req)
+    if (known !== undefined) return Promise.resolve(known)
     const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
     // Returning here avoids allocating a closure and a promise per request.
-    if (sudoIn(req) === undefined) return sender
+    if (!isSudo) return sender
     return actingAs(req, sender, async (name) => {
       const account = await this.#options.accounts.byName(name)
       return account?.kind === 'user' ? identityOf({ account, token: null }) : undefined
@@ -101,6 +107,15 @@ export class Identities {
     const { store, authenticate } = this.#options
     const hostDecides = authenticate !== undefined && user.credential === undefined
     return store.read((tx) => identityNow(tx, user, hostDecides))
+  }
+
+  /** The sender of a token that the store has in its cache. */
+  #known(req: IncomingMessage): Identity | undefined {
+    const { store, tokenUses } = this.#options
+    const { scheme, value } = credentialsIn(req) ?? NO_CREDENTIALS
+    const sender = isTokenScheme(scheme) ? knownSender(store, value) : undefined
+    if (sender !== undefined) tokenUses.note(sender.tokenId)
+    return sender?.identity
   }
 
   async #byCredentials(req: IncomingMessage): Promise<Identity | null> {

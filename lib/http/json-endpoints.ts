@@ -87,9 +87,9 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   }
 
   async handle(context: Context<I, S>): Promise<JsonReply> {
-    if (context.route === this.#unmatched) return replyUnmatched(context)
-    const { store } = this.#options
-    const known = context.route.cacheable ? store.known<JsonReply>(replyKey(context)) : undefined
+    const { route } = context
+    if (route === this.#unmatched) return replyUnmatched(context)
+    const known = route.cacheable ? this.#options.store.known<JsonReply>(replyKey(context)) : undefined
     return known ?? this.#call(context)
   }
 
