@@ -139,12 +139,14 @@ export const checkPathName = (name: string, member = 'name'): void => {
 
 /**
  * Refuses options that do not exist.
+ * @param hint where options are, for an object that options follow
  * @throws AllotError invalid that names the option
  */
-export const checkOptionNames = (options: object, known: readonly string[]): void => {
+export const checkOptionNames = (options: object, known: readonly string[], hint?: string): void => {
   const unknown = Object.keys(options).find((name) => !known.includes(name))
-  if (unknown !== undefined)
-    throw invalidMember(unknown, `there is no such option; expected one of ${known.join(', ')}`)
+  if (unknown === undefined) return
+  const expected = `there is no such option; expected one of ${known.join(', ')}`
+  throw invalidMember(unknown, hint === undefined ? expected : `${expected}; ${hint}`)
 }
 
 /** Codes of errors that the input did not cause. */

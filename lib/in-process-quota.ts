@@ -1,6 +1,6 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import type { Actor } from './audit.ts'
-import { AllotError, checkArgument, checkString, isObject } from './errors.ts'
+import { AllotError, checkArgument, checkOptionNames, checkString, isObject } from './errors.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -152,6 +152,15 @@ const actor = (by: Actor | undefined): Actor | undefined => {
   return by
 }
 
+const RULE_MEMBERS = ['limit', 'subjects']
+const PLAN_MEMBERS = ['rules', 'groups', 'assignments', 'prune']
+
+/** @throws AllotError invalid that names another member: it was misspelled, or belongs to another argument */
+const onlyWith = <T>(members: readonly string[], given: T): T => {
+  if (isObject(given)) checkOptionNames(given, members, 'options follow as another argument')
+  return given
+}
+
 export const createHostQuota = (services: HostQuotaServices): HostQuota => {
   const { store, quota, owners, plans } = services
   const found = (name: string, owner: Owner | undefined): Owner => {
@@ -171,14 +180,15 @@ export const createHostQuota = (services: HostQuotaServices): HostQuota => {
     rules: {
       list: async (slice) => rules.list(checkSlice(slice)),
       get: async (name) => rules.get(checkString('name', name)),
-      create: async (rule, by) => rules.create(rule, actor(by)),
-      edit: async (name, edit, by) => rules.edit(checkString('name', name), edit, actor(by)),
+      create: async (rule, by) => rules.create(onlyWith(['name', ...RULE_MEMBERS], rule), actor(by)),
+      edit: async (name, edit, by) =>
+        rules.edit(checkString('name', name), onlyWith(RULE_MEMBERS, edit), actor(by)),
       remove: async (name, by) => rules.remove(checkString('name', name), actor(by)),
     },
     groups: {
       list: async (slice) => groups.list(checkSlice(slice)),
       get: async (name) => groups.get(checkString('name', name)),
-      create: async (group, by) => groups.create(group, actor(by)),
+      create: async (group, by) => groups.create(onlyWith(['name', 'rules'], group), actor(by)),
       remove: async (name, by) => groups.remove(checkString('name', name), actor(by)),
       addRule: async (group, rule, by) =>
         groups.addRule(checkString('group', group), checkString('rule', rule), actor(by)),
@@ -201,9 +211,9 @@ export const createHostQuota = (services: HostQuotaServices): HostQuota => {
     ...reportsByName(services),
     apply: async (plan, options = {}) => {
       checkArgument(isObject(options), 'options', 'an object, such as { dryRun: true }', options)
-      const { dryRun = false, by } = options
+      const { dryRun = false, by } = onlyWith(['dryRun', 'by'], options)
       checkArgument(typeof dryRun === 'boolean', 'dryRun', 'true or false', dryRun)
-      return plans.apply(plan, { dryRun, by: actor(by) })
+      return plans.apply(onlyWith(PLAN_MEMBERS, plan), { dryRun, by: actor(by) })
     },
   }
 }

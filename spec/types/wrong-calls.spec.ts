@@ -83,6 +83,20 @@ const WRONG: Wrong[] = [
   [() => ledger.batch([{ ...inApp, kind: 'artifacts', op: 'put' }]), /^operation 1: run: required/],
   // @ts-expect-error
   [() => ledger.batch([{ op: 'delete', kind: 'lfs' }]), /^operation 1: Key is required$/],
+  [
+    // @ts-expect-error
+    () => ledger.put({ ...inApp, kind: 'lfs', within: true }),
+    /^within: there is no such option; .*; options such as { within: true } follow the entries$/,
+  ],
+  [
+    // @ts-expect-error
+    () => ledger.batch([{ ...inApp, kind: 'lfs', op: 'put', within: true }]),
+    /^operation 1: within: there is no such option; /,
+  ],
+  // @ts-expect-error
+  [() => ledger.put({ ...inApp, kind: 'lfs', expiresIn: 5 }), /^expiresIn: there is no such option; /],
+  // @ts-expect-error
+  [() => ledger.put({ ...inApp, kind: 'lfs' }, { whithin: true }), /^whithin: there is no such option; /],
 ]
 
 const WRONG_OF_QUOTA: Wrong[] = [
@@ -118,8 +132,22 @@ const WRONG_OPTIONS: Wrong[] = [
 const { accounts, organizations, repositories, tokens } = allot
 const { rules, groups } = allot.quota
 const small = { name: 'small', limit: 1 }
+const whole = { ...small, subjects: ['size:all'] as const }
 /** Wrong calls in JavaScript: a forgotten argument, or one of another type. */
 const WRONG_ARGUMENTS: Wrong[] = [
+  // @ts-expect-error
+  [() => rules.create({ ...whole, limits: 2 }), /^limits: there is no such option; /],
+  // @ts-expect-error
+  [() => rules.edit('small', { name: 'other' }), /^name: there is no such option; /],
+  // @ts-expect-error
+  [() => groups.create({ name: 'free', rule: ['small'] }), /^rule: there is no such option; /],
+  [
+    // @ts-expect-error
+    () => allot.quota.apply({ rules: [whole], dryRun: true }),
+    /^dryRun: there is no such option; .*; options follow as another argument$/,
+  ],
+  // @ts-expect-error
+  [() => allot.quota.apply({ rules: [whole] }, { dryrun: true }), /^dryrun: there is no such option; /],
   [
     // @ts-expect-error
     () => accounts.createUser('bob'),

@@ -40,9 +40,12 @@ const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
  */
 export type NamedEntry = LedgerName & LedgerItem & Pick<LedgerEntry, 'expiresAt'>
 
+const ENTRY_MEMBERS = ['op', 'kind', 'key', 'expiresAt', ...Object.keys(LedgerItem.entries)]
+
 /** @throws AllotError invalid, with the name of the member */
 export const checkEntry = (entry: NamedEntry) => {
   refuseReservedKey(entry)
+  checkOptionNames(entry, ENTRY_MEMBERS, 'options such as { within: true } follow the entries')
   checkLedgerKey(entry.key)
   const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
