@@ -1,5 +1,5 @@
-// Allot below a prefix of an Express application, with the pages at /storage, beside the application's own
-// routes. Run it with: npx tsx examples/express.ts
+// Allot below a prefix of an Express application, with its pages at /code/storage, beside the application's
+// own routes. Run it with: npx tsx examples/express.ts
 import type { AddressInfo } from 'node:net'
 import { createAllot } from 'allot'
 import express from 'express'
@@ -10,13 +10,12 @@ const { token } = await allot.setUp({ admin: 'root' })
 if (token !== undefined) console.log(`sign in with the token ${token}`)
 const app = express()
 app.get('/', (_req, res) => void res.send('the application'))
-app.use('/code', allot.handler)
-app.use('/storage', allot.pages)
+app.use('/code', allot.listener({ pages: '/storage' }))
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   console.log(`try: curl http://127.0.0.1:${port}/code/api/v1/version`)
-  console.log(`or open http://127.0.0.1:${port}/storage`)
+  console.log(`or open http://127.0.0.1:${port}/code/storage`)
 })
 
 const close = async () => {

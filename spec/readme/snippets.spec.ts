@@ -198,6 +198,8 @@ interface Running {
   child: ChildProcessWithoutNullStreams
   /** The port on which it listens; undefined when it ends before. */
   port: Promise<number | undefined>
+  /** What it prints of the first administrator; undefined when it ends before. */
+  authorization: Promise<string | undefined>
   ended: Promise<Output>
 }
 
@@ -212,7 +214,11 @@ const runSnippet = (file: string, cwd = temporaryDirectory()): Running => {
     ([, port]) => Number(port),
     () => undefined,
   )
-  return { child, port: listening, ended: output(child) }
+  const authorization = printed(child, /Authorization: (token [0-9a-f]{40})\n/).then(
+    ([, text]) => text,
+    () => undefined,
+  )
+  return { child, port: listening, authorization, ended: output(child) }
 }
 
 describe('The ts snippets', () => {
@@ -241,7 +247,7 @@ describe('The ts snippets', () => {
   for (const { document, file, code } of isLong ? snippets : firstSnippets)
     it(`of ${document} run: ${file}`, async () => {
       const cwd = temporaryDirectory()
-      const { child, port: listening, ended } = runSnippet(file, cwd)
+      const { child, port: listening, authorization, ended } = runSnippet(file, cwd)
       const port = await listening
       if (port === undefined) {
         const { code: exitCode, stdout, stderr } = await ended
@@ -254,9 +260,13 @@ describe('The ts snippets', () => {
         return
       }
       await useServer(port, code)
+      if (code.includes('setUp') && code.includes("'/storage'"))
+        await usePages(`http://127.0.0.1:${port}${prefixIn(code)}`, await authorization)
       killGroup(child)
       await ended
     })
+
+  const prefixIn = (code: string) => (code.includes("'north'") ? '/north' : '')
 
   const useServer = async (port: number, code: string): Promise<void> => {
     if (code.includes('allot.ssh')) {
@@ -269,7 +279,7 @@ describe('The ts snippets', () => {
       const statuses = await Promise.all(Array.from({ length: 50 }, upload))
       assert.equal(statuses.filter((status) => status === 201).length, 10)
     }
-    const prefix = code.includes("'north'") ? '/north' : ''
+    const prefix = prefixIn(code)
     const [path, body] = code.includes('createQuota')
       ? ['/files/api/v1/user/quota', /sign in first/]
       : [`${prefix}/api/v1/version`, /"Version"/]
@@ -278,6 +288,18 @@ describe('The ts snippets', () => {
     if (!code.includes("'/storage'")) return
     const page = await fetch(`http://127.0.0.1:${port}${prefix}/storage`, { redirect: 'manual' })
     assert.deepEqual([page.status, page.headers.get('location')], [303, `${prefix}/storage/-/sign-in`])
+  }
+
+  /** The `html_url` of a new repository is that of its page. */
+  const usePages = async (base: string, authorization = ''): Promise<void> => {
+    const answer = await fetch(`${base}/api/v1/user/repos`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'first' }),
+    })
+    const { html_url: url } = (await answer.json()) as { html_url: string }
+    const page = await fetch(url)
+    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html;charset=utf-8'], url)
   }
 
   it('of README.md create an administrator at the first start only', async () => {
