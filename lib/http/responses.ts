@@ -129,10 +129,11 @@ interface RepliedRequest {
 
 /**
  * Names all that a handler gets of a GET for `cached`: neither `Accept` nor another header. Invariant: two
- * requests with the same key have the same user, credentials and URL. No part has a space.
+ * requests with the same key have the same user, credentials and URL. No part has a space, and no path a
+ * question mark.
  */
 export const replyKey = ({ url, baseUrl, user = null }: RepliedRequest): string =>
-  `reply ${viewerText(user)} ${baseUrl} ${url.path}${url.search}`
+  `reply ${viewerText(user)} ${baseUrl} ${url.path}?${url.search}`
 
 /** Bytes of a reply: each of its characters can take two. */
 export const sizeOfReply = (reply: Reply | undefined): number =>

@@ -194,6 +194,13 @@ const said = (send: Send, asked: readonly Asked[]): Promise<string[]> =>
     }),
   )
 
+/** The same, one request after the other. */
+const inTurn = async (send: Send, asked: readonly Asked[]): Promise<string[]> => {
+  const all: string[] = []
+  for (const one of asked) all.push(...(await said(send, [one])))
+  return all
+}
+
 const described = ({ who, path }: Asked) => `${who}: GET ${path}`
 
 describe('A server that keeps replies', () => {
@@ -224,6 +231,22 @@ describe('A server that keeps replies', () => {
     assert.deepEqual(kept, await said(uncached, all))
     assert.deepEqual(await said(cached, all), kept)
     assert.ok(new Set(kept).size > PATHS.length, 'the viewers get different replies')
+  })
+
+  it('tells a query from the end of a path', async () => {
+    const { owner } = people
+    for (const name of ['a', 'ab']) await allot.person(name)
+    for (const name of ['one', 'onetwo']) await made(owner, 'POST', '/user/repos', { name })
+    const pairs = [
+      ['/users/a?b', '/users/ab'],
+      ['/users/a?/repos', '/users/a/repos'],
+      ['/repos/owner/one?two', '/repos/owner/onetwo'],
+      ['/repos/owner/one?three', '/repos/owner/onethree'],
+    ] as const
+    for (const [first, second] of pairs) {
+      const asked = [first, second].map((path) => ({ who: 'nobody', path, headers: {} }))
+      assert.deepEqual(await inTurn(cached, asked), await said(uncached, asked))
+    }
   })
 
   it('refuses a token with the next request after its removal', async () => {
