@@ -12,7 +12,7 @@ import type { Identity } from './access.ts'
 import { existingUser } from './find.ts'
 import type { TokenUses } from './last-uses.ts'
 
-interface NewToken {
+export interface NewToken {
   /** The stored record, without the token itself. */
   token: Token
   /** The token itself. It is not stored, so it can be shown only once. */

@@ -133,6 +133,7 @@ export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver
 
 /** A driver whose transactions can be observed from any moment on. */
 export interface ObservedDriver {
+  /** The driver to use in the place of the given one. */
   readonly driver: StorageDriver
   /** Runs each later transaction within `around`, besides those that were given before. */
   observe(around: Around): void
