@@ -179,6 +179,9 @@ export class GitProcesses {
   }
 }
 
+/** git warns of what it goes on with, such as faults of old histories. */
+const WARNINGS = /^(?:warning|hint): .*$\n?/gm
+
 /** Reports what the log must have: not a client's mistakes, which git reports to the client. */
 const reportFailure = (
   { onError }: ProcessesOptions,
@@ -187,8 +190,9 @@ const reportFailure = (
   { cause, stderr, code }: ExitResult,
 ): void => {
   const isKilled = cause === 'exited' && code === null
-  if (cause === 'idle' || cause === 'deadline' || isKilled || stderr !== '')
-    onError(new Error(`git ${program}: ${stderr || (isKilled ? 'killed' : cause)}`), {
+  const said = stderr.replace(WARNINGS, '').trim()
+  if (cause === 'idle' || cause === 'deadline' || isKilled || said !== '')
+    onError(new Error(`git ${program}: ${said || (isKilled ? 'killed' : cause)}`), {
       repository,
       code,
       cause,
