@@ -77,8 +77,8 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     definitions: named,
     // Describes requests as clients send them, before transformations.
     typeMode: 'input',
-    // The document has examples of whole bodies. Metadata says how parameters are read. A check, such as that a
-    // day exists, has no form in JSON Schema.
+    // The document has examples of whole bodies. Metadata says how parameters are read. A check, such as
+    // that a day exists, has no form in JSON Schema.
     ignoreActions: ['check', 'examples', 'metadata'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => {
       if (valibotSchema === fraction) return undefined
