@@ -31,8 +31,9 @@ export const readSecret = async (label: string): Promise<string> => {
   const { stdin, stderr } = process
   const isTerminal = stdin.isTTY === true
   const hidden = new Writable({ write: (_text, _encoding, done) => done() })
-  if (isTerminal) stderr.write(`${label}: `)
   const lines = createInterface({ input: stdin, output: hidden, terminal: isTerminal })
+  // From here on, the terminal does not show what is typed.
+  if (isTerminal) stderr.write(`${label}: `)
   try {
     for await (const line of lines) return line
     throw new Error(`${label.toLowerCase()}: standard input has none`)

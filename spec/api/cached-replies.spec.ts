@@ -29,6 +29,8 @@ const options = (): Partial<AllotOptions> => ({
   repositories: false,
   files: { directory: temporaryDirectory() },
   baseUrl: 'http://code.test',
+  // A token that does not exist is tried often.
+  login: false,
   authenticate,
 })
 

@@ -73,6 +73,7 @@ const copyOfPackage = (folder: string): string => {
   for (const path of [
     'drivers/level',
     'lib/storage',
+    'lib/caches.ts',
     'lib/deferred.ts',
     'lib/disk.ts',
     'lib/errors.ts',

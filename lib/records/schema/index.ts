@@ -47,13 +47,18 @@ export * from './sharing.ts'
 export * from './statuses.ts'
 export * from './webhooks.ts'
 
-/** All collections, in the order of their definition: in a file, what belongs to something comes after it. */
+/**
+ * All collections, in the same order in every build: file by file, and in a file in the order of definition.
+ * What belongs to something comes after it.
+ */
 export const collections: readonly AnyCollection[] = [
-  ...[accounts, audit, content, credentials, files, jobs, migrationLog, quota, repositories],
-  ...[sharing, statuses, webhooks],
-]
-  .flatMap((part) => Object.values<unknown>(part).filter((value) => value instanceof Collection))
-  .sort((one, other) => one.position - other.position)
+  ...[accounts, credentials, repositories, sharing, quota, content, statuses, files, webhooks],
+  ...[jobs, migrationLog, audit],
+].flatMap((part) =>
+  Object.values<unknown>(part)
+    .filter((value) => value instanceof Collection)
+    .sort((one, other) => one.position - other.position),
+)
 
 /** The search indexes of all collections, which a compactor packs. */
 export const searchIndexes = collections

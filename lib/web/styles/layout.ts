@@ -33,7 +33,8 @@ h1 { font-size: var(--text-5); line-height: 2rem; letter-spacing: -.02em; font-w
 h2 { font-size: var(--text-4); line-height: var(--line-3); letter-spacing: -.01em; font-weight: 600; }
 h3 { font-size: var(--text-3); line-height: var(--line-2); font-weight: 600; }
 .unbroken, data { white-space: nowrap; }
-code, pre, kbd { font: .9em/1.5 var(--mono); }
+pre { font: .9em/1.5 var(--mono); }
+code, kbd { font: .9em/1 var(--mono); }
 code { background: var(--surface); padding: .125rem .4em; border-radius: calc(var(--radius) / 2); }
 .small, .hint, figcaption, caption { font-size: var(--text-2); line-height: var(--line-2); }
 .small, .hint, .subtitle, figcaption, caption, .muted { color: var(--muted); }
