@@ -123,6 +123,6 @@ describe('The tables of docs/architecture.md that follow a request', () => {
       const functions = all.flatMap((row) => row.functions)
       assert.deepEqual(count?.slice(1, 3).map(Number), [functions.length, files.size])
     }
-    assert.equal(traces.length, 4)
+    assert.equal(traces.length, 3)
   })
 })
