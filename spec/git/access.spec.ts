@@ -198,7 +198,7 @@ describe('A hostile request', () => {
   for (const trick of tricks)
     it(`gets no repository for the path ${trick.slice(0, 40)}`, async () => {
       const { port } = new URL(allot.base)
-      const socket = connect(Number(port), '127.0.0.1')
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined)
       const path = `/${trick}/info/refs?service=git-upload-pack`
       socket.end(
         `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: token ${bob.token}\r\n\r\n`,

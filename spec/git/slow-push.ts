@@ -43,7 +43,8 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
   const req: ClientRequest = request(`${url}/git-receive-pack`, { method: 'POST', headers, agent: false })
   const answered = new Promise<IncomingMessage>((resolve) => req.once('response', resolve))
   const broken = new Promise<string>((resolve) => {
-    req.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    // A connection may fail a second time, once it is closed here: nobody waits for that.
+    req.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
   })
   await new Promise<void>((resolve) => req.write(body.subarray(0, half), () => resolve()))
   return {
