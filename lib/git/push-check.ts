@@ -155,9 +155,10 @@ export const answerHook = (
   store: (push: PushSize) => Promise<void>,
   onError: (error: Error) => void,
 ): void => {
-  // git has ended.
+  // git has ended. An interface passes on the errors of its input, and they would end the process.
   channel.on('error', () => undefined)
-  createInterface({ input: channel }).once('line', async (line) => {
+  const lines = createInterface({ input: channel }).on('error', () => undefined)
+  lines.once('line', async (line) => {
     const space = line.indexOf(' ')
     const answer = await sizeOf(line.slice(space + 1))
       .then((size) => store({ size, unpackedSize: Number(line.slice(0, space)) }))
