@@ -117,7 +117,7 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
 }
 
 /**
- * Changes the copy of an account to what the source has, or to what is left of one that was deleted there.
+ * Gives the copy of an account the values that it has at the source, or those of a deleted account.
  * @param login the name at the source
  * @param kept what is only compared
  */

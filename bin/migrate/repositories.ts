@@ -139,7 +139,7 @@ interface FollowedRepository {
 }
 
 /**
- * Changes the copy of a repository to what the source has, or to what is left of one that was deleted there.
+ * Gives the copy of a repository the values that it has at the source, or those of a deleted repository.
  */
 export const followRepository = async (
   migration: Migration,

@@ -31,7 +31,7 @@ export interface Things {
   members?(copy: CopyIds, name: string): Promise<Values>
   /** Members that a copy has had since it was created: they are only compared. */
   kept?(copy: CopyIds): Promise<Values>
-  /** All of them here, whoever made them: `allot migrate verify` names those that only exist here. */
+  /** All of them on this server: `allot migrate verify` names those that the source does not have. */
   list?(): Promise<readonly { readonly copy: CopyIds; readonly label: string }[]>
   /** What `allot migrate verify` calls one of them; absent: the label of the kind. */
   readonly one?: string

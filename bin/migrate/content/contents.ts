@@ -98,7 +98,7 @@ const contentThings = (migration: Migration, kind: ContentKind, scope: string, p
 
 type Listed = Awaited<ReturnType<NonNullable<Things['list']>>>
 
-/** All issues or releases here, whoever made them. */
+/** All issues or releases of a repository of this server, also those that no migration created. */
 const rootsHere = async (
   { allot }: Migration,
   { owner, repository, given }: CopiedRepository,

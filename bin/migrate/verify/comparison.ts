@@ -20,7 +20,7 @@ interface Difference {
   readonly here: unknown
 }
 
-/** The results of a comparison. What a migration leaves behind by design is noted, and is no difference. */
+/** The results of a comparison. What a migration does not copy by design is a note, not a difference. */
 export class Comparison extends Report {
   readonly #differences: Difference[] = []
   readonly #onlyHere: string[] = []
