@@ -19,11 +19,10 @@ export const keyText = (key: Bytes): string => {
  */
 export class WriteBuffer {
   readonly #changes = new Map<string, PendingChange>()
-  /**
-   * Kept sorted from the first range on, so that alternating puts and ranges do not sort everything each
-   * time.
-   */
-  #sorted: PendingChange[] | undefined
+  /** The keys, as texts, in sorted runs: each is at least twice as long as the next one. */
+  readonly #runs: string[][] = []
+  /** The keys that came since the last range. */
+  #added: string[] = []
 
   /** Number of keys that the buffer changes. */
   get size(): number {
@@ -57,13 +56,24 @@ export class WriteBuffer {
 
   /** The changes with start <= key < end, in order. */
   within({ start, end }: KeyRange): PendingChange[] {
-    this.#sorted ??= [...this.#changes.values()].sort(([left], [right]) => compareKeys(left, right))
-    return this.#sorted.slice(lowerBound(this.#sorted, start), lowerBound(this.#sorted, end))
+    this.#sortAdded()
+    const [first, last] = [keyText(start), keyText(end)]
+    const found = this.#runs.flatMap((run) => run.slice(lowerBound(run, first), lowerBound(run, last)))
+    return found.sort().map((text) => this.#changes.get(text)!)
+  }
+
+  /** Each key is sorted a logarithmic number of times, however puts and ranges alternate. */
+  #sortAdded(): void {
+    if (this.#added.length === 0) return
+    let run = this.#added.sort()
+    while (this.#runs.length > 0 && this.#runs.at(-1)!.length < 2 * run.length)
+      run = [...this.#runs.pop()!, ...run].sort()
+    this.#runs.push(run)
+    this.#added = []
   }
 
   #set(text: string, change: PendingChange): void {
-    if (this.#sorted !== undefined)
-      this.#sorted.splice(lowerBound(this.#sorted, change[0]), this.#changes.has(text) ? 1 : 0, change)
+    if (!this.#changes.has(text)) this.#added.push(text)
     this.#changes.set(text, change)
   }
 }
@@ -106,11 +116,12 @@ export class RecentReads {
   }
 }
 
-const lowerBound = (sorted: readonly PendingChange[], key: Bytes): number => {
+/** Index of the first key that is not below the text. Texts of keys sort as the keys do. */
+const lowerBound = (sorted: readonly string[], text: string): number => {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (compareKeys(sorted[middle]![0], key) < 0) low = middle + 1
+    if (sorted[middle]! < text) low = middle + 1
     else high = middle
   }
   return low
