@@ -8,7 +8,7 @@ import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { digestOf, type Item, type Things, type Values } from './things.ts'
+import type { Item, Things, Values } from './things.ts'
 
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
@@ -38,7 +38,11 @@ const MEMBERS = [
 
 const membersOf = (account: Account): Members => pick(account, MEMBERS)
 
-/** Creates a user. One who exists follows the source, and gets no right before the end of the run. */
+/**
+ * Creates a user, who can sign in only once everything is withdrawn that the source has withdrawn: whoever
+ * signs in sees what is shown to all users. One who exists follows the source, and gets no right before the
+ * end of the run.
+ */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { report, migrationLog, source, names } = migration
@@ -67,7 +71,7 @@ const REFUSED: readonly ErrorCode[] = ['invalid', 'conflict']
 const createUser = (migration: Migration, user: SourceUser): Promise<Account> =>
   createCopy(migration, { id: user.id, name: user.login }, 'users', (name) => {
     const { accounts } = migration.allot.hosting
-    const wanted = { ...newAccount(migration.source, user), name }
+    const wanted = { ...newAccount(migration.source, user), name, active: false }
     return accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
       // The address may be the reason: another account can have it. Another reason refuses it again.
       if (!isRefused(error) || wanted.email === '') throw error
@@ -103,7 +107,7 @@ export const createCopy = async (
   }
   await migrationLog.save([record])
   const account = await make(name, key)
-  await migrationLog.save([{ ...record, copy: { id: account.id }, digest: digestOf(membersOf(account)) }])
+  await migrationLog.save([{ ...record, copy: { id: account.id } }])
   names.created(account, key)
   report.count(kind, 'copied')
   return account

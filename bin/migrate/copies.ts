@@ -136,11 +136,12 @@ export class Copies {
 
   /**
    * Follows an account or a repository. Rights that it does not have so far are given at the end of the run:
-   * until then, it can have contents, keys or members that the source has withdrawn.
+   * until then, it can have contents, keys or members that the source has withdrawn. One that was created has
+   * none, and no digest in its record, and gets its rights with the members of organizations and teams.
    * @param itemNow the item; asked again at the end
    */
   async followNarrowed(itemNow: () => Promise<Item>, copy: CopyIds): Promise<'found' | 'updated'> {
-    const { comparison, widening } = this.#migration
+    const { comparison, widening, giving, report } = this.#migration
     const item = await itemNow()
     if (comparison !== undefined) {
       await compareCopy(comparison, this.#things, item, copy)
@@ -149,14 +150,14 @@ export class Copies {
     const record = await this.#recordOf(item)
     const values = item.narrowed?.(await this.#membersOf(copy, item)) ?? {}
     const outcome = await this.#follow(item, record, copy, values)
-    if (isCopy(record, copy) && differing(values, item.values ?? {}).length > 0)
-      widening.push({
-        ...{ kind: this.#things.kind, label: item.label },
-        run: async () => {
-          const now = await itemNow()
-          await this.#follow(now, await this.#recordOf(now), copy)
-        },
-      })
+    if (!isCopy(record, copy) || differing(values, item.values ?? {}).length === 0) return outcome
+    const { kind } = this.#things
+    const widened = async () => {
+      const now = await itemNow()
+      await this.#follow(now, await this.#recordOf(now), copy)
+    }
+    if (record.digest !== undefined) widening.push({ kind, label: item.label, run: widened })
+    else giving.push(() => reportErrors(report, `the ${LABELS[kind].one} ${item.label}`, widened))
     return outcome
   }
 
