@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { filesIn, sourceOf } from './source.ts'
 
 /** Where processes are started with a deadline, and tools that no test runs. */
-const ALLOWED = /^spec\/(?:support\/child\.ts$|(?:bench|hostile|faults|fuzz|pack)\/)/
+const ALLOWED = /^spec\/(?:support\/child\.ts$|(?:bench|hostile|faults|pack)\/)/
 
 /** Files that start processes themselves, since they need what spec/support/child.ts does not have. */
 const EXCEPTIONS = [
