@@ -59,19 +59,6 @@ describe('/user/following/{username}', () => {
   it('answers 400 for a name with a broken percent-encoding', async () => {
     assertUndecodable(await as(allot.root, 'GET', '/user/following/%zz'))
   })
-
-  for (const [method, path] of [
-    ['GET', '/user/followers'],
-    ['GET', '/user/following'],
-    ['GET', '/user/following/root'],
-    ['PUT', '/user/following/root'],
-    ['DELETE', '/user/following/root'],
-  ] as const)
-    it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
-      assertError(await as(undefined, method, path), 401)
-      const token = await allot.scoped(allot.root, 'read:misc')
-      assertError(await allot.request(method, path, { token }), 403, /(?:read|write):user/)
-    })
 })
 
 describe('GET /users/:username/followers and /users/{username}/following/:target', () => {

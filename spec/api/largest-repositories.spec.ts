@@ -98,13 +98,4 @@ describe('GET /admin/users/{username}/quota/repositories', () => {
     assertNotFound(await asRoot('GET', '/admin/users/nobody/quota/repositories'))
     assertError(await asRoot('GET', '/admin/users/bob/quota/repositories?limit=x'), 422, /^limit: /)
   })
-
-  it('is for administrators, as is the list of all owners', async () => {
-    for (const path of ['/admin/quota/repositories', '/admin/users/alice/quota/repositories']) {
-      assertError(await allot.request('GET', path), 401)
-      assertError(await allot.as(alice, 'GET', path), 403)
-      const token = await allot.scoped(allot.root, 'read:repository')
-      assertError(await allot.request('GET', path, { token }), 403, /read:admin/)
-    }
-  })
 })

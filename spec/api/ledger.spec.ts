@@ -413,19 +413,4 @@ describe('The ledger', () => {
     await as(bob.token, 'POST', '/user/repos', { name: 'demo' })
     assert.equal((await asRoot('PUT', '/admin/ledger/attachments/of-bob', body)).status, 201)
   })
-
-  it('is for administrators with the scope write:admin', async () => {
-    const narrow = await allot.scoped(allot.root, 'read:admin')
-    for (const [method, path] of [
-      ['PUT', '/admin/ledger/lfs/x'],
-      ['DELETE', '/admin/ledger/lfs/x'],
-      ['POST', '/admin/ledger'],
-    ] as const) {
-      assertError(await allot.request(method, path), 401)
-      assertError(await as(alice.token, method, path), 403)
-      assertError(await as(narrow, method, path), 403, /write:admin/)
-    }
-    assertError(await as(alice.token, 'GET', '/admin/ledger/lfs/x'), 403)
-    assertNotFound(await as(narrow, 'GET', '/admin/ledger/lfs/x'))
-  })
 })

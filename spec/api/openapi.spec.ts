@@ -182,7 +182,9 @@ describe('Every route answers as declared', () => {
       it(`${name}: 403 without the scope ${scope}`, async () => {
         const assertRefused = route.failure === undefined ? assertError : assertSearchError
         const token = await allot.scoped(allot.root, 'read:misc')
-        assertRefused(await allot.request(method, path, { token }), 403)
+        const answer = await allot.request(method, path, { token })
+        assertRefused(answer, 403)
+        for (const one of [scope].flat()) assert.ok(answer.text.includes(one), answer.text)
       })
     if (auth === 'admin')
       it(`${name}: 403 to a user who is not an administrator`, async () => {

@@ -320,29 +320,3 @@ describe('GET /user/quota/explain', () => {
     assert.deepEqual(await allot.allot.quota.explain(name), byName)
   })
 })
-
-describe('Every endpoint of groups', () => {
-  for (const [method, path] of [
-    ['GET', '/admin/quota/groups'],
-    ['POST', '/admin/quota/groups'],
-    ['GET', '/admin/quota/groups/x'],
-    ['DELETE', '/admin/quota/groups/x'],
-    ['PUT', '/admin/quota/groups/x/rules/y'],
-    ['DELETE', '/admin/quota/groups/x/rules/y'],
-    ['GET', '/admin/quota/groups/x/users'],
-    ['PUT', '/admin/quota/groups/x/users/y'],
-    ['DELETE', '/admin/quota/groups/x/users/y'],
-    ['GET', '/admin/users/root/quota'],
-    ['GET', '/admin/users/root/quota/explain?subject=size:all'],
-    ['POST', '/admin/users/root/quota/groups'],
-  ] as const)
-    it(`${method} ${path} answers 401 without credentials, and 403 to users and without the scope`, async () => {
-      assertError(await allot.request(method, path), 401)
-      assertError(await allot.request(method, path, { token: (await allot.person()).token }), 403)
-      assertError(
-        await allot.request(method, path, { token: await allot.scoped(allot.root, 'write:user') }),
-        403,
-        /admin/,
-      )
-    })
-})

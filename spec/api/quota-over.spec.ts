@@ -177,13 +177,6 @@ describe('GET /admin/quota/over', () => {
     it(`answers 422 to ?${wrong}`, async () => {
       assertError(await asRoot('GET', `/admin/quota/over?${wrong}`), 422, message)
     })
-
-  it('is for administrators', async () => {
-    assertError(await allot.request('GET', path), 401)
-    assertError(await allot.as(small, 'GET', path), 403)
-    const token = await allot.scoped(allot.root, 'read:user')
-    assertError(await allot.request('GET', path, { token }), 403, /read:admin/)
-  })
 })
 
 interface Over {

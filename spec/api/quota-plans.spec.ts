@@ -144,17 +144,6 @@ describe('POST /admin/quota/apply', () => {
       assertError(await asRoot('POST', '/admin/quota/simulate', plan), 422, message)
       assert.deepEqual(await state(), before)
     })
-
-  it('is for administrators', async () => {
-    for (const path of ['/admin/quota/apply', '/admin/quota/simulate']) {
-      assertError(await allot.request('POST', path, { body: PLAN }), 401)
-      assertError(await allot.as(alice, 'POST', path, PLAN), 403)
-      const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.request('POST', path, { token, body: PLAN }), 403, /admin/)
-    }
-    const token = await allot.scoped(allot.root, 'read:admin')
-    assertError(await allot.request('POST', '/admin/quota/apply', { token, body: PLAN }), 403, /write:admin/)
-  })
 })
 
 describe('POST /admin/quota/simulate', () => {

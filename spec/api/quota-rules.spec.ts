@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type RequestOptions, start, type TestServer } from '../support/test-server.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
-let user: string
 before(async () => {
   allot = await start()
-  user = (await allot.person()).token
 })
 after(() => allot.stop())
 
@@ -226,28 +224,4 @@ describe('DELETE /admin/quota/rules/{quotarule}', () => {
     assertNotFound(await asRoot('DELETE', `/admin/quota/rules/${name}`))
     assert.deepEqual(await groups.get('with-rule'), { name: 'with-rule', rules: [] })
   })
-})
-
-describe('Every rule endpoint', () => {
-  const ENDPOINTS: [method: string, path: string, body?: unknown][] = [
-    ['GET', '/admin/quota/rules'],
-    ['POST', '/admin/quota/rules', { name: 'x', limit: 1 }],
-    ['GET', '/admin/quota/rules/x'],
-    ['PATCH', '/admin/quota/rules/x', { limit: 1 }],
-    ['DELETE', '/admin/quota/rules/x'],
-  ]
-  for (const [method, path, body] of ENDPOINTS) {
-    const options = (token?: string): RequestOptions => ({
-      ...(token ? { token } : {}),
-      ...(body ? { body } : {}),
-    })
-    it(`${method} ${path} answers 403 to a user who is not an administrator`, async () => {
-      assertError(await allot.request(method, path, options(user)), 403)
-      const narrow = await allot.scoped(allot.root, 'read:user')
-      assertError(await allot.request(method, path, options(narrow)), 403, /(?:read|write):admin/)
-    })
-    it(`${method} ${path} answers 401 without credentials`, async () => {
-      assertError(await allot.request(method, path, options()), 401)
-    })
-  }
 })

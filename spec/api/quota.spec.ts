@@ -135,14 +135,6 @@ describe('GET /user/quota', () => {
     done = true
     await Promise.all(readers)
   })
-
-  it('answers 401 without credentials, and 403 without the scope', async () => {
-    for (const path of ['', '/check?subject=size:all', '/attachments', '/packages', '/artifacts']) {
-      assertError(await allot.as(undefined, 'GET', `/user/quota${path}`), 401)
-      const token = await allot.scoped(allot.root, 'read:admin')
-      assertError(await allot.request('GET', `/user/quota${path}`, { token }), 403, /read:user/)
-    }
-  })
 })
 
 describe('GET /user/quota/check', () => {

@@ -413,10 +413,4 @@ describe('GET /user/repos', () => {
     for (const order of ['SIZE', 'nothing', '', '__proto__'])
       assertError(await allot.as(owner, 'GET', `/user/repos?order_by=${order}`), 422, /order_by/)
   })
-
-  it('answers 401 without credentials, and 403 without both scopes', async () => {
-    assertError(await allot.as(undefined, 'GET', '/user/repos'), 401)
-    const token = await allot.scoped(allot.root, 'read:user')
-    assertError(await allot.request('GET', '/user/repos', { token }), 403, /read:repository/)
-  })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -105,16 +105,4 @@ describe('/user/starred/{owner}/{repo} and /users/{username}/starred', () => {
       it(`${method} answers 404 for the repository ${path}, which does not exist`, async () => {
         assertNotFound(await allot.as(allot.root, method, `/user/starred/${path}`))
       })
-
-  for (const [method, path] of [
-    ['GET', '/user/starred'],
-    ['GET', '/user/starred/root/x'],
-    ['PUT', '/user/starred/root/x'],
-    ['DELETE', '/user/starred/root/x'],
-  ] as const)
-    it(`${method} ${path} answers 401 without credentials, and 403 without both scopes`, async () => {
-      assertError(await allot.as(undefined, method, path), 401)
-      const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.request(method, path, { token }), 403, /repository/)
-    })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { assertList, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -38,12 +38,6 @@ describe('GET /user', () => {
       following_count: 0,
       starred_repos_count: 0,
     })
-  })
-
-  it('answers 401 without credentials, and 403 without the scope', async () => {
-    assertError(await as(undefined, '/user'), 401)
-    const token = await allot.scoped(allot.root, 'read:repository')
-    assertError(await allot.request('GET', '/user', { token }), 403, /read:user/)
   })
 })
 
