@@ -192,7 +192,7 @@ export class Copies {
   /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
   async #remove(record: MigrationRecord): Promise<void> {
     const { migrationLog, report } = this.#migration
-    const { many, revoked } = LABELS[this.#things.kind]
+    const { many } = LABELS[this.#things.kind]
     const found = await this.#things.find(record.name, record.copy)
     if (found !== undefined && isCopy(record, found)) {
       const label = (await this.#things.shown?.(found)) ?? within(record.name, record.scope)
@@ -200,8 +200,7 @@ export class Copies {
         return report.note('differs', `${many} ${NEEDED}`, label)
       const digest = record.digest && digestOf(await this.#membersOf(found, record))
       if (record.digest !== digest) report.note('overwritten', `${many} that were changed here`, label)
-      if (record.copy !== undefined)
-        report.note(revoked === undefined ? 'removed' : 'revoked', revoked ?? many, label)
+      if (record.copy !== undefined) report.note('removed', many, label)
       await this.#things.remove(record.name, found)
     }
     await migrationLog.remove([record])

@@ -6,92 +6,25 @@ export type Kind = Exclude<MigrationRecord['kind'], 'lfs' | 'finished'>
 /** What the reports say of packages that are left behind. */
 export const OTHER_PACKAGES = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
 
-interface Labels {
-  readonly one: string
-  readonly many: string
-  /** What the report says of removed ones: the beginning of a sentence that ends with their names. */
-  readonly revoked?: string
-}
-
 /** The kinds, in the reports of a migration and of a comparison. */
-export const LABELS: Readonly<Record<Kind, Labels>> = {
+export const LABELS: Readonly<Record<Kind, { readonly one: string; readonly many: string }>> = {
   account: { one: 'account', many: 'accounts' },
   repository: { one: 'repository', many: 'repositories' },
-  membership: {
-    one: 'membership',
-    many: 'memberships',
-    revoked: 'these users are no longer members of the organization in parentheses, except by its teams',
-  },
-  publicMember: {
-    one: 'public membership',
-    many: 'public memberships',
-    revoked: 'these users are no longer shown as members of the organization in parentheses',
-  },
-  team: {
-    one: 'team',
-    many: 'teams',
-    revoked: 'the organization in parentheses no longer has these teams',
-  },
-  teamMember: {
-    one: 'team membership',
-    many: 'team memberships',
-    revoked: 'these users are no longer members of the team in parentheses',
-  },
-  teamRepository: {
-    one: 'repository of a team',
-    many: 'repositories of teams',
-    revoked: 'the team in parentheses no longer has these repositories',
-  },
-  collaborator: {
-    one: 'collaborator',
-    many: 'collaborators',
-    revoked: 'these users are no longer collaborators of the repository in parentheses',
-  },
-  sshKey: {
-    one: 'SSH key',
-    many: 'SSH keys',
-    revoked: 'the user in parentheses can no longer use these SSH keys',
-  },
-  gpgKey: {
-    one: 'GPG key',
-    many: 'GPG keys',
-    revoked: 'the user in parentheses no longer has these GPG keys',
-  },
-  follow: {
-    one: 'follow',
-    many: 'follows',
-    revoked: 'the user in parentheses no longer follows',
-  },
-  star: {
-    one: 'star',
-    many: 'stars',
-    revoked: 'the user in parentheses no longer stars',
-  },
-  watch: {
-    one: 'watch',
-    many: 'watches',
-    revoked: 'the user in parentheses no longer watches',
-  },
-  quotaRule: {
-    one: 'quota rule',
-    many: 'quota rules',
-    revoked: 'these quota rules do not exist any more',
-  },
-  quotaGroup: {
-    one: 'quota group',
-    many: 'quota groups',
-    revoked: 'these quota groups do not exist any more, and limit no owner',
-  },
-  quotaAssignment: {
-    one: 'quota assignment',
-    many: 'quota assignments',
-    revoked: 'the quota group in parentheses is no longer assigned to these owners',
-  },
-  hook: {
-    one: 'webhook',
-    many: 'webhooks',
-    revoked: 'the owner in parentheses no longer has these webhooks',
-  },
+  membership: { one: 'membership', many: 'memberships' },
+  publicMember: { one: 'public membership', many: 'public memberships' },
+  team: { one: 'team', many: 'teams' },
+  teamMember: { one: 'team membership', many: 'team memberships' },
+  teamRepository: { one: 'repository of a team', many: 'repositories of teams' },
+  collaborator: { one: 'collaborator', many: 'collaborators' },
+  sshKey: { one: 'SSH key', many: 'SSH keys' },
+  gpgKey: { one: 'GPG key', many: 'GPG keys' },
+  follow: { one: 'follow', many: 'follows' },
+  star: { one: 'star', many: 'stars' },
+  watch: { one: 'watch', many: 'watches' },
+  quotaRule: { one: 'quota rule', many: 'quota rules' },
+  quotaGroup: { one: 'quota group', many: 'quota groups' },
+  quotaAssignment: { one: 'quota assignment', many: 'quota assignments' },
+  hook: { one: 'webhook', many: 'webhooks' },
   issue: { one: 'issue', many: 'issues' },
   comment: { one: 'comment', many: 'comments' },
   release: { one: 'release', many: 'releases' },

@@ -1,4 +1,4 @@
-import { open, stat, writeFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { withReason, writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
@@ -12,9 +12,9 @@ export const SECTIONS = {
   leftOut: 'rights left out',
   /** Changed or removed in the copy. */
   overwritten: 'overwritten with what the source has',
-  /** The source revoked them after an earlier migration had copied them. */
+  /** Rights that the source has withdrawn after an earlier migration had copied them. */
   revoked: 'revoked, because the source revoked it',
-  /** Content that the source has removed after an earlier migration had copied it. */
+  /** What the source has removed after an earlier migration had copied it. */
   removed: 'removed, because the source removed it',
   /** Differ from the source, and stay unchanged. */
   differs: 'different here, and left unchanged',
@@ -107,9 +107,6 @@ export class Report {
 export const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
 
-/** How each report begins. */
-const BEGINNING = /^\{\n {2}"(?:counts|compared)": \{/
-
 /** What a command fills, and what the file of `--report` has. */
 interface WrittenReport {
   /** Notes what failed. */
@@ -119,11 +116,10 @@ interface WrittenReport {
 
 /**
  * Runs a command that fills a report, and then writes the report to the file of `--report`. When the command
- * fails, the report says so, too. The file may be the report of an earlier run, which is replaced, and no
- * other file. Only its owner may read it.
+ * fails, the report says so, too. A file that exists is replaced. Only its owner may read it.
  * @param file undefined: nothing is written
  * @param what the command in the report
- * @throws Error before the command runs when the file cannot be written, or is not a report
+ * @throws Error before the command runs when the file cannot be written
  */
 export const withReportFile = async (
   file: string | undefined,
@@ -132,44 +128,24 @@ export const withReportFile = async (
   body: () => Promise<void>,
 ): Promise<void> => {
   if (file === undefined) return body()
-  await checkReportFile(file)
+  const write = (text: string) =>
+    open(file, 'w', 0o600)
+      .then(async (handle) => {
+        if ((await handle.stat()).isFile()) await handle.chmod(0o600)
+        await handle.writeFile(text).finally(() => handle.close())
+      })
+      .catch((cause: Error) => {
+        throw new Error(`the report ${file} cannot be written: ${writeFault(cause)}`)
+      })
+  const writeReport = () => write(`${JSON.stringify(report, undefined, 2)}\n`)
+  await write('')
   try {
     await body()
   } catch (error) {
     report.failed(what, withReason(error as Error))
     // The error of the command says more than one of its file.
-    await writeReport(file, report).catch(() => undefined)
+    await writeReport().catch(() => undefined)
     throw error
   }
-  await writeReport(file, report)
-}
-
-const cannotWrite = (file: string, reason: string): Error =>
-  new Error(`the report ${file} cannot be written: ${reason}`)
-
-const checkReportFile = async (file: string): Promise<void> => {
-  const existing = await stat(file).catch(() => undefined)
-  // A pipe or a terminal has no beginning that could be read.
-  if (existing !== undefined && !existing.isFile() && !existing.isDirectory()) return
-  const failed = (cause: Error): never => {
-    throw cannotWrite(file, writeFault(cause))
-  }
-  const created = await open(file, 'wx+', 0o600).catch((cause: NodeJS.ErrnoException) =>
-    cause.code === 'EEXIST' ? undefined : failed(cause),
-  )
-  const handle = created ?? (await open(file, 'r+').catch(failed))
-  try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
-    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
-      throw cannotWrite(file, 'the file exists, and is not a report: name another one')
-    await handle.chmod(0o600).catch(failed)
-  } finally {
-    await handle.close()
-  }
-}
-
-const writeReport = async (file: string, report: WrittenReport): Promise<void> => {
-  await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`).catch((cause: Error) => {
-    throw cannotWrite(file, writeFault(cause))
-  })
+  await writeReport()
 }

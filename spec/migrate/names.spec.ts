@@ -300,8 +300,8 @@ describe('A later run', () => {
     assert.equal(await repositories.find({ id: dora, admin: false }, 'ann', 'shared'), undefined)
     assert.equal(await repositories.find({ id: ben, admin: false }, 'acme', 'site'), undefined)
     for (const line of [
-      /^ {2}these users are no longer collaborators of the repository in parentheses: dora \(ann\/shared\)$/m,
-      /^ {2}the team in parentheses no longer has these repositories: site \(acme\/crew\)$/m,
+      /^ {2}collaborators: dora \(ann\/shared\)$/m,
+      /^ {2}repositories of teams: site \(acme\/crew\)$/m,
     ])
       assert.match(text, line)
   })

@@ -185,18 +185,6 @@ describe('A comparison after a migration', () => {
   })
 })
 
-describe('A comparison of a team that was renamed here', () => {
-  it('compares it with its original, and says so', async () => {
-    const { body } = await target.as(target.root, 'GET', '/orgs/acme/teams')
-    const { id } = body.find(({ name }: { name: string }) => name === 'readers')
-    await target.as(target.root, 'PATCH', `/teams/${id}`, { name: 'guests' })
-    const report = await target.compared(given(), ['acme'])
-    await target.as(target.root, 'PATCH', `/teams/${id}`, { name: 'readers' })
-    assert.match(report.text, /^ {2}teams with another name here: 1$/m)
-    assert.ok(report.isSame(), report.text)
-  })
-})
-
 /** What is changed after the migration, and the line that tells of it. */
 const CHANGES: [what: string, change: () => Promise<unknown>, line: RegExp][] = []
 const here = (method: string, path: string, body?: unknown) => async () => {

@@ -228,11 +228,6 @@ const OF_BOTH: readonly Wrong[] = [
     code: 1,
   },
   {
-    words: ['--from', 'BASE', '--report', 'HERE/tokens'],
-    why: /^allot: the report \S+ cannot be written: the file exists, and is not a report: name another one\n$/,
-    code: 1,
-  },
-  {
     words: ['--from', 'BASE', '--config', 'HERE/none'],
     why: /^allot: \S+ cannot be read: there is no such file\n$/,
     code: 1,

@@ -95,7 +95,7 @@ const namesToFollow = (
 }
 
 /** Saves the id and the name at the source that a copy follows now. */
-export const remember = async (
+const remember = async (
   { migrationLog, comparison }: Migration,
   known: MigrationRecord,
   { original }: Pick<MigrationRecord, 'original'>,

@@ -1,6 +1,6 @@
 import { OPERATOR } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting/index.ts'
-import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
+import type { Account, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
 import { KnownNames, type Named } from './known-names.ts'
 
@@ -13,15 +13,6 @@ export interface RepositoryKey {
 
 /** Names to have here, by the name at the source in lower case: `owner` or `owner/name`. */
 export type Renames = ReadonlyMap<string, string>
-
-/** A team of the source. */
-export interface KeyedTeam<T extends Named> {
-  readonly team: T
-  /** Its name in the migration log, whatever its name is now. */
-  readonly key: string
-  /** What the migration log has of it. */
-  readonly record: MigrationRecord | undefined
-}
 
 interface NamesOptions {
   readonly migrationLog: MigrationLog
@@ -182,21 +173,6 @@ export class Names {
   async pathOf(repository: Repository): Promise<string> {
     const { owner = '', name = '' } = (await this.addressOf(repository)) ?? {}
     return `${owner}/${name}`
-  }
-
-  /**
-   * @param owner key of an organization
-   * @param teams its teams at the source
-   */
-  async keysOfTeams<T extends Named>(owner: string, teams: readonly T[]): Promise<KeyedTeam<T>[]> {
-    const known = new KnownNames()
-    const records = await this.#options.migrationLog.list('team', owner)
-    for (const record of records) known.know(record, record.name)
-    for (const team of teams) known.learn(team, team.name.toLowerCase())
-    return teams.map((team) => {
-      const key = known.keyOf(team.name.toLowerCase())
-      return { team, key, record: records.find(({ name }) => name === key) }
-    })
   }
 
   async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {

@@ -2,9 +2,8 @@ import type { Account } from '../../../lib/records/schema/index.ts'
 import { Copies } from '../copies.ts'
 import { LABELS } from '../labels.ts'
 import { type Migration, OPERATOR, reportErrors } from '../migration.ts'
-import { remember } from '../names/changes.ts'
 import type { TeamRights } from './rights.ts'
-import { copyOfTeam, type Keyed, membersOf, repositoriesOf, teamsOf } from './things.ts'
+import { copyOfTeam, membersOf, repositoriesOf, teamsOf } from './things.ts'
 
 const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
@@ -12,7 +11,7 @@ const CREATED_HERE = 'teams created here, which get nothing from the team of the
 
 /**
  * Takes from the teams of an organization what the source has withdrawn: whole teams, their rights, their
- * members and their repositories.
+ * members and their repositories. One that was renamed there is another one.
  * @param teams without that of the owners; none when the organization was deleted
  */
 export const withdrawTeams = async (
@@ -20,17 +19,16 @@ export const withdrawTeams = async (
   organization: Account,
   teams: readonly TeamRights[],
 ): Promise<void> => {
-  const keyed = await migration.names.keysOfTeams(migration.names.keyHere(organization), teams)
-  const { things, items } = teamsOf(migration, organization, keyed)
+  const { things, items } = teamsOf(migration, organization, teams)
   await new Copies(migration, things).withdraw(items)
-  for (const one of keyed) {
-    const here = await copyOfTeam(migration, things.scope, one.key)
+  for (const one of teams) {
+    const here = await copyOfTeam(migration, things.scope, one)
     if (here === undefined) continue
     const [members, repositories] = [membersOf, repositoriesOf].map((of) =>
       of(migration, organization, one, here),
     )
     await new Copies(migration, members!.things).withdraw(members!.items)
-    if (one.team.repositories !== undefined)
+    if (one.repositories !== undefined)
       await new Copies(migration, repositories!.things).withdraw(repositories!.items)
   }
 }
@@ -41,22 +39,10 @@ export const giveTeams = async (
   organization: Account,
   teams: readonly TeamRights[],
 ): Promise<void> => {
-  const { migrationLog, names, report } = migration
-  const keyed = await names.keysOfTeams(names.keyHere(organization), teams)
-  const { things, items } = teamsOf(migration, organization, keyed)
-  // Copies of earlier runs first: a team that was renamed makes its name free for a new one.
-  const isCopied = ({ name }: { name: string }) => keyed.find(({ key }) => key === name)?.record !== undefined
-  await new Copies(migration, things).give([
-    ...items.filter(isCopied),
-    ...items.filter((item) => !isCopied(item)),
-  ])
-  for (const { key, team } of keyed) {
-    const known = await migrationLog.get('team', things.scope, key)
-    if (known !== undefined)
-      await remember(migration, known, { original: { id: team.id, name: team.name.toLowerCase() } })
-  }
-  for (const one of keyed)
-    await reportErrors(report, `the team ${one.team.name} of ${organization.name}`, () =>
+  const { things, items } = teamsOf(migration, organization, teams)
+  await new Copies(migration, things).give(items)
+  for (const one of teams)
+    await reportErrors(migration.report, `the team ${one.name} of ${organization.name}`, () =>
       giveWithin(migration, organization, one, things.scope),
     )
 }
@@ -64,13 +50,13 @@ export const giveTeams = async (
 const giveWithin = async (
   migration: Migration,
   organization: Account,
-  one: Keyed,
+  one: TeamRights,
   scope: string,
 ): Promise<void> => {
   const { report, comparison } = migration
-  const label = `${one.team.name} of ${organization.name}`
-  if (one.team.isLowered) report.note('leftOut', LOWERED, label)
-  const here = await copyOfTeam(migration, scope, one.key)
+  const label = `${one.name} of ${organization.name}`
+  if (one.isLowered) report.note('leftOut', LOWERED, label)
+  const here = await copyOfTeam(migration, scope, one)
   if (here === undefined) {
     if (comparison === undefined) report.note('differs', CREATED_HERE, label)
     return
@@ -96,7 +82,7 @@ export const removeFromTeams = async (
     if (to !== id || team === undefined || path === undefined) continue
     const isListed = (await allot.hosting.teams.find(OPERATOR, team))?.team?.allRepositories === false
     if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path)))
-      report.note('revoked', LABELS.teamRepository.revoked!, `${record.name} (${record.scope})`)
+      report.note('removed', LABELS.teamRepository.many, `${record.name} (${record.scope})`)
     await migrationLog.remove([record])
   }
 }

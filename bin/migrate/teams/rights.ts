@@ -17,8 +17,6 @@ type SourceTeam = v.InferOutput<typeof SourceTeam>
 
 /** A team as it may be here. Names of users and repositories are in lower case. */
 export interface TeamRights {
-  /** Id at the source. */
-  readonly id: number
   readonly name: string
   /** Name of the organization at the source. */
   readonly organization: string
@@ -82,7 +80,6 @@ const rightsOf = async (
   const isLowered = code?.level === 'write' && (await someAsync(covered, isGuarded))
   if (isLowered && code !== undefined) code.level = 'read'
   return {
-    id: team.id,
     name: team.name,
     organization,
     description: team.description,

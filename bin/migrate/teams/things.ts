@@ -1,25 +1,22 @@
-import { AllotError } from '../../../lib/errors.ts'
 import { allItems } from '../../../lib/records/pages.ts'
 import type { Account, Level, Repository, Team } from '../../../lib/records/schema/index.ts'
 import { REVOKED } from '../labels.ts'
 import { followLinks } from '../links.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
-import { type KeyedTeam, textOf } from '../names/index.ts'
+import { textOf } from '../names/index.ts'
 import type { Item, Things } from '../things.ts'
 import type { TeamRights } from './rights.ts'
 
-const NAME_REFUSED = 'teams that were renamed at the source, and cannot get that name here'
-
 const ADDED = 'members who were added here to teams that the source has removed'
-
-/** A team of the source that may have a copy. */
-export type Keyed = KeyedTeam<TeamRights>
 
 /** What is followed, and what the source has of it. */
 interface Followed {
   readonly things: Things
   readonly items: Item[]
 }
+
+/** The name of a team in the migration log. */
+const keyOf = ({ name }: Pick<TeamRights, 'name'>): string => name.toLowerCase()
 
 /**
  * The copy of a team, whatever its name is here.
@@ -28,24 +25,10 @@ interface Followed {
 export const copyOfTeam = async (
   { allot, migrationLog }: Migration,
   scope: string,
-  key: string,
+  team: TeamRights,
 ): Promise<Team | undefined> => {
-  const id = (await migrationLog.get('team', scope, key))?.copy?.id
+  const id = (await migrationLog.get('team', scope, keyOf(team)))?.copy?.id
   return id === undefined ? undefined : (await allot.hosting.teams.find(OPERATOR, id))?.team
-}
-
-/** A team here with this name, unless it is the copy of another key. */
-const findByName = async (
-  { allot, migrationLog, names }: Migration,
-  organization: Account,
-  key: string,
-  name: string,
-): Promise<Team | undefined> => {
-  const all = await allItems((slice) => allot.hosting.teams.list(OPERATOR, organization.name, slice))
-  const found = all.find(({ team }) => team?.name.toLowerCase() === name.toLowerCase())?.team
-  const known = await migrationLog.list('team', names.keyHere(organization))
-  const isOther = known.some((record) => record.copy?.id === found?.id && record.name !== key)
-  return isOther ? undefined : found
 }
 
 const editOf = ({ name, description, level, units, canCreate, repositories }: TeamRights) => ({
@@ -65,17 +48,23 @@ const shown = ({ units, ...members }: ReturnType<typeof editOf>) => ({
 type Shown = ReturnType<typeof shown>
 
 /** The teams of an organization with their rights. */
-export const teamsOf = (migration: Migration, organization: Account, keyed: readonly Keyed[]): Followed => {
-  const { allot, names, migrationLog, report } = migration
+export const teamsOf = (
+  { allot, names, migrationLog, report }: Migration,
+  organization: Account,
+  found: readonly TeamRights[],
+): Followed => {
   const { teams } = allot.hosting
   const scope = names.keyHere(organization)
+  const all = async () => {
+    const listed = await allItems((slice) => teams.list(OPERATOR, organization.name, slice))
+    return listed.flatMap(({ team }) => team ?? [])
+  }
   const things: Things = {
     kind: 'team',
     scope,
     async find(key, copy) {
-      const name = keyed.find((one) => one.key === key)?.team.name ?? key
       const own = copy?.id === undefined ? undefined : (await teams.find(OPERATOR, copy.id))?.team
-      const team = own ?? (await findByName(migration, organization, key, name))
+      const team = own ?? (await all()).find((one) => keyOf(one) === key)
       return team && { id: team.id, of: organization.id }
     },
     async members({ id }) {
@@ -85,28 +74,37 @@ export const teamsOf = (migration: Migration, organization: Account, keyed: read
       ))!.team!
       return shown({ name, description, level, units, canCreate, allRepositories })
     },
-    async list() {
-      const all = await allItems((slice) => teams.list(OPERATOR, organization.name, slice))
-      return all.flatMap(({ team }) =>
-        team === undefined ? [] : [{ copy: { id: team.id, of: organization.id }, label: team.name }],
-      )
-    },
+    list: async () =>
+      (await all()).map(({ id, name }) => ({ copy: { id, of: organization.id }, label: name })),
     async remove(key, { id }) {
       const members = await allItems((slice) => teams.members(OPERATOR, id!, slice))
       const copies = await migrationLog.list('teamMember', `${scope}/${key}`)
       const added = members.filter((member) => copies.every(({ copy }) => copy?.to !== member.id))
       for (const { name } of added) report.note('overwritten', ADDED, `${name} (${scope}/${key})`)
-      return teams.remove(OPERATOR, id!)
+      await teams.remove(OPERATOR, id!)
+      // Another team can get the name.
+      await migrationLog.remove([
+        ...copies,
+        ...(await migrationLog.list('teamRepository', `${scope}/${key}`)),
+      ])
     },
   }
-  const items = keyed.map(({ team, key }): Item => {
+  const items = found.map((team): Item => {
     const wanted = editOf(team)
     const values = shown(wanted)
     return {
-      ...{ name: key, label: team.name, values },
+      ...{ name: keyOf(team), label: team.name, values },
       narrowed: (here) => narrowed(here as Shown, values),
       create: async () => (await teams.create(OPERATOR, organization.name, wanted)) !== undefined,
-      edit: ({ id }, changed) => editTeam(migration, id!, `${team.name} (${scope})`, changed),
+      async edit({ id }, { units, ...others }: Partial<Shown>) {
+        const {
+          name: _,
+          description: __,
+          ...rights
+        } = { ...others, ...(units && { units: units.map(unitOf) }) }
+        if (Object.keys(rights).length > 0) report.note('revoked', REVOKED.team, `${team.name} (${scope})`)
+        await teams.edit(OPERATOR, id!, () => ({ ...others, ...rights }))
+      },
     }
   })
   return { things, items }
@@ -137,27 +135,6 @@ const commonUnits = (here: Shown, source: Shown): string[] => {
   })
 }
 
-/** Changes the name last, which another team of the name must not keep from losing rights. */
-const editTeam = async (
-  { allot, report }: Migration,
-  id: number,
-  label: string,
-  { name, units, ...others }: Partial<Shown>,
-): Promise<void> => {
-  const { teams } = allot.hosting
-  const { description: _, ...rights } = { ...others, ...(units && { units: units.map(unitOf) }) }
-  if (Object.keys(rights).length > 0) report.note('revoked', REVOKED.team, label)
-  const edit = { ...others, ...rights }
-  await teams.edit(OPERATOR, id, () => edit)
-  if (name === undefined) return
-  try {
-    await teams.edit(OPERATOR, id, () => ({ name }))
-  } catch (error) {
-    if (!(error instanceof AllotError)) throw error
-    report.note('differs', NAME_REFUSED, `${label} (${error.message})`)
-  }
-}
-
 const unitOf = (text: string): TeamRights['units'][number] => {
   const [unit, level] = text.split(' ')
   return { unit, level } as TeamRights['units'][number]
@@ -167,13 +144,13 @@ const unitOf = (text: string): TeamRights['units'][number] => {
 export const membersOf = (
   migration: Migration,
   organization: Account,
-  { key, team }: Keyed,
+  team: TeamRights,
   { id }: Team,
 ): Followed => {
   const { allot, names } = migration
   const { teams } = allot.hosting
   const things = followLinks<Account>(migration, {
-    ...{ kind: 'teamMember', scope: `${names.keyHere(organization)}/${key}`, of: id },
+    ...{ kind: 'teamMember', scope: `${names.keyHere(organization)}/${keyOf(team)}`, of: id },
     withKey: (name) => names.userWithKey(name),
     all: (slice) => teams.members(OPERATOR, id, slice),
     has: ({ name }) => teams.member(OPERATOR, id, name),
@@ -187,7 +164,7 @@ export const membersOf = (
 export const repositoriesOf = (
   migration: Migration,
   organization: Account,
-  { key, team }: Keyed,
+  team: TeamRights,
   { id }: Team,
 ): Followed => {
   const { allot, names } = migration
@@ -195,7 +172,7 @@ export const repositoriesOf = (
   const owner = names.keyHere(organization)
   const path = ({ name }: Repository) => ({ owner: organization.name, name })
   const things = followLinks<Repository>(migration, {
-    ...{ kind: 'teamRepository', scope: `${owner}/${key}`, of: id },
+    ...{ kind: 'teamRepository', scope: `${owner}/${keyOf(team)}`, of: id },
     withKey: (name) => names.repositoryWithKey(name.includes('/') ? name : `${owner}/${name}`),
     all: (slice) => teamRepositories.list(OPERATOR, id, slice),
     has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),

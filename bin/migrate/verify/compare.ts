@@ -31,10 +31,6 @@ export const compareCopy = async (
   const label = labelOf(things, item)
   const here: Values = { ...(await membersOf(things, copy, item.name)), ...(await things.kept?.(copy)) }
   const source = { ...item.values, ...item.kept }
-  if (things.kind === 'team' && source.name !== here.name) {
-    comparison.noteName('teams', label, String(here.name))
-    delete source.name
-  }
   comparison.fields(oneOf(things), label, source, here)
 }
 
