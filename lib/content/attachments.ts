@@ -26,15 +26,9 @@ import {
   type WritableTarget,
   writableTarget,
 } from './attachment-targets.ts'
+import type { SentFile } from './downloads.ts'
 import { countGuestUpload, refuseBeyondDay } from './guest-uploads.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
-
-interface OpenAttachment {
-  /** The attachment. */
-  attachment: Attachment
-  /** Reads the content, or a part of it. Reading all of it counts as a download. */
-  read(range?: ByteRange): Promise<Readable>
-}
 
 interface NewAttachment {
   /** Name to show; it is not used on the disk. */
@@ -186,10 +180,10 @@ export class Attachments {
   }
 
   /**
-   * Opens the attachment of a download URL.
+   * Opens the attachment of a download URL. Reading all of it counts as a download.
    * @throws AllotError forbidden when the credentials lack the scope to read its issue or release
    */
-  async open(viewer: Viewer, uuid: string): Promise<OpenAttachment | undefined> {
+  async open(viewer: Viewer, uuid: string): Promise<SentFile | undefined> {
     const attachment = await this.#services.store.read(async (tx) => {
       const found = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
       // Without scopes: which scope is needed depends on the attachment.
@@ -199,7 +193,8 @@ export class Attachments {
     if (attachment === undefined) return undefined
     if (viewer !== null)
       requireScopes(viewer, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
-    return { attachment, read: (range) => this.#read(attachment, range) }
+    const { size, name } = attachment
+    return { size, name, tag: uuid, read: (range) => this.#read(attachment, range) }
   }
 
   /** The content is sent even if the download cannot be counted. */

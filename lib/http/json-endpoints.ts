@@ -22,17 +22,7 @@ import {
 } from './responses.ts'
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
-import {
-  HTML_HEADERS,
-  headersOf,
-  JSON_HEADERS,
-  send,
-  sendEmpty,
-  sendHead,
-  sendLines,
-  sendStreamReply,
-  signalOf,
-} from './send.ts'
+import { HTML_HEADERS, JSON_HEADERS, send, sendDownload, sendEmpty, sendLines, signalOf } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Caller, S> {
@@ -153,7 +143,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       case 'ndjson':
         return sendLines(req, res, status, body as Produce)
       case 'download':
-        return sendDownload(context, body as OpenDownload)
+        return sendDownload(req, res, body as OpenDownload)
       default:
         // JSON, also where a status is not declared, such as 405. Another kind of body needs a case.
         kind satisfies JsonKind | undefined
@@ -188,12 +178,6 @@ const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({
   total,
   isFull: Array.isArray(body) && body.length >= limit,
 })
-
-const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): Promise<void> => {
-  const reply = await open({ headers: headersOf(req), signal: signalOf(res) })
-  if (req.method === 'HEAD') sendHead(res, reply)
-  else await sendStreamReply(res, reply)
-}
 
 const NO_MEMBERS = new URLSearchParams()
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { endAfterDrain } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
-import type { OpenBody, Produce, StreamBody, StreamReply } from './responses.ts'
+import type { OpenBody, OpenDownload, Produce, StreamBody, StreamReply } from './responses.ts'
 
 const PRIVATE = ['Cache-Control', 'max-age=0, private, must-revalidate']
 export const JSON_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'application/json;charset=utf-8']
@@ -140,6 +140,19 @@ export const sendStreamReply = async (res: ServerResponse, reply: PendingReply):
   } catch (error) {
     throw isClosed ? disconnected() : error
   }
+}
+
+/** @param more headers below those of the reply */
+export const sendDownload = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  open: OpenDownload,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> => {
+  const { headers, ...reply } = await open({ headers: headersOf(req), signal: signalOf(res) })
+  const whole = { ...reply, headers: { ...more, ...headers } }
+  if (req.method === 'HEAD') sendHead(res, whole)
+  else await sendStreamReply(res, whole)
 }
 
 /** Opens a body, and waits for its first byte. */

@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import type { RequestContext } from '../http/dispatcher.ts'
-import { endAfterDrain } from '../http/drain.ts'
-import { dispositionOf } from '../http/responses.ts'
-import { sendHead, sendStreamReply, signalOf } from '../http/send.ts'
-import type { Download } from './parts/route.ts'
+import type { OpenDownload } from '../http/responses.ts'
+import { send, sendDownload, signalOf } from '../http/send.ts'
 import type { Asset } from './styles/index.ts'
 
 /**
@@ -19,14 +17,13 @@ const policyOf = (brand: Brand, avatarOrigin: string | undefined): string => {
 /** `gzip` in an Accept-Encoding header, unless its weight is 0 (RFC 9110 §12.5.3). */
 const ACCEPTS_GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i
 
-/** Sends the responses of the pages, with the headers that protect them. */
+/** Sends the responses of the pages, with the headers that protect them besides `X-Content-Type-Options`. */
 export class PageResponses {
   readonly #headers: Readonly<Record<string, string>>
 
   constructor(brand: Brand, avatarOrigin: string | undefined) {
     this.#headers = {
       'Content-Security-Policy': policyOf(brand, avatarOrigin),
-      'X-Content-Type-Options': 'nosniff',
       'X-Frame-Options': 'DENY',
       // With `no-referrer`, browsers would send forms without an Origin.
       'Referrer-Policy': 'same-origin',
@@ -57,34 +54,12 @@ export class PageResponses {
   }
 
   /** Sends a file that the browser saves under its name, and does not display. */
-  async download({ req, res, rights }: RequestContext, file: Download): Promise<void> {
-    const { type, content, size } = file
-    const headers = {
-      'Content-Type': type,
-      'Content-Disposition': dispositionOf(file),
-      'Cache-Control': 'no-store',
-    }
-    if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
-    const signal = signalOf(res)
-    rights.watch(signal, () => res.destroy())
-    const body = async () => ({ stream: await content(signal) })
-    const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
-    const reply = { status: 200, headers: all, body }
-    if (req.method === 'HEAD') sendHead(res, reply)
-    else await sendStreamReply(res, reply)
+  async download({ req, res, rights }: RequestContext, open: OpenDownload): Promise<void> {
+    rights.watch(signalOf(res), () => res.destroy())
+    await sendDownload(req, res, open, this.#headers)
   }
 
-  #send(
-    res: ServerResponse,
-    status: number,
-    body: string | Buffer,
-    headers: readonly string[],
-    protection = this.#headers,
-  ): void {
-    if (res.headersSent || res.destroyed) return void res.end()
-    if (status === 413) res.shouldKeepAlive = false
-    const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))]
-    res.writeHead(status, [...Object.entries(protection).flat(), ...headers, ...length])
-    endAfterDrain(res, body, Buffer.byteLength(body))
+  #send(res: ServerResponse, status: number, body: string | Buffer, headers: readonly string[]): void {
+    send(res, status, body, [...Object.entries(this.#headers).flat(), ...headers])
   }
 }

@@ -23,6 +23,7 @@ import { issueListPageRoutes } from './repository/issue-list.tsx'
 import { refPageRoutes } from './repository/refs.tsx'
 import { releasePageRoutes } from './repository/releases.tsx'
 import { signInPageRoutes } from './session.tsx'
+import { downloadPageRoutes } from './storage/downloads.tsx'
 import { usageHistoryPageRoutes } from './storage/history.tsx'
 import { itemPageRoutes } from './storage/items.tsx'
 import { overviewPageRoutes } from './storage/overview.tsx'
@@ -34,6 +35,7 @@ export const pageRoutes = [
   ...overviewPageRoutes,
   ...itemPageRoutes,
   ...removalPageRoutes,
+  ...downloadPageRoutes,
   ...usageHistoryPageRoutes,
   ...repositoryPageRoutes,
   ...tokenPageRoutes,

@@ -168,11 +168,11 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   async send(context: Context, reply: AnyReply): Promise<void> {
     const { req, res, user = null } = context
-    if ('allow' in reply) {
+    if (typeof reply === 'function') await this.#responses.download(context, reply)
+    else if ('allow' in reply) {
       res.setHeader('Allow', reply.allow)
       this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
     } else if ('tag' in reply) this.#responses.asset(req, res, reply)
-    else if ('fileName' in reply) await this.#responses.download(context, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply

@@ -108,4 +108,18 @@ describe('A file that a page sends', () => {
       assert.equal(await downloads(), before + 1, page)
     }
   })
+
+  it('has a tag and can be resumed, as one that the API sends', async () => {
+    const browser = allot.browser()
+    await browser.signIn('', ann.token)
+    for (const [of, paths] of Object.entries(pages))
+      for (const path of paths) {
+        const whole = await browser.get(path)
+        const tag = whole.headers.get('etag')!
+        assert.equal(whole.headers.get('content-security-policy'), "default-src 'none'; sandbox", of)
+        assert.equal((await browser.get(path, { 'if-none-match': tag })).status, 304, path)
+        const part = await browser.get(path, { range: 'bytes=2-3' })
+        assert.deepEqual([part.status, part.text], [206, whole.text.slice(2, 4)], path)
+      }
+  })
 })

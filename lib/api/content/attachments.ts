@@ -244,9 +244,7 @@ const download = async (
   }
   const found = await open(user)
   whileAllowed(open)
-  const { attachment, read } = found
-  const { size, name, uuid } = attachment
-  return fileReply(headers, { size, name, tag: uuid, read })
+  return fileReply(headers, found)
 }
 
 /** The files themselves, at the `browser_download_url` of each attachment. */

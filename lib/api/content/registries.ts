@@ -1,5 +1,6 @@
 /** The registries of packages, at the paths that clients of Forgejo use. */
 import type { Identity } from '../../accounts/access.ts'
+import { fileOfPackage } from '../../content/downloads.ts'
 import type { PackageName } from '../../content/packages/types.ts'
 import { AllotError } from '../../errors.ts'
 import {
@@ -66,10 +67,9 @@ const download = async (request: FileRequest, services: StreamServices) => {
   const { hosting } = services
   const find = (user: Identity | null) =>
     required(request, services, hosting.packages.file(user, genericPackage(request), params.file))
-  const { owner, stored, size, sha256, name } = await find(readerOf(request))
+  const found = await find(readerOf(request))
   request.whileAllowed(find)
-  const place = { area: 'packages' as const, ownerId: owner, name: stored }
-  return fileReply(headers, { size, tag: sha256, name, read: (range) => hosting.files.read(place, range) })
+  return fileReply(headers, fileOfPackage(hosting.files, found))
 }
 
 const removeFile = async (request: FileRequest, services: StreamServices) => {

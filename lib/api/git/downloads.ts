@@ -1,7 +1,6 @@
-import { Readable } from 'node:stream'
 import type { Identity } from '../../accounts/access.ts'
+import { fileOfCommit } from '../../content/downloads.ts'
 import { AllotError } from '../../errors.ts'
-import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import {
   Download,
@@ -13,57 +12,12 @@ import {
   type StreamReply,
   type StreamRequest,
 } from '../../http/index.ts'
-import { type FoundEntry, findEntry, sizesOf, typeOfContent } from '../../repositories/contents/files.ts'
-import {
-  commitOf,
-  type OpenCommit,
-  type OpenRepository,
-} from '../../repositories/contents/open-repository.ts'
+import { findEntry } from '../../repositories/contents/files.ts'
+import { commitOf, type OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTree } from '../../repositories/contents/trees.ts'
 import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
 import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'
 import { requireReadable } from './protocol.ts'
-
-/** Bytes of a file that is read into memory; larger ones are streamed. */
-const MAX_BUFFERED = 1024 * 1024
-
-/** A file of a commit, as it is in git. */
-const downloadFile =
-  (open: OpenCommit, { path, entry }: FoundEntry): OpenDownload =>
-  async ({ headers, signal }) => {
-    const { git, access } = open
-    const [size = 0] = await sizesOf(open, [entry])
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    const content = size <= MAX_BUFFERED ? (await git.object(access, entry.id))?.content : undefined
-    return fileReply(headers, {
-      size,
-      tag: entry.id,
-      name,
-      type: typeOfContent(content),
-      async read(range = { start: 0, end: size - 1 }) {
-        if (content !== undefined) return Readable.from([content.subarray(range.start, range.end + 1)])
-        const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)
-        child.stdin.end()
-        return Readable.from(partOf(child.stdout, range, size), { objectMode: false })
-      },
-    })
-  }
-
-/** Fails when the stream ends early, so that the client does not take the part for the whole. */
-async function* partOf(
-  source: Readable,
-  { start, end }: { start: number; end: number },
-  size: number,
-): AsyncGenerator<Buffer> {
-  let position = 0
-  for await (const chunk of source as AsyncIterable<Buffer>) {
-    const part = chunk.subarray(Math.max(start - position, 0), Math.max(end + 1 - position, 0))
-    position += chunk.length
-    if (part.length > 0) yield part
-    if (position > end) return
-  }
-  if (position < size) throw new Error(`git was stopped after ${position} of ${size} bytes`)
-}
 
 type FileRequest = ContentsRequest & {
   readonly params: { readonly filepath: string }
@@ -78,13 +32,17 @@ const findFile = async (services: Services, request: FileRequest) => {
   return isFile ? { open: open!, found } : undefined
 }
 
-/** The LFS object that a file stands for, when the repository has it. */
-const lfsObjectOf = async ({ hosting }: Services, open: OpenCommit, { entry }: FoundEntry) => {
-  const [size = 0] = await sizesOf(open, [entry])
-  if (size > MAX_BUFFERED) return undefined
-  const pointer = lfsPointerIn((await open.git.object(open.access, entry.id))!.content)
-  const [object] = pointer === undefined ? [] : await hosting.lfs.find(open.repository.id, [pointer.oid])
-  return object && { object, oid: pointer!.oid }
+/**
+ * Replies with a file.
+ * @param withLfs whether to send the LFS object that it stands for
+ */
+const fileOf = async (services: Services, request: FileRequest, withLfs: boolean) => {
+  const file = await findFile(services, request)
+  if (file === undefined) return reply(404)
+  const lfs = withLfs ? services.hosting : undefined
+  const open: OpenDownload = async ({ headers, signal }) =>
+    fileReply(headers, await fileOfCommit(file.open, file.found, signal, lfs))
+  return reply(200, open)
 }
 
 const responses = { 200: Download, 206: Download, 404: NotFound, 416: Empty } as const
@@ -136,10 +94,7 @@ export const downloadFileRoutes = [
     summary: 'The bytes of a file',
     query: refQuery,
     responses,
-    handle: async (request, services) => {
-      const file = await findFile(services, request)
-      return file === undefined ? reply(404) : reply(200, downloadFile(file.open, file.found))
-    },
+    handle: (request, services) => fileOf(services, request, false),
   }),
   route({
     ...read,
@@ -150,15 +105,7 @@ export const downloadFileRoutes = [
     summary: 'The bytes of a file, or of the LFS object that it stands for',
     query: refQuery,
     responses,
-    handle: async (request, services) => {
-      const file = await findFile(services, request)
-      if (file === undefined) return reply(404)
-      const lfs = await lfsObjectOf(services, file.open, file.found)
-      if (lfs === undefined) return reply(200, downloadFile(file.open, file.found))
-      const { object, oid } = lfs
-      const read = (range?: { start: number; end: number }) => services.hosting.files.read(object, range)
-      return reply(200, async ({ headers }) => fileReply(headers, { size: object.size, tag: oid, read }))
-    },
+    handle: (request, services) => fileOf(services, request, true),
   }),
   route({
     ...read,

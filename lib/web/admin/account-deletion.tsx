@@ -3,22 +3,89 @@
  * stays elsewhere.
  */
 import type { Identity } from '../../accounts/access.ts'
-import type { Account } from '../../records/schema/index.ts'
+import { type Ownership, ownershipOf } from '../../content/removal.ts'
+import { kindPlaces, type RemovedKind, removedKinds } from '../../content/usage/removal-sizes.ts'
+import type { StorageItem } from '../../content/usage/storage-item.ts'
+import { type Account, accounts, ownerUsages } from '../../records/schema/index.ts'
 import { accountPath, formatCount, Link, Notice, PageHead, Post, Section } from '../parts/components.tsx'
 import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import { Box, useChosen } from '../parts/fields.tsx'
-import { Table } from '../parts/list.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import {
-  freedColumns,
-  freedText,
-  RemovalNotes,
-  RemovedRepository,
-  RemovedRows,
-} from '../storage/removed-kinds.tsx'
-import { type Contents, type Owned, ownedBy } from './account-contents.ts'
+import { freedText, type RemovedItem, RemovedKinds, RemovedTable, removedItems } from '../storage/removed.tsx'
 import { CRUMBS } from './account-views.tsx'
 import { adminView } from './form.tsx'
+
+/** Repositories that are listed at most. */
+const MAX_LISTED = 20
+
+/** What owners have. */
+interface Contents {
+  readonly kinds: readonly RemovedKind[]
+  /** The largest repositories of all these owners. */
+  readonly repositories: readonly RemovedItem[]
+  /** Repositories that are not listed. */
+  readonly more: number
+}
+
+interface Owned {
+  readonly ownership: Ownership
+  /** Organizations that have no other owner. */
+  readonly organizations: readonly Account[]
+  /** Those of them that the account founded, which keep it from being deleted alone. */
+  readonly founded: readonly Account[]
+  /** What goes with the account: also that of these organizations when it is not deleted without them. */
+  readonly contents: Contents
+  /** What these organizations have, when they go only if the box is ticked. */
+  readonly optional: Contents
+}
+
+const ownedBy = async (services: PageServices, user: Identity, account: Account): Promise<Owned> => {
+  const found = await services.store.read(async (tx) => {
+    const ownership = await ownershipOf(tx, account.id)
+    const ids = ownership.organizations.map(({ organization }) => organization)
+    return { ownership, organizations: [...(await accounts.byIds(tx, ids)).values()] }
+  })
+  const { ownership, organizations } = found
+  const isFounded = ({ id }: Account) =>
+    ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
+  // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is
+  // ticked.
+  const [certain, optional] = ownership.isPurgeNeeded
+    ? [[account, ...organizations], []]
+    : [[account], organizations]
+  return {
+    ...found,
+    founded: organizations.filter(isFounded),
+    contents: await contentsOf(services, user, certain),
+    optional: await contentsOf(services, user, optional),
+  }
+}
+
+const contentsOf = async (
+  services: PageServices,
+  user: Identity,
+  owners: readonly Account[],
+): Promise<Contents> => {
+  const { store, hosting } = services
+  let largest: (StorageItem & { owner: string })[] = []
+  let total = 0
+  for (const { id, name: owner } of owners) {
+    const slice = { offset: 0, limit: MAX_LISTED }
+    const page = await hosting.storageItems.list(user, id, { kind: 'repositories' }, slice)
+    total += page.total
+    largest = [...largest, ...page.items.map((item) => ({ ...item, owner }))]
+      .sort((a, b) => b.size - a.size)
+      .slice(0, MAX_LISTED)
+  }
+  const kinds = await store.read(async (tx) => {
+    const usages = await ownerUsages.byIds(
+      tx,
+      owners.map(({ id }) => id),
+    )
+    return removedKinds([...usages.values()], await kindPlaces(tx))
+  })
+  return { kinds, repositories: await removedItems(services, largest), more: total - largest.length }
+}
 
 export const confirmationOf = ({ name, kind }: Account): Confirmation => ({
   expected: name,
@@ -154,20 +221,11 @@ const WhatGoes = ({
   isOpen?: boolean
 }) => (
   <>
-    {kinds.length > 0 && (
-      <Table columns={freedColumns('Kind')}>
-        <RemovedRows kinds={kinds} listOf={undefined} />
-      </Table>
-    )}
-    <RemovalNotes kinds={kinds} />
+    <RemovedKinds kinds={kinds} />
     {repositories.length > 0 && (
       <details open={isOpen}>
         <summary>By repository</summary>
-        <Table columns={freedColumns('Repository')}>
-          {repositories.map((repository) => (
-            <RemovedRepository key={repository.id} {...repository} />
-          ))}
-        </Table>
+        <RemovedTable head="Repository" items={repositories} />
         {more > 0 && <p class="small">And {formatCount(more, 'smaller one')}.</p>}
       </details>
     )}

@@ -1,4 +1,4 @@
-import type { Download } from './route.ts'
+import { dispositionOf, type OpenDownload } from '../../http/responses.ts'
 
 /**
  * A table as a file that spreadsheets read (RFC 4180).
@@ -8,14 +8,16 @@ export const csvOf = <Row>(
   fileName: string,
   columns: Readonly<Record<string, (row: Row) => string>>,
   rows: readonly Row[],
-): Download => {
+): OpenDownload => {
   const texts = Object.values(columns)
   const lines = [Object.keys(columns), ...rows.map((row) => texts.map((textOf) => textOf(row)))]
-  return {
-    fileName,
-    type: 'text/csv;charset=utf-8',
-    content: lines.map((line) => `${line.map(csvField).join(',')}\r\n`).join(''),
+  const headers = {
+    'Content-Type': 'text/csv;charset=utf-8',
+    'Content-Disposition': dispositionOf({ fileName }),
+    'Cache-Control': 'no-store',
   }
+  const body = lines.map((line) => `${line.map(csvField).join(',')}\r\n`).join('')
+  return async () => ({ status: 200, headers, body })
 }
 
 /**

@@ -34,7 +34,7 @@ interface EmptyPageProps {
 /** Stands in the place of the items of a page that has none: the list is empty, or ends before the page. */
 export const EmptyPage = ({ total, children }: EmptyPageProps) =>
   total === 0 ? (
-    <>{children}</>
+    children
   ) : (
     <Empty title="Nothing on this page">
       <p>The list ends before it.</p>

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError, type ErrorCode } from '../../errors.ts'
@@ -8,6 +7,7 @@ import type { HtmlUrls, ServedPage } from '../../host-pages/html-urls.ts'
 import type { Hosting } from '../../hosting/index.ts'
 import type { Auth } from '../../http/access.ts'
 import type { LastingRights } from '../../http/lasting.ts'
+import type { OpenDownload } from '../../http/responses.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Markdown } from '../../markdown/index.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
@@ -129,17 +129,8 @@ interface Redirect {
   readonly secret?: { readonly value: string; readonly seconds?: number }
 }
 
-/** A file to save. */
-export interface Download {
-  readonly fileName: string
-  readonly type: string
-  /** Text, or opens the file. */
-  readonly content: string | ((signal: AbortSignal) => Promise<Readable>)
-  /** Bytes; required for a stream. */
-  readonly size?: number
-}
-
-export type PageReply = View | Redirect | Download
+/** A page, a redirect, or a file to save. */
+export type PageReply = View | Redirect | OpenDownload
 
 export interface PageRoute {
   readonly method: 'GET' | 'POST'

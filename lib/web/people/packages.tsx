@@ -1,9 +1,11 @@
 /** The packages of a user or an organization, and one version with its files. */
 import { canChangePackages } from '../../accounts/rights.ts'
 import { packageDetails } from '../../content/details.ts'
+import { fileOfPackage } from '../../content/downloads.ts'
 import { downloadPath, type PackageName, uploadsOf } from '../../content/packages/types.ts'
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
+import { fileReply } from '../../http/responses.ts'
 import type { PackageFile, PackageVersion } from '../../records/schema/index.ts'
 import { Command, quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
 import {
@@ -19,7 +21,7 @@ import {
 import { Dots, Named } from '../parts/inline.tsx'
 import { Facts, List, Row, Table } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type Download, type PageServices, page } from '../parts/route.ts'
+import { page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Dated, Day } from '../parts/times.tsx'
 import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
@@ -112,7 +114,9 @@ export const packagePageRoutes = [
     path: '/{owner}/-/packages/{type}/{name}/{version}/{file}',
     async handle({ user, params }, services) {
       await visibleOwner(services, user, params.owner)
-      return downloadOf(services, required(await services.hosting.packages.file(user, params, params.file)))
+      const { packages, files } = services.hosting
+      const file = required(await packages.file(user, params, params.file))
+      return async ({ headers }) => fileReply(headers, fileOfPackage(files, file))
     },
   }),
 ]
@@ -168,16 +172,6 @@ const required = <T,>(found: T | undefined): T => {
   if (found === undefined) throw new AllotError('not_found', 'there is no such package')
   return found
 }
-
-export const downloadOf = (
-  { hosting }: PageServices,
-  { owner, stored, name, size }: PackageFile,
-): Download => ({
-  fileName: name,
-  type: 'application/octet-stream',
-  size,
-  content: () => hosting.files.read({ area: 'packages', ownerId: owner, name: stored }),
-})
 
 const Files = ({
   found: { owner, version },

@@ -1,18 +1,19 @@
 /** Attachments: the list of them, and the page that sends one. */
 import type { Viewer } from '../../accounts/access.ts'
+import { fileReply } from '../../http/responses.ts'
 import type { Attachment } from '../../records/schema/index.ts'
 import { NameLink, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
-import { type Download, page } from '../parts/route.ts'
+import { page } from '../parts/route.ts'
 import { missing } from './access.tsx'
-import { pictureType } from './picture-type.ts'
+import { pictureTypeOf } from './picture-type.ts'
 
 export const attachmentPageRoutes = [
   page({
     method: 'GET',
     path: '/-/attachments/{uuid}',
     auth: 'optional',
-    async handle({ user, params, whileAllowed }, { hosting }): Promise<Download> {
+    async handle({ user, params, whileAllowed }, { hosting }) {
       const open = async (user: Viewer) => {
         const found = await hosting.attachments.open(user, params.uuid)
         if (found === undefined) throw missing('such attachment')
@@ -20,9 +21,7 @@ export const attachmentPageRoutes = [
       }
       const found = await open(user)
       whileAllowed(open)
-      const { attachment, read } = found
-      const type = pictureType(attachment.name) ?? 'application/octet-stream'
-      return { fileName: attachment.name, type, size: attachment.size, content: () => read() }
+      return async ({ headers }) => fileReply(headers, { ...found, ...pictureTypeOf(found) })
     },
   }),
 ]

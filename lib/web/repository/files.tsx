@@ -1,9 +1,9 @@
 /** Folders and files of a commit, and the bytes of a file. */
 
-import { Readable } from 'node:stream'
-import { lfsPointerIn } from '../../git/lfs-pointers.ts'
+import { fileOfCommit } from '../../content/downloads.ts'
 import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import { decodeText } from '../../git/text.ts'
+import { fileReply } from '../../http/responses.ts'
 import {
   type FoundEntry,
   findEntry,
@@ -13,7 +13,6 @@ import {
   pageOfFolder,
   type SizedEntry,
   sizesOf,
-  typeOfContent,
 } from '../../repositories/contents/files.ts'
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
@@ -21,7 +20,7 @@ import { requireStill } from '../../repositories/write-access.ts'
 import { formatCount, Link, NameLink, Section, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
-import type { Download, PageRequest, PageServices } from '../parts/route.ts'
+import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   filePath,
@@ -34,7 +33,7 @@ import {
 } from './access.tsx'
 import { subjectOf } from './commits.tsx'
 import { FileView, readFileView } from './file-view.tsx'
-import { pictureType } from './picture-type.ts'
+import { pictureTypeOf } from './picture-type.ts'
 import { findNamed, type NamedEntry, RefChoice, readChoices } from './refs.tsx'
 import { Prose, renderText } from './rendered-text.tsx'
 
@@ -90,7 +89,12 @@ export const filePageRoutes = [
       if (!isFile) throw missing(`file ${path}`)
       const { id } = view.repository
       request.whileAllowed((user) => services.store.read((tx) => requireStill(tx, user, id, 'read')))
-      return download(services, open, found)
+      const { name } = found.entry
+      return async ({ headers, signal }) =>
+        fileReply(headers, {
+          ...(await fileOfCommit(open, found, signal, services.hosting)),
+          ...pictureTypeOf({ name }),
+        })
     },
   }),
 ]
@@ -258,35 +262,4 @@ const fileBody = async (
 ) => {
   const file = await readFileView(services, request, view, { open, ref, found })
   return <FileView view={view} at={ref} path={found.path} file={file} />
-}
-
-/** The bytes of a file, or of the LFS object that it stands for. */
-const download = async (
-  { hosting }: PageServices,
-  open: OpenCommit,
-  { entry }: FoundEntry,
-): Promise<Download> => {
-  const { git, access, repository } = open
-  const fileName = entry.name
-  const picture = pictureType(fileName)
-  const [size = 0] = await sizesOf(open, [entry])
-  const content = size > MAX_BUFFERED ? undefined : (await git.object(access, entry.id))?.content
-  const pointer = content && lfsPointerIn(content)
-  const [object] = pointer === undefined ? [] : await hosting.lfs.find(repository.id, [pointer.oid])
-  if (object !== undefined) {
-    const type = picture ?? 'application/octet-stream'
-    return { fileName, type, size: object.size, content: () => hosting.files.read(object) }
-  }
-  const type = picture ?? typeOfContent(content)
-  if (content !== undefined) return { fileName, type, size, content: async () => Readable.from([content]) }
-  return {
-    fileName,
-    type,
-    size,
-    async content(signal) {
-      const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)
-      child.stdin.end()
-      return child.stdout
-    },
-  }
 }

@@ -98,7 +98,7 @@ const WhenStored = ({
   ) : points.every((point) => totalOf(point) === 0) ? (
     <p class="muted">Nothing was stored in this period.</p>
   ) : (
-    <>{children}</>
+    children
   )
 
 const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {

@@ -1,18 +1,21 @@
-/** Deletes selected items after a confirmation, and downloads what this server keeps. */
+/** Deletes selected items, after a page that asks: what goes, what that frees, and what stays elsewhere. */
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeOwner } from '../../accounts/authorize.ts'
 import { isRemovable, itemScope, type StorageItem } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { requireScopes } from '../../scopes.ts'
-import { formatCount, Link, PageHead, Section, Size } from '../parts/components.tsx'
-import { checkConfirmation } from '../parts/confirmation.tsx'
-import { Table } from '../parts/list.tsx'
-import { form, type PageReply, type PageServices, page } from '../parts/route.ts'
-import { downloadOf } from '../people/packages.tsx'
+import { FlashMessage, formatCount, Notice, PageHead, Post, Section } from '../parts/components.tsx'
+import {
+  type Confirmation,
+  ConfirmButtons,
+  checkConfirmation,
+  TypedConfirmation,
+} from '../parts/confirmation.tsx'
+import { form, type PageServices, type View } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
-import { titleOf } from './item-text.tsx'
-import { confirmationOf, confirmationView } from './removal-view.tsx'
+import { KIND_NAMES, titleOf } from './item-text.tsx'
+import { freedText, RemovedTable, removedItems, StayingNote } from './removed.tsx'
 
 /** Items that one form deletes at most. */
 export const MAX_SELECTED = 50
@@ -44,18 +47,6 @@ export const removalPageRoutes = [
       },
       page,
     }
-  }),
-  page({
-    method: 'GET',
-    path: '/-/storage/{owner}/download',
-    auth: 'required',
-    async handle({ user, params, query }, services) {
-      const owner = await accessibleOwner(services, user, params.owner)
-      const [item] = await services.hosting.storageItems.byIds(user, owner.id, [query.get('item') ?? ''])
-      if (item === undefined) throw new AllotError('not_found', 'there is no such file')
-      requireScopes(user, { scope: itemScope(item, 'read') })
-      return download(services, user, owner, item, query.get('file'))
-    },
   }),
 ]
 
@@ -169,73 +160,91 @@ const removeItem = async (
 const attachedTo = (on: 'issue' | 'comment' | 'release', id: number) =>
   on === 'issue' ? { issue: id } : on === 'comment' ? { comment: id } : { release: id }
 
-const packageOf = ({ name: owner }: Account, { name, used }: StorageItem) => ({
+export const packageOf = ({ name: owner }: Account, { name, used }: StorageItem) => ({
   owner,
   name,
   type: used?.entry.type ?? '',
   version: used?.entry.version ?? '',
 })
 
-const download = async (
-  services: PageServices,
-  user: Identity,
-  owner: Account,
-  item: StorageItem,
-  file: string | null,
-): Promise<PageReply> => {
-  const { hosting } = services
-  const { kind, used, inRepository, name } = item
-  const type = 'application/octet-stream'
-  if (kind === 'lfs' && inRepository !== undefined) {
-    const [stored] = await hosting.lfs.find(inRepository.id, [used?.entry.name ?? ''])
-    if (stored !== undefined)
-      return { fileName: name, type, size: stored.size, content: () => hosting.files.read(stored) }
-  }
-  if (kind === 'attachments' && used?.attached !== undefined) {
-    const found = await hosting.attachments.open(user, used.attached.uuid)
-    if (found !== undefined)
-      return { fileName: name, type, size: found.attachment.size, content: () => found.read() }
-  }
-  if (kind === 'packages') return downloadPackage(services, user, owner, item, file)
-  throw new AllotError('not_found', `${titleOf(item)} is not stored on this server`)
+/** Whole repositories are deleted only after their name, or their number, was typed. */
+const confirmationOf = (items: readonly StorageItem[]): Confirmation | undefined => {
+  const repositories = items.filter(({ kind }) => kind === 'repositories')
+  const [first] = repositories
+  if (first === undefined) return undefined
+  return repositories.length === 1
+    ? { expected: first.name, what: 'the name of the repository' }
+    : { expected: String(repositories.length), what: 'the number of repositories' }
 }
 
-/** A version with one file is that file; one with several lists them. */
-const downloadPackage = async (
-  services: PageServices,
-  user: Identity,
-  owner: Account,
-  item: StorageItem,
-  file: string | null,
-): Promise<PageReply> => {
-  const files = (await services.hosting.packages.files(user, packageOf(owner, item))) ?? []
-  const found = files.length === 1 ? files[0] : files.find(({ name }) => name === file)
-  if (found !== undefined) return downloadOf(services, found)
-  if (files.length === 0) throw new AllotError('not_found', `${item.name} is not stored on this server`)
-  const to = (name: string) =>
-    `/-/storage/${owner.name}/download?item=${encodeURIComponent(item.id)}&file=${encodeURIComponent(name)}`
+interface Asked {
+  readonly owner: Account
+  readonly user: Identity
+  readonly items: readonly StorageItem[]
+  /** The user whose attachments they are; empty when the items were selected. */
+  readonly uploader: string
+}
+
+const confirmationView = async (services: PageServices, asked: Asked): Promise<View> => {
+  const { owner, user, items, uploader } = asked
+  const confirmation = confirmationOf(items)
+  const removed = await removedItems(
+    services,
+    items.map((item) => ({ ...item, owner: owner.name })),
+  )
+  const kinds = removed.flatMap((one) => one.kinds)
+  const freed = freedText(kinds)
+  const title = titleFor(items)
+  const cancel = `/-/storage/${owner.name}/usage`
+  const button = `Delete and free ${freed}`
+  const fields =
+    uploader === '' ? items.map(({ id }) => ['item', id] as const) : [['uploader', uploader] as const]
   return {
-    title: `Files of ${item.name}`,
-    crumbs: [
-      ...ownerCrumbs(owner, user),
-      { name: `Usage of ${owner.name}`, to: `/-/storage/${owner.name}/usage` },
-    ],
+    title,
+    crumbs: [...ownerCrumbs(owner, user), { name: `Usage of ${owner.name}`, to: cancel }],
     body: (
       <>
-        <PageHead title={<bdi>{item.name}</bdi>} subtitle={versionText(item)} />
-        <Section id="files" title="Files">
-          <Table
-            items={files}
-            keyOf={({ id }) => id}
-            columns={[
-              { head: 'File', cell: ({ name }) => <Link to={to(name)}>{name}</Link> },
-              { head: 'Size', class: 'number', cell: ({ size }) => <Size bytes={size} /> },
-            ]}
-          />
+        <PageHead title={title} subtitle={`This frees ${freed} and cannot be undone.`} />
+        <FlashMessage />
+        <WhatGoes items={items} />
+        <Section id="selected" title="Selected">
+          <RemovedTable head="Name" items={removed} />
+          <StayingNote kinds={kinds} />
+          <Post to={`/-/storage/${owner.name}/remove`} fields={[['confirmed', 'yes'], ...fields]}>
+            {confirmation === undefined ? (
+              <ConfirmButtons cancel={cancel}>{button}</ConfirmButtons>
+            ) : (
+              <TypedConfirmation {...confirmation} cancel={cancel} button={button} />
+            )}
+          </Post>
         </Section>
       </>
     ),
   }
 }
 
-const versionText = ({ used }: StorageItem): string => `Version ${used?.entry.version ?? ''}`
+const titleFor = (items: readonly StorageItem[]): string => {
+  const [first] = items
+  if (items.length === 1) return `Delete the ${KIND_NAMES[first!.kind][0]} ${titleOf(first!)}?`
+  const isRepositories = items.every(({ kind }) => kind === 'repositories')
+  return `Delete ${isRepositories ? `${items.length} repositories` : formatCount(items.length, 'item')}?`
+}
+
+const WhatGoes = ({ items }: { items: readonly StorageItem[] }) => {
+  const kinds = new Set(items.map(({ kind }) => kind))
+  return (
+    <>
+      {kinds.has('repositories') && (
+        <Notice kind="over">
+          A repository is deleted with its commits, issues, comments and releases. Below each repository, you
+          see what else is deleted and what stays.
+        </Notice>
+      )}
+      {kinds.has('lfs') && (
+        <Notice kind="near">
+          Commits that use a deleted LFS object can no longer be checked out with its content.
+        </Notice>
+      )}
+    </>
+  )
+}
