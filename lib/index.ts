@@ -19,8 +19,25 @@ export type { HtmlUrlFunction } from './host-pages/html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
 export type { DailyUsage, HostQuota } from './in-process-quota.ts'
 export type { MetricsRegistry } from './metrics/types.ts'
-export type { AllotOptions } from './options/index.ts'
-export type * from './options/types.ts'
+export type {
+  AllotOptions,
+  AttachmentsOptions,
+  ContentsOptions,
+  CorsOptions,
+  DataOptions,
+  FilesOptions,
+  GitOptions,
+  HtmlUrlsOptions,
+  LfsOptions,
+  LoginOptions,
+  MarkdownOptions,
+  PackagesOptions,
+  PagesOptions,
+  QuotaSettings,
+  RepositoriesOptions,
+  SshOptions,
+  WebhooksOptions,
+} from './options/index.ts'
 export {
   type BytesToStore,
   type OnBeforeStore,
@@ -64,7 +81,7 @@ export type { RepositoryName } from './repositories/names.ts'
 export type { Push } from './repositories/push-journal.ts'
 export type { Relations } from './repositories/relations.ts'
 export type { Repositories } from './repositories/repositories.ts'
-export { createLimitedServer, type ServerLimits } from './server.ts'
+export { createLimitedServer, type LimitOptions, type ServerLimits } from './server.ts'
 export type { SshCommand, SshConnectionOptions } from './ssh/types.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { Verification } from './verify.ts'

@@ -14,52 +14,52 @@ import { HOUR_MS } from './clock.ts'
 import { isStillSending } from './http/drain.ts'
 import { answerParserError, refusalBody, refusalHeaders, refusalText } from './http/refusals.ts'
 import { refuseAmbiguous } from './http/smuggling.ts'
-import { checked, count, described, milliseconds, Size } from './options/checks.ts'
-import type { LimitOptions } from './options/types.ts'
+import { checked, count, milliseconds, Size } from './options/checks.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({
-  maxHeaderSize: described(
-    v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
-    'Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431.',
-  ),
-  maxHeaders: described(
-    v.optional(count(2000), 100),
-    'Maximum number of header lines of a request. Requests with more get 431.',
-  ),
-  headersTimeout: described(
-    milliseconds(HOUR_MS, 10_000),
-    'Milliseconds in which the headers of a request must arrive. Slower requests get 408.',
-  ),
-  requestTimeout: described(
-    milliseconds(HOUR_MS, 60_000),
-    'Milliseconds in which a request with its body must arrive, plus the time that the body takes at its minimum speed. Slower requests get 408.',
-  ),
-  bodyRate: described(
-    v.optional(v.pipe(Size, v.minValue(1)), 1024),
-    'Minimum speed of a body in bytes per second, once the time for a request has passed: a push may be large, but not slow.',
-  ),
-  bodyIdleTimeout: described(
-    milliseconds(HOUR_MS, 15_000),
-    'Milliseconds without a byte after which the server stops waiting for a body and responds with 408.',
-  ),
-  idleTimeout: described(
-    milliseconds(HOUR_MS, 60_000),
-    'Milliseconds without traffic in either direction after which a connection is closed.',
-  ),
-  keepAliveTimeout: described(
-    milliseconds(HOUR_MS, 5_000),
-    'Milliseconds for which an idle connection stays open for the next request.',
-  ),
-  maxConnections: described(
-    v.optional(count(1_000_000), 1000),
-    'Maximum number of open connections. Further connections get 503 and are closed.',
-  ),
-  maxConnectionsPerAddress: described(
-    v.optional(count(1_000_000)),
-    'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of all connections when absent. Behind proxies, the maximum number of unanswered requests of one address.',
-  ),
+  /**
+   * Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431.
+   * Default: `16384`.
+   */
+  maxHeaderSize: v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
+  /** Maximum number of header lines of a request. Requests with more get 431. Default: `100`. */
+  maxHeaders: v.optional(count(2000), 100),
+  /**
+   * Milliseconds in which the headers of a request must arrive. Slower requests get 408. Default: `10000`.
+   */
+  headersTimeout: milliseconds(HOUR_MS, 10_000),
+  /**
+   * Milliseconds in which a request with its body must arrive, plus the time that the body takes at its
+   * minimum speed. Slower requests get 408. Default: `60000`.
+   */
+  requestTimeout: milliseconds(HOUR_MS, 60_000),
+  /**
+   * Minimum speed of a body in bytes per second, once the time for a request has passed: a push may be large,
+   * but not slow. Default: `1024`.
+   */
+  bodyRate: v.optional(v.pipe(Size, v.minValue(1)), 1024),
+  /**
+   * Milliseconds without a byte after which the server stops waiting for a body and responds with 408.
+   * Default: `15000`.
+   */
+  bodyIdleTimeout: milliseconds(HOUR_MS, 15_000),
+  /**
+   * Milliseconds without traffic in either direction after which a connection is closed. Default: `60000`.
+   */
+  idleTimeout: milliseconds(HOUR_MS, 60_000),
+  /** Milliseconds for which an idle connection stays open for the next request. Default: `5000`. */
+  keepAliveTimeout: milliseconds(HOUR_MS, 5_000),
+  /** Maximum number of open connections. Further connections get 503 and are closed. Default: `1000`. */
+  maxConnections: v.optional(count(1_000_000), 1000),
+  /**
+   * Maximum number of open connections of one address (for IPv6: of one /64); a quarter of all connections
+   * when absent. Behind proxies, the maximum number of unanswered requests of one address.
+   */
+  maxConnectionsPerAddress: v.optional(count(1_000_000)),
 })
+/** Limits on the resources that clients of a server can use. Sizes are bytes, times are milliseconds. */
+export type LimitOptions = v.InferInput<typeof ServerLimits>
 export type ServerLimits = LimitOptions & {
   /** Number of trusted reverse proxies, as in the options of `createAllot`. */
   trustedProxies?: number

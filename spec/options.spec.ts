@@ -7,7 +7,7 @@ import { readConfig } from '../bin/config/config.ts'
 import { level } from '../drivers/level/index.ts'
 import { memory } from '../drivers/memory/index.ts'
 import { createAllot, createLimitedServer, importAllot } from '../lib/index.ts'
-import { WebhookOptions } from '../lib/options/webhooks.ts'
+import { Options } from '../lib/options/index.ts'
 import { allot } from './bin/in-process.ts'
 import { temporaryDirectory } from './support/folder.ts'
 
@@ -156,7 +156,7 @@ describe('A configuration file', () => {
       writeFileSync(file, text)
       return readConfig(file).webhooks
     }
-    const WITH_DEFAULTS = v.parse(WebhookOptions, {})
+    const WITH_DEFAULTS = v.parse(Options.entries.webhooks, {})
     assert.deepEqual(['', 'webhooks = false', 'webhooks = true', '[webhooks]'].map(webhooksOf), [
       false,
       false,

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 import * as v from 'valibot'
 import type { PostgresOptions } from '../../drivers/postgres/index.ts'
 import { recordOf } from '../../lib/http/validate.ts'
-import { described, describeOptionIssue, enabled, nonEmptyText, Size } from '../../lib/options/checks.ts'
-import { Options, PageOptions } from '../../lib/options/index.ts'
+import { describeOptionIssue, enabled, nonEmptyText, Size } from '../../lib/options/checks.ts'
+import { Options } from '../../lib/options/index.ts'
+import { PageSections } from '../../lib/options/pages.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { readFault } from '../errors.ts'
@@ -46,38 +47,42 @@ const Port = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))
 
 /** Options of the standalone server only. */
 export const ServerOptions = v.strictObject({
-  host: described(v.optional(nonEmptyText(ADDRESS), '127.0.0.1'), 'Address to listen on.'),
-  port: described(v.optional(Port, 3000), 'Port to listen on; 0 picks a free port.'),
-  tlsCertificate: described(
-    v.optional(nonEmptyText('a file')),
-    'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
-  ),
-  tlsKey: described(
-    v.optional(nonEmptyText('a file')),
-    'PEM file with the private key of `tls_certificate`, without a passphrase.',
-  ),
-  redirectPort: described(
-    v.optional(Port),
-    'Port for http whose requests are redirected to https; 0 picks a free port.',
-  ),
-  hsts: described(
-    v.optional(v.boolean(), false),
-    'Whether browsers are told to use only https for this host name, on every port, for a year (`Strict-Transport-Security`).',
-  ),
+  /** Address to listen on. Default: `"127.0.0.1"`. */
+  host: v.optional(nonEmptyText(ADDRESS), '127.0.0.1'),
+  /** Port to listen on; 0 picks a free port. Default: `3000`. */
+  port: v.optional(Port, 3000),
+  /**
+   * PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server
+   * speaks https. SIGHUP makes it read both files again.
+   */
+  tlsCertificate: v.optional(nonEmptyText('a file')),
+  /** PEM file with the private key of `tls_certificate`, without a passphrase. */
+  tlsKey: v.optional(nonEmptyText('a file')),
+  /** Port for http whose requests are redirected to https; 0 picks a free port. */
+  redirectPort: v.optional(Port),
+  /**
+   * Whether browsers are told to use only https for this host name, on every port, for a year
+   * (`Strict-Transport-Security`). Default: `false`.
+   */
+  hsts: v.optional(v.boolean(), false),
   data,
-  storage: described(
-    v.optional(nonEmptyText(storageForms('`'))),
-    `Where records are stored: ${storageForms('`')}; in the data folder when absent.`,
-  ),
-  pages: enabled('Whether the web pages are served, at `/`.'),
-  metrics: described(
-    v.optional(v.picklist(['off', 'token', 'loopback']), 'off'),
-    "Who may read `/-/metrics`: with `token`, requests with an administrator's token that has the scope `read:admin`; with `loopback`, also requests from this machine. A proxy on this machine turns every request into one of those.",
-  ),
-  log: described(
-    v.optional(v.picklist(['failures', 'requests']), 'failures'),
-    'What is logged: `failures` only, or with `requests` also a line for each request, with the id that the response has in `X-Request-Id`.',
-  ),
+  /**
+   * Where records are stored: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.
+   */
+  storage: v.optional(nonEmptyText(storageForms('`'))),
+  /** Whether the web pages are served, at `/`. Default: `true`. */
+  pages: enabled,
+  /**
+   * Who may read `/-/metrics`: with `token`, requests with an administrator's token that has the scope
+   * `read:admin`; with `loopback`, also requests from this machine. A proxy on this machine turns every
+   * request into one of those. Default: `"off"`.
+   */
+  metrics: v.optional(v.picklist(['off', 'token', 'loopback']), 'off'),
+  /**
+   * What is logged: `failures` only, or with `requests` also a line for each request, with the id that the
+   * response has in `X-Request-Id`. Default: `"failures"`.
+   */
+  log: v.optional(v.picklist(['failures', 'requests']), 'failures'),
   ...ServerLimits.entries,
 })
 
@@ -88,23 +93,22 @@ type CodeOnly = 'plain' | 'exclusive' | 'tls'
 
 /** Options of the PostgreSQL driver. The compiler asks for each that is not {@link CodeOnly}. */
 export const StorageOptions = v.strictObject({
-  schema: described(v.optional(nonEmptyText('the name of a schema')), 'Schema of the tables.'),
-  readers: described(positive, 'Connections for reads.'),
-  writers: described(positive, 'Connections for writes.'),
-  connectTimeout: described(positive, 'Milliseconds to wait for a connection.'),
-  statementTimeout: described(
-    positive,
-    'Milliseconds for one statement of a write; one of a read has at most 4,500.',
-  ),
-  writeTimeout: described(
-    positive,
-    'Milliseconds in which a write is acknowledged or refused while the database does not reply.',
-  ),
-  retries: described(positive, 'How often each engine runs a write again after conflicts with other writes.'),
-  readCache: described(
-    v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
-    'Memory for what was read from the database: bytes, or `"32 MiB"`.',
-  ),
+  /** Schema of the tables. */
+  schema: v.optional(nonEmptyText('the name of a schema')),
+  /** Connections for reads. */
+  readers: positive,
+  /** Connections for writes. */
+  writers: positive,
+  /** Milliseconds to wait for a connection. */
+  connectTimeout: positive,
+  /** Milliseconds for one statement of a write; one of a read has at most 4,500. */
+  statementTimeout: positive,
+  /** Milliseconds in which a write is acknowledged or refused while the database does not reply. */
+  writeTimeout: positive,
+  /** How often each engine runs a write again after conflicts with other writes. */
+  retries: positive,
+  /** Memory for what was read from the database: bytes, or `"32 MiB"`. */
+  readCache: v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
 } satisfies Record<Exclude<keyof PostgresOptions, CodeOnly>, v.GenericSchema>)
 
 /**
@@ -116,7 +120,7 @@ export const Config = v.strictObject({
   storage: v.optional(StorageOptions, {}),
   api: v.optional(v.strictObject(api), {}),
   ...v.pick(Options, SECTIONS).entries,
-  pages: v.optional(v.omit(PageOptions, ['loginUrl', 'logoutUrl']), {}),
+  pages: v.optional(v.omit(PageSections.entries.pages.wrapped, ['loginUrl', 'logoutUrl']), {}),
 })
 export type Config = v.InferOutput<typeof Config>
 

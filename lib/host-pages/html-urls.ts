@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { isUrl } from './brand.ts'
 import type { HtmlPage } from './html-pages.ts'
 import { SshUrls } from './ssh-urls.ts'
 
@@ -75,7 +74,18 @@ const templateWith = (parameters: readonly string[]) =>
     }),
   )
 
-const templateOf = (kind: Kind) => templateWith(PARAMETERS[kind])
+/** The option `htmlUrls`: the template of each kind of pages, and the path of Allot's own. */
+type HtmlUrlTemplates = { readonly [K in Kind | 'pages']?: string | undefined }
+
+/** A template of a kind of pages; one that begins with `/` is relative to the URL of the service. */
+export const templateOf = (kind: Kind) => templateWith(PARAMETERS[kind])
+
+/** A host of letters, digits, dots and hyphens, so that it can stand in a Content-Security-Policy. */
+export const isUrl = (text: string, schemes: readonly string[]): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, host, username, password } = new URL(text)
+  return schemes.includes(protocol) && username + password === '' && /^[\w.-]+(?::\d+)?$/.test(host)
+}
 
 /** The option `avatarUrl`. Its origin is in the Content-Security-Policy of the pages. */
 export const AvatarUrl = v.pipe(
@@ -86,61 +96,6 @@ export const AvatarUrl = v.pipe(
   ),
 )
 
-const describedTemplate = <S extends v.GenericSchema>(kind: Kind, schema: S, page: string, more = '') => {
-  const placeholders = PARAMETERS[kind].map((name) => `\`{${name}}\``).join(', ')
-  return v.pipe(schema, v.description(`URL of the page of ${page}; placeholders: ${placeholders}.${more}`))
-}
-
-/**
- * For a page that Allot does not have.
- * @param fallback path of the page of Forgejo
- */
-const template = (kind: Kind, page: string, fallback: string) =>
-  describedTemplate(kind, v.optional(templateOf(kind), fallback), page)
-
-/** For a page that Allot has: a template says that the host has such pages itself. */
-const ofServed = (kind: ServedPage, page: string) =>
-  describedTemplate(
-    kind,
-    v.optional(templateOf(kind)),
-    page,
-    ` Allot's own, \`${ALLOT_PATHS[kind]}\` below \`htmlUrls.pages\`, when absent.`,
-  )
-
-/** The option `htmlUrls`. A template that begins with `/` is relative to the URL of the service. */
-export const HtmlUrlOptions = v.strictObject({
-  pages: v.pipe(
-    v.optional(
-      v.pipe(
-        v.string(),
-        v.regex(/^(?:\/[\w.~-]+)*$/, 'expected a path such as /storage, without a slash at the end'),
-      ),
-    ),
-    v.description(
-      "Path below `baseUrl` at which the host mounts Allot's pages, such as `/storage`: `html_url` leads there for each kind of page that Allot serves. That of `allot.listener` when absent.",
-    ),
-  ),
-  user: ofServed('user', 'a user'),
-  organization: ofServed('organization', 'an organization'),
-  repository: ofServed('repository', 'a repository'),
-  issue: ofServed('issue', 'an issue'),
-  comment: describedTemplate(
-    'comment',
-    v.optional(templateOf('comment')),
-    'a comment',
-    ' That of the issue with `#issuecomment-{id}` when absent.',
-  ),
-  release: ofServed('release', 'a release'),
-  ledgerRelease: template(
-    'ledgerRelease',
-    'a release that is known only from an attachment in the ledger',
-    '/{owner}/{repo}/releases/{index}',
-  ),
-  package: ofServed('package', 'a version of a package'),
-  artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
-} satisfies Record<Kind | 'pages', v.GenericSchema>)
-type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
-
 /** The texts of a template, with the name of a parameter between each two. */
 type Template = readonly string[]
 
@@ -149,7 +104,7 @@ const KINDS = Object.keys(ALLOT_PATHS) as ServedPage[]
 /** @param mounted path of Allot's pages, unless the options name it */
 const templatesOf = (
   mounted: string,
-  { pages = mounted, ...given }: HtmlUrlOptions,
+  { pages = mounted, ...given }: HtmlUrlTemplates,
 ): Map<string, Template> => {
   const templates = { ...given }
   for (const kind of KINDS) templates[kind] ??= pages + ALLOT_PATHS[kind]
@@ -159,7 +114,7 @@ const templatesOf = (
 
 /** Makes the URL of every page from the options of the host. */
 export class HtmlUrls {
-  readonly #given: HtmlUrlOptions
+  readonly #given: HtmlUrlTemplates
   #templates: ReadonlyMap<string, Template>
   readonly #custom: HtmlUrlFunction | undefined
   readonly #avatarUrl: string | undefined
@@ -172,7 +127,7 @@ export class HtmlUrls {
    */
   readonly servedPages: ReadonlySet<ServedPage>
 
-  constructor(given: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({}), avatarUrl?: string) {
+  constructor(given: HtmlUrlTemplates, custom?: HtmlUrlFunction, ssh = new SshUrls({}), avatarUrl?: string) {
     this.ssh = ssh
     this.#avatarUrl = avatarUrl
     this.#given = given

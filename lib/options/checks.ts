@@ -220,12 +220,8 @@ export const Size = v.pipe(
   }),
 )
 
-/** An option with the text that the documents have for it. */
-export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
-  v.pipe(schema, v.description(description))
-
 /** A part of the service that a host can turn off. */
-export const enabled = (description: string) => described(v.optional(v.boolean(), true), description)
+export const enabled = v.optional(v.boolean(), true)
 
 export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 

@@ -1,239 +1,147 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/host-users.ts'
-import { DAY_MS, HOUR_MS } from '../clock.ts'
-import { BrandOptions } from '../host-pages/brand.ts'
-import { AvatarUrl, type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
+import { AvatarUrl, type HtmlUrlFunction } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
 import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { Push } from '../repositories/push-journal.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import {
-  count,
-  described,
-  enabled,
-  milliseconds,
-  nonEmptyText,
-  optionalFunction,
-  optionalObject,
-  Size,
-} from './checks.ts'
-import { ContentsOptions, GitOptions } from './git.ts'
-import { SshOptions } from './ssh.ts'
-import type { DataOptions } from './types.ts'
-import { WebhookOptions } from './webhooks.ts'
-
-/** The option `quota`. `QuotaOptions` are those of `createQuota`. */
-export const QuotaSettings = v.strictObject({
-  defaultGroups: described(
-    v.optional(v.array(v.string()), []),
-    'Names of the quota groups of users and organizations that have no assigned group.',
-  ),
-  defaultTotal: described(
-    v.optional(Size),
-    'Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited.',
-  ),
-  warnAt: described(
-    v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
-    "Share of a rule's limit from which an owner is near it, on the pages and for the event `quota`; with 1, no owner is near a limit.",
-  ),
-})
-
-const RepositoryOptions = v.strictObject({
-  directory: described(
-    v.optional(nonEmptyText('a folder')),
-    'Folder of the bare repositories; `repositories` in the data folder when absent.',
-  ),
-  git: described(v.optional(nonEmptyText('a command'), 'git'), 'Name or path of the `git` command.'),
-})
-
-const FilesOptions = v.strictObject({
-  directory: described(
-    v.optional(nonEmptyText('a folder')),
-    'Folder of LFS objects, packages and attachments; `files` in the data folder when absent.',
-  ),
-})
-
-const AttachmentsOptions = v.strictObject({
-  maxSize: described(
-    v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
-    'Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.',
-  ),
-  maxGuestBytesPerDay: described(
-    v.optional(Size, 100 * 1024 * 1024),
-    'What a user without write permission can attach to issues and comments in repositories of one owner, whose quota pays for it, in a day (UTC): bytes, or `"100 MiB"`. More gets 413; 0 refuses all of it.',
-  ),
-})
-
-const maxFileSize = v.optional(v.pipe(Size, v.minValue(1)))
-
-const LfsOptions = v.strictObject({
-  maxSize: described(
-    maxFileSize,
-    'Maximum size of an LFS object: bytes, or `"2 GiB"`; unlimited when absent.',
-  ),
-})
-
-const PackageOptions = v.strictObject({
-  maxSize: described(
-    maxFileSize,
-    'Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent.',
-  ),
-})
-
-const MarkdownOptions = v.strictObject({
-  timeout: described(
-    milliseconds(60_000, 2000),
-    'Milliseconds after which rendering a text is ended with 422.',
-  ),
-})
-
-const CorsOptions = v.strictObject({
-  origins: described(
-    v.optional(v.array(v.string()), []),
-    'Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.',
-  ),
-})
-
-const LoginOptions = v.strictObject({
-  failures: described(
-    v.optional(count(1_000_000), 20),
-    'Failed logins for one name from one address within the window, after which logins get 429.',
-  ),
-  failuresFromAddress: described(
-    v.optional(count(1_000_000), 100),
-    'Failed logins from one address (for IPv6: one /64) for any names within the window.',
-  ),
-  failuresForName: described(
-    v.optional(count(1_000_000), 100),
-    'Failed logins for one name from all addresses within the window. Beyond it, each address has one try at a time, so an attack cannot lock the user out.',
-  ),
-  wrongTokens: described(
-    v.optional(count(1_000_000), 1000),
-    'Wrong tokens from one address within the window. Correct tokens are always accepted.',
-  ),
-  window: described(
-    milliseconds(DAY_MS, 15 * 60_000),
-    'Milliseconds in which all failures expire, one after another.',
-  ),
-})
-
-export const PageOptions = v.strictObject({
-  sessionLifetime: described(
-    milliseconds(90 * DAY_MS, 12 * HOUR_MS),
-    'Milliseconds after which a user of the pages must sign in again.',
-  ),
-  links: described(
-    v.optional(v.boolean(), false),
-    'Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts that show them there. Allot shows none of them itself then.',
-  ),
-  ...BrandOptions.entries,
-})
+import { count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
+import { GitSections } from './git.ts'
+import { PageSections } from './pages.ts'
+import { ServiceSections } from './services.ts'
 
 const Creators = v.picklist(['users', 'administrators'])
+
+/** The options without a section. */
+const General = v.strictObject({
+  /**
+   * Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git
+   * data) and `files`. Default: `"./data"`.
+   */
+  data: v.optional(nonEmptyText('a folder'), './data'),
+  /** Path below which all routes are. Default: `"/api/v1"`. */
+  basePath: v.optional(
+    v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')),
+    '/api/v1',
+  ),
+  /**
+   * Public URL of the service, for links in responses; taken from the headers of a request when absent.
+   * `allot serve` serves below its path.
+   */
+  baseUrl: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/,
+        'expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
+      ),
+    ),
+  ),
+  /**
+   * URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the
+   * first letter of the name when absent.
+   */
+  avatarUrl: v.optional(AvatarUrl),
+  /**
+   * With `forgejo`, responses are those of a Forgejo where they differ from the specification that Allot was
+   * written to. Clients of Gitea accept them, too. Default: `"specification"`.
+   */
+  dialect: v.optional(v.picklist(['specification', 'forgejo']), 'specification'),
+  /**
+   * Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger
+   * bodies get 413. Default: `1048576`.
+   */
+  maxBodySize: v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
+  /** Number of items on a page when `limit` is absent. Default: `30`. */
+  pageSize: v.optional(count(1000), 30),
+  /** Maximum value of `limit`. Default: `50`. */
+  maxPageSize: v.optional(count(1000), 50),
+  /**
+   * Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and
+   * `X-Forwarded-Host` are trusted. Default: `0`.
+   */
+  trustedProxies: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
+  /**
+   * Whether clients must sign in to read anything: the API, git, downloads and the pages. The OpenAPI
+   * document and the avatars stay open. Default: `false`.
+   */
+  requireSignIn: v.optional(v.boolean(), false),
+  /**
+   * Whether a new repository is public or private when its creator does not say. Forks are as private as what
+   * they are made of. Default: `"public"`.
+   */
+  newRepositories: v.optional(v.picklist(['public', 'private']), 'public'),
+  /**
+   * Who may create and fork repositories by the API: `users`, where they have the right to, or
+   * `administrators`. Default: `"users"`.
+   */
+  repositoryCreators: v.optional(Creators, 'users'),
+  /** Who may create organizations by the API: all `users`, or `administrators`. Default: `"users"`. */
+  organizationCreators: v.optional(Creators, 'users'),
+  /**
+   * Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them
+   * themselves. Default: `true`.
+   */
+  issues: enabled,
+  /** Whether commit statuses are served, which CI systems set; needs `contents`. Default: `true`. */
+  statuses: enabled,
+  /**
+   * Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`.
+   */
+  sharing: enabled,
+  /** Whether repositories can be forked. Default: `true`. */
+  forks: enabled,
+})
 
 /**
  * Every option that is data, with its default. In a configuration file, those without a section are under
  * `[api]`, except `data`, which is in `[server]`.
  */
 export const Options = v.strictObject({
-  data: described(
-    v.optional(nonEmptyText('a folder'), './data'),
-    'Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git data) and `files`.',
-  ),
-  basePath: described(
-    v.optional(v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')), '/api/v1'),
-    'Path below which all routes are.',
-  ),
-  baseUrl: described(
-    v.optional(
-      v.pipe(
-        v.string(),
-        v.regex(
-          /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/,
-          'expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
-        ),
-      ),
-    ),
-    'Public URL of the service, for links in responses; taken from the headers of a request when absent. `allot serve` serves below its path.',
-  ),
-  avatarUrl: described(
-    v.optional(AvatarUrl),
-    'URL of the picture of an account, such as `https://people.example.org/{username}.png`; a picture with the first letter of the name when absent.',
-  ),
-  dialect: described(
-    v.optional(v.picklist(['specification', 'forgejo']), 'specification'),
-    'With `forgejo`, responses are those of a Forgejo where they differ from the specification that Allot was written to. Clients of Gitea accept them, too.',
-  ),
-  maxBodySize: described(
-    v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
-    'Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get 413.',
-  ),
-  pageSize: described(v.optional(count(1000), 30), 'Number of items on a page when `limit` is absent.'),
-  maxPageSize: described(v.optional(count(1000), 50), 'Maximum value of `limit`.'),
-  trustedProxies: described(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
-    'Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted.',
-  ),
-  requireSignIn: described(
-    v.optional(v.boolean(), false),
-    'Whether clients must sign in to read anything: the API, git, downloads and the pages. The OpenAPI document and the avatars stay open.',
-  ),
-  newRepositories: described(
-    v.optional(v.picklist(['public', 'private']), 'public'),
-    'Whether a new repository is public or private when its creator does not say. Forks are as private as what they are made of.',
-  ),
-  repositoryCreators: described(
-    v.optional(Creators, 'users'),
-    'Who may create and fork repositories by the API: `users`, where they have the right to, or `administrators`.',
-  ),
-  organizationCreators: described(
-    v.optional(Creators, 'users'),
-    'Who may create organizations by the API: all `users`, or `administrators`.',
-  ),
-  issues: enabled(
-    'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
-  ),
-  statuses: enabled('Whether commit statuses are served, which CI systems set; needs `contents`.'),
-  sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
-  webhooks: described(
-    v.optional(WebhookOptions, false),
-    'Webhooks: `true`, or how their deliveries are sent, turns them on.',
-  ),
-  forks: enabled('Whether repositories can be forked.'),
-  quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),
-  repositories: described(
-    v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
-    'Git data on this disk; `false` when the host stores repositories itself.',
-  ),
-  git: described(v.optional(GitOptions, {}), 'Git over HTTP and its limits.'),
-  ssh: described(
-    v.optional(SshOptions, {}),
-    'Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too.',
-  ),
-  contents: described(
-    v.optional(v.union([v.literal(false), ContentsOptions]), {}),
-    'Files, commits, branches and tags over the API; `false` turns it off.',
-  ),
-  files: described(v.optional(FilesOptions, {}), 'Files other than git data.'),
-  attachments: described(v.optional(AttachmentsOptions, {}), 'Attachments of issues and releases.'),
-  lfs: described(v.optional(v.union([v.literal(false), LfsOptions]), {}), 'Git LFS; `false` turns it off.'),
-  packages: described(
-    v.optional(v.union([v.literal(false), PackageOptions]), {}),
-    'The package registry; `false` turns it off.',
-  ),
-  markdown: described(v.optional(MarkdownOptions, {}), 'Rendering of markdown.'),
-  cors: described(v.optional(CorsOptions, {}), 'Requests from pages of other origins.'),
-  login: described(
-    v.optional(v.union([v.literal(false), LoginOptions]), {}),
-    'Limits of failed logins; `false` when the host limits them itself.',
-  ),
-  pages: described(v.optional(PageOptions, {}), 'The web pages.'),
-  htmlUrls: described(
-    v.optional(HtmlUrlOptions, {}),
-    'Templates of `html_url`, for hosts with pages of their own.',
-  ),
+  ...General.entries,
+  ...GitSections.entries,
+  ...ServiceSections.entries,
+  ...PageSections.entries,
 })
 export type Options = v.InferOutput<typeof Options>
+
+/** The options of `createAllot` that are data. Sizes are bytes, times are milliseconds. */
+export type DataOptions = v.InferInput<typeof General> &
+  v.InferInput<typeof GitSections> &
+  v.InferInput<typeof ServiceSections> &
+  v.InferInput<typeof PageSections>
+type Section<Name extends keyof DataOptions> = Extract<DataOptions[Name], object>
+
+/** Limits of owners without a group, and warnings. `QuotaOptions` are those of `createQuota`. */
+export type QuotaSettings = Section<'quota'>
+/** Git data on this disk. */
+export type RepositoriesOptions = Section<'repositories'>
+/** Git over HTTP and its limits. */
+export type GitOptions = Section<'git'>
+/** Git over SSH, with the SSH keys of the accounts. */
+export type SshOptions = Section<'ssh'>
+/** Files, commits, branches and tags over the API. */
+export type ContentsOptions = Section<'contents'>
+/** Files other than git data. */
+export type FilesOptions = Section<'files'>
+/** Attachments of issues and releases. */
+export type AttachmentsOptions = Section<'attachments'>
+/** Git LFS. */
+export type LfsOptions = Section<'lfs'>
+/** The package registry. */
+export type PackagesOptions = Section<'packages'>
+/** Webhooks, and how their deliveries are sent. */
+export type WebhooksOptions = Section<'webhooks'>
+/** Rendering of markdown. */
+export type MarkdownOptions = Section<'markdown'>
+/** Requests from pages of other origins. */
+export type CorsOptions = Section<'cors'>
+/** Limits of failed logins. */
+export type LoginOptions = Section<'login'>
+/** The web pages. */
+export type PagesOptions = Section<'pages'>
+/** Templates of `html_url`, for hosts with pages of their own. */
+export type HtmlUrlsOptions = Section<'htmlUrls'>
 
 /** Options of a host that are not data. */
 export interface HostDependencies {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { askHost, checkHostIdentity, type HostAuthenticate } from '../accounts/host-users.ts'
 import { actingAs } from '../accounts/identity.ts'
@@ -7,10 +8,10 @@ import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
 import { AllotError, isOwnerName } from '../errors.ts'
-import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
+import { HtmlUrls } from '../host-pages/html-urls.ts'
 import { BodyTurns, Dispatcher, JsonEndpoints, type Log, referenceOrNext } from '../http/index.ts'
-import { checked } from '../options/checks.ts'
 import type { Options } from '../options/index.ts'
+import { PageSections } from '../options/pages.ts'
 import { hostOwnerDirectory } from '../quota/host-owners.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
@@ -41,7 +42,7 @@ export const createQuotaApi = ({
   log,
 }: QuotaApiDependencies): Dispatcher<Identity> => {
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
-  const htmlUrls = new HtmlUrls(checked(HtmlUrlOptions, {}))
+  const htmlUrls = new HtmlUrls(v.parse(PageSections, {}).htmlUrls)
   const services: QuotaServices = {
     store,
     quota,

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import type { RequestContext } from '../http/dispatcher.ts'
 import type { OpenDownload } from '../http/responses.ts'
 import { send, sendDownload, signalOf } from '../http/send.ts'
+import { type Brand, logoOrigin } from '../options/pages.ts'
 import type { Asset } from './styles/index.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type Brand, withWayBack } from '../host-pages/brand.ts'
 import { baseUrlOf, type RequestUrl } from '../http/request-url.ts'
+import { type Brand, withWayBack } from '../options/pages.ts'
 import { type BrowserSession, browserSessionOf, targetOf } from './session.tsx'
 
 /** How the browser of a request reached the pages. */

@@ -1,8 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import * as v from 'valibot'
+import { API, type Checker, type Type } from 'typescript/unstable/sync'
+import type * as v from 'valibot'
 import { Config, ServerOptions, StorageOptions } from '../../bin/config/config.ts'
 import { Options } from '../../lib/options/index.ts'
 import { replaceSection } from './documents.ts'
+
+/*
+ * The options as the documents list them: their names and defaults from the schemas, and their texts from the
+ * comments in the schemas, which the compiler hands on to editors.
+ */
 
 /** The document with the tables. */
 export const CONFIGURATION = 'docs/configuration.md'
@@ -21,6 +27,49 @@ type Member = v.GenericSchema & {
   options?: Member[]
 }
 
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The modules with the schemas, each with the type whose members are the options. */
+const TYPES = { 'lib/options/index.ts': 'DataOptions', 'bin/config/config.ts': 'Config' }
+
+const readTexts = (): ReadonlyMap<string, string> => {
+  const api = new API({ cwd: root })
+  const config = `${root}tsconfig.json`
+  const { checker, program } = api.updateSnapshot({ openProjects: [config] }).getProject(config)!
+  const texts = Object.entries(TYPES).flatMap(([file, name]) => {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(root + file)!)!
+    const symbol = checker.getExportsOfModule(module).find((exported) => exported.name === name)!
+    return textsOf(checker, checker.getDeclaredTypeOfSymbol(symbol))
+  })
+  api.close()
+  return new Map(texts)
+}
+
+const textsOf = (checker: Checker, type: Type, section?: string): [path: string, text: string][] =>
+  checker.getPropertiesOfType(type).flatMap((member) => {
+    const path = section === undefined ? member.name : `${section}.${member.name}`
+    const text = checker.getDocumentationCommentOfSymbol(member).replaceAll('\n', ' ')
+    const inner = section === undefined ? checker.getTypeOfSymbol(member) : undefined
+    const parts = inner?.isUnionType() ? inner.getTypes() : [inner]
+    const sections = parts.filter((part) => part?.isObjectType() || part?.isIntersectionType())
+    return [[path, text] as [string, string], ...sections.flatMap((part) => textsOf(checker, part!, path))]
+  })
+
+let texts: ReadonlyMap<string, string> | undefined
+
+/**
+ * The text of an option without its default.
+ * @throws Error when the comment is missing, or does not end with the default that the schema has
+ */
+const textOf = (path: string, fallback: string): string => {
+  texts ??= readTexts()
+  // `[server] data` is the option `data`.
+  const comment = texts.get(path) || texts.get(path.replace(/^server\./, ''))
+  const [, text = '', named = ''] = /^(.*?)(?: Default: (`.*`)\.)?$/.exec(comment ?? '') ?? []
+  if (text !== '' && named === fallback) return text
+  throw new Error(`the comment of ${path} must end with "Default: ${fallback}.": ${comment}`)
+}
+
 export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const entriesOf = (member: Member): Record<string, Member> | undefined =>
@@ -29,7 +78,7 @@ const entriesOf = (member: Member): Record<string, Member> | undefined =>
   member.options?.map(entriesOf).find(Boolean)
 
 const fallbackOf = (member: Member): string => {
-  const { default: value } = 'pipe' in member ? ((member.pipe as Member[])[0] ?? member) : member
+  const { default: value } = member
   return value === undefined ? '' : `\`${JSON.stringify(value)}\``
 }
 
@@ -39,7 +88,8 @@ export const rowsOf = (entries: Record<string, Member>, section?: string): Row[]
     if (below !== undefined) return rowsOf(below, name)
     const option = section === undefined ? name : `${section}.${name}`
     const key = `[${snake(section ?? (name in ServerOptions.entries ? 'server' : 'api'))}] ${snake(name)}`
-    return [{ option, key, fallback: fallbackOf(member), description: v.getDescription(member) ?? '' }]
+    const fallback = fallbackOf(member)
+    return [{ option, key, fallback, description: textOf(option, fallback) }]
   })
 
 const tableOf = (titles: readonly string[], rows: readonly (readonly string[])[]): string =>

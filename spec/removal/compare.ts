@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import type { Viewer } from '../../lib/accounts/access.ts'
 import { presentRepository } from '../../lib/api/repository-presenter.ts'
 import { repositoryDetails } from '../../lib/content/details.ts'
-import { HtmlUrlOptions, HtmlUrls } from '../../lib/host-pages/html-urls.ts'
+import { HtmlUrls } from '../../lib/host-pages/html-urls.ts'
+import { PageSections } from '../../lib/options/pages.ts'
 import type { ListedKind } from '../../lib/quota/partitions.ts'
 import { LedgerKind } from '../../lib/records/schema/index.ts'
 import { repositoriesFor } from '../../lib/repositories/lists.ts'
@@ -11,7 +12,7 @@ import type { RemovalFixture } from './fixture.ts'
 import { type Asker, canRead, canSee, type Entry, type Model, ownerOf, type Repo } from './model.ts'
 import { namedEntry } from './play.ts'
 
-const htmlUrls = new HtmlUrls(v.parse(HtmlUrlOptions, {}))
+const htmlUrls = new HtmlUrls(v.parse(PageSections, {}).htmlUrls)
 
 /**
  * Everything that can be read must be as the model has it, whatever is still to be swept.

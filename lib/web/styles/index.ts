@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import type { Brand } from '../../host-pages/brand.ts'
+import type { Brand } from '../../options/pages.ts'
 import { forms } from './forms.ts'
 import { icons } from './icons.ts'
 import { layout, print } from './layout.ts'
