@@ -11,7 +11,7 @@ import { membershipsOf } from './organizations.ts'
 import { followRepository, type OwnedRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
 import { parseResponse } from './source.ts'
-import { removeFromTeams, withdrawTeams } from './teams/index.ts'
+import { withdrawTeams } from './teams/index.ts'
 import { followsOf, gpgKeysOf, sshKeysOf, starsOf, watchesOf } from './user-data.ts'
 
 /**
@@ -90,19 +90,15 @@ export const revokeDeletedRepositories = async (
   for (const record of await migrationLog.list('repository')) {
     const path = record.original?.name ?? textOf(record)
     if (seen.has(textOf(record)) || !owners.has(path.split('/')[0]!)) continue
-    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
+    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record))
   }
 }
 
-const revokeIfGone = async (migration: Migration, record: MigrationRecord, path: string): Promise<void> => {
+const revokeIfGone = async (migration: Migration, record: MigrationRecord): Promise<void> => {
   const { migrationLog, names, allot } = migration
   const id = record.copy?.id
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
-  const owner = await allot.hosting.accounts.byId(repository.owner)
-  const former = await names.accountWithKey(path.split('/')[0]!)
-  // The copy was moved to another owner here.
-  if (owner === undefined || owner.id !== former?.id) return
   const moved = await movedTo(migration, record)
   if (moved === 'unknown') return
   const to = moved && (await names.accountOf(moved.given.owner.login))
@@ -113,7 +109,6 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
     valuesIn: () => ({ private: true, archived: true }),
   })
   await new Copies(migration, collaboratorsOf(migration, { key: record, repository })).withdraw([])
-  await removeFromTeams(migration, repository.id)
 }
 
 /** Where the original is now; undefined when it was deleted. */

@@ -2,7 +2,6 @@ import { AllotError } from '../../../lib/errors.ts'
 import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
-import type { SourceRepository } from '../shapes.ts'
 import type { Named } from './known-names.ts'
 
 /**
@@ -12,8 +11,6 @@ import type { Named } from './known-names.ts'
 
 const REFUSED =
   'repositories and accounts that were renamed or transferred at the source, and cannot get that name or owner here'
-const MOVED_HERE =
-  'repositories that were transferred at the source and, to another owner, here, where they stay'
 
 /** A change that may have to wait until another one has made its name free. */
 interface Change {
@@ -127,17 +124,15 @@ const repositoryChange = async (
   const known = await migrationLog.get('repository', key.scope, key.name)
   const copy =
     known?.copy?.id === undefined ? undefined : await allot.hosting.repositories.byId(known.copy.id)
-  if (known === undefined || copy === undefined) return undefined
-  const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []
+  const owner = await names.accountOf(given.owner.login)
+  // A repository whose new owner does not exist here is treated as deleted.
+  if (known === undefined || copy === undefined || owner === undefined) return undefined
   const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)
-  const wanted = namesToFollow(nameBefore, copy.name, given.name, chosen)
-  const transfer = await transferToFollow(migration, given, copy, ownerBefore)
-  if (transfer === 'impossible') return undefined
-  const owner = transfer === 'none' ? undefined : transfer.to
+  const wanted = namesToFollow(known.original?.name.split('/')[1], copy.name, given.name, chosen)
+  const isMoved = copy.owner !== owner.id
   const done = () => remember(migration, known, originalOf(names, given))
-  if (wanted === undefined && owner === undefined) return void (await done())
-  const audience = audienceAt(migration.source, visibility, given)
-  const isPrivate = owner !== undefined && audienceHere(owner, copy) < audience
+  if (wanted === undefined && !isMoved) return void (await done())
+  const isPrivate = isMoved && audienceHere(owner, copy) < audienceAt(migration.source, visibility, given)
   return {
     label: `${given.full_name} from ${known.original?.name ?? copy.name}`,
     async run() {
@@ -149,48 +144,21 @@ const repositoryChange = async (
   }
 }
 
-/**
- * The owner that a copy gets: `none` when the source has not moved it or the copy has this owner already,
- * `impossible` when the new owner is missing here or the copy was moved here.
- */
-const transferToFollow = async (
-  { names, report }: Migration,
-  { owner, full_name: label }: SourceRepository,
-  copy: Repository,
-  before: string | undefined,
-): Promise<{ readonly to: Account } | 'none' | 'impossible'> => {
-  const key = names.key(owner.login)
-  if (before === undefined || before === key) return 'none'
-  const [from, to] = [await names.accountWithKey(before), await names.accountWithKey(key)]
-  // A repository whose new owner does not exist here is treated as deleted.
-  if (to === undefined) return 'impossible'
-  if (copy.owner === to.id) return 'none'
-  if (from?.id === copy.owner) return { to }
-  report.note('differs', MOVED_HERE, label)
-  return 'impossible'
-}
-
-/** A name may have to change first, because the new owner has another repository of the former one. */
+/** Either change can be impossible before the other one, because of another repository of that name. */
 const move = async (
   { allot }: Migration,
-  { id, owner, name }: Repository,
-  to: Account | undefined,
+  { id, owner }: Repository,
+  to: Account,
   wanted: string | undefined,
 ): Promise<void> => {
   const { repositories } = allot.hosting
   const rename = async () => wanted !== undefined && (await repositories.edit(id, { name: wanted }))
-  const transfer = async () => to !== undefined && (await repositories.transfer(id, to.id))
-  try {
-    await rename()
-    await transfer()
-  } catch (error) {
-    if (!(error instanceof AllotError)) throw error
-    // Undoes the new name, which may be what is in the way of the new owner, and tries the other order.
-    await repositories.edit(id, { name })
-    await transfer()
-    await rename().catch(async (reason) => {
-      await repositories.transfer(id, owner)
-      throw reason
-    })
-  }
+  const transfer = async () => to.id !== owner && (await repositories.transfer(id, to.id))
+  const refused = await rename().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (refused !== undefined && !(refused instanceof AllotError)) throw refused
+  await transfer()
+  if (refused !== undefined) await rename()
 }

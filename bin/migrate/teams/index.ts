@@ -1,7 +1,6 @@
 import type { Account } from '../../../lib/records/schema/index.ts'
 import { Copies } from '../copies.ts'
-import { LABELS } from '../labels.ts'
-import { type Migration, OPERATOR, reportErrors } from '../migration.ts'
+import { type Migration, reportErrors } from '../migration.ts'
 import type { TeamRights } from './rights.ts'
 import { copyOfTeam, membersOf, repositoriesOf, teamsOf } from './things.ts'
 
@@ -65,24 +64,4 @@ const giveWithin = async (
   await new Copies(migration, members.things).give(members.items)
   const repositories = repositoriesOf(migration, organization, one, here)
   if (!here.allRepositories) await new Copies(migration, repositories.things).give(repositories.items)
-}
-
-/**
- * Takes a repository out of the teams that it was copied into. A team that is for all repositories now keeps
- * it.
- */
-export const removeFromTeams = async (
-  { allot, migrationLog, names, report }: Migration,
-  id: number,
-): Promise<void> => {
-  const repository = await allot.hosting.repositories.byId(id)
-  const path = repository && (await names.addressOf(repository))
-  for (const record of await migrationLog.list('teamRepository')) {
-    const { of: team, to } = record.copy ?? {}
-    if (to !== id || team === undefined || path === undefined) continue
-    const isListed = (await allot.hosting.teams.find(OPERATOR, team))?.team?.allRepositories === false
-    if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path)))
-      report.note('removed', LABELS.teamRepository.many, `${record.name} (${record.scope})`)
-    await migrationLog.remove([record])
-  }
 }
