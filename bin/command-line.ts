@@ -28,7 +28,6 @@ export const withErrors = (program: Command): Command => {
   forEachCommand(program, (command) => {
     const path = pathOf(command)
     const what = command.options.some(isValued) || command.commands.length === 0 ? 'options' : 'commands'
-    command.configureOutput({ outputError: (text, write) => write(withHint(path, text)) })
     command.exitOverride().showHelpAfterError(`(run ${path} --help for the ${what})`)
     command.addHelpText('before', ({ error }) =>
       error ? `error: name one of the commands of ${path}\n` : '',
@@ -39,19 +38,6 @@ export const withErrors = (program: Command): Command => {
     }
   })
   return program
-}
-
-/** What to use instead of commands that do not exist. */
-const INSTEAD: Readonly<Record<string, string>> = {
-  'allot start': 'allot serve starts the server',
-  'allot version': 'allot --version prints the version',
-}
-
-/** An error about an unknown command, with what to use instead of the suggestion of a similar name. */
-const withHint = (path: string, text: string): string => {
-  const [error = '', name] = /^error: unknown command '(.*)'/.exec(text) ?? []
-  const instead = INSTEAD[`${path} ${name}`]
-  return instead === undefined ? text : `${error}: ${instead}\n`
 }
 
 const pathOf = (command: Command): string =>
@@ -81,28 +67,6 @@ const refuseTwice = (command: Command, option: Option): void => {
     isGiven = true
   })
 }
-
-/**
- * The words of `allot help quota show` as those of `allot quota show --help`: commander's own help command
- * ignores the words that are not commands. Options, and the words after them, are left to commander.
- * @param words the arguments of the program
- */
-export const withHelpOption = (program: Command, words: readonly string[]): readonly string[] => {
-  const index = words.indexOf('help')
-  const group = index === -1 ? undefined : findCommand(program, words.slice(0, index))
-  if (group === undefined || group.commands.length === 0) return words
-  const others = words.filter((_, other) => other !== index)
-  const option = others.findIndex((word) => word.startsWith('-'))
-  const names = option === -1 ? others : others.slice(0, option)
-  const unknown = names.find((_, last) => findCommand(program, names.slice(0, last + 1)) === undefined)
-  return unknown === undefined ? [...others, '--help'] : group.error(`error: unknown command '${unknown}'`)
-}
-
-const findCommand = (program: Command, names: readonly string[]): Command | undefined =>
-  names.reduce<Command | undefined>(
-    (command, name) => command?.commands.find((child) => child.name() === name),
-    program,
-  )
 
 /** Calls `visit` for a command and all commands below it. */
 export const forEachCommand = (command: Command, visit: (command: Command) => void): void => {

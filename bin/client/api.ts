@@ -156,14 +156,19 @@ export interface ApiFlags extends StoreFlags {
 }
 
 /** What to do when a server has the store open. */
-export const USE_SERVER = 'name its server with --url and --token'
+export const USE_SERVER = 'name its server with --url, and a token in ALLOT_TOKEN'
 
 /**
  * Calls `body` with the API of the running server that the options or the environment name; otherwise opens
  * the store, and calls its API in this process.
+ * @param creates whether the command may create the store
  * @throws Error when there is no store: a command that fails must not leave an empty one behind
  */
-export const withApi = async (flags: ApiFlags, body: (api: ApiClient) => Promise<void>): Promise<void> => {
+export const withApi = async (
+  flags: ApiFlags,
+  body: (api: ApiClient) => Promise<void>,
+  { creates = false } = {},
+): Promise<void> => {
   const remote = remoteApi(flags)
   if (remote !== undefined) return body(remote)
   // Loaded only now: commands that talk to a server need nothing of it.
@@ -171,7 +176,7 @@ export const withApi = async (flags: ApiFlags, body: (api: ApiClient) => Promise
     import('../config/store.ts'),
     import('../../lib/accounts/host-users.ts'),
   ])
-  requireStore(flags)
+  if (!creates) requireStore(flags)
   const callStore = ({ allot, config }: Opened) => {
     const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
     return body(new ApiClient({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))

@@ -54,37 +54,32 @@ interface NewUserFlags extends StoreFlags, PrintFlags, PasswordFlags {
   token?: boolean
 }
 
-interface AddedUser {
-  name: string
-  token: string | undefined
+/** Checks a user before the store of the first one is created, which must not remain when it is refused. */
+const addUser = async (name: string, { token, ...given }: NewUserFlags): Promise<void> => {
+  const { admin, email, password, ...flags } = { ...given, password: await readPassword(given) }
+  if (remoteApi(flags) === undefined)
+    (await import('../../lib/accounts/accounts.ts')).checkNewUser({ name, email, password })
+  const add = async (api: ApiClient) => {
+    const body = { username: name, email, password }
+    const { login } = await api.send<User>('POST', '/admin/users', { body })
+    const finish = <T>(missing: string, method: string, path: string, body: object): Promise<T> =>
+      api.send<T>(method, path, { body }).catch((cause: Error) => {
+        throw new Error(`the user ${login} was added, but ${missing}: ${cause.message}`, { cause })
+      })
+    const path = `users/${pathSegment(login)}`
+    if (admin) await finish('is not an administrator', 'PATCH', `/admin/${path}`, { admin: true })
+    const scopes = { name: 'cli', scopes: ['all'] }
+    const added = token
+      ? await finish<AccessToken>('has no token yet', 'POST', `/${path}/tokens`, scopes)
+      : undefined
+    printNote(`added the ${admin ? 'administrator' : 'user'} ${login}`)
+    if (password === undefined && added === undefined)
+      printNote(`nobody can sign in as ${login} yet: allot token add makes a token`)
+    if (flags.json) printJson({ login, token: added?.sha1 })
+    else if (added !== undefined) print(added.sha1)
+  }
+  await withApi(flags, add, { creates: true })
 }
-
-const addUser = async (name: string, given: NewUserFlags): Promise<void> => {
-  const flags = { ...given, password: await readPassword(given) }
-  const { token: _, ...address } = flags
-  const remote = remoteApi(address)
-  const added = remote === undefined ? await addToStore(name, flags) : await addToServer(remote, name, flags)
-  printNote(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
-  if (flags.password === undefined && added.token === undefined)
-    printNote(`nobody can sign in as ${added.name} yet; to make a token: ${tokenCommand(added.name, flags)}`)
-  if (flags.json) printJson({ login: added.name, token: added.token })
-  else if (added.token !== undefined) print(added.token)
-}
-
-/**
- * The command that makes a token for a new user in the same place. The URL of a store can hold a password.
- */
-const tokenCommand = (user: string, { data, config, storage, url }: NewUserFlags): string => {
-  const places = Object.entries({ data, config, storage: storage && '…', url })
-  const given = places.flatMap(([option, value]) =>
-    value === undefined ? [] : [`--${option} ${quoted(value)}`],
-  )
-  return ['allot token add', user, ...given].join(' ')
-}
-
-/** A word of a shell command. */
-const quoted = (word: string): string =>
-  /^[\w./:@%+=,~…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 /** Of a store: on a running server, the page of the account makes links. */
 const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
@@ -106,42 +101,6 @@ const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
     print((baseUrl ?? '') + passwordLinkPath(link))
   }
   await withStore(flags, printLink, { alternative: "make the link on the server's page of the account" })
-}
-
-/** Not through the API, which cannot create an administrator in one step. */
-const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {
-  const [{ withStore }, { OPERATOR }, { checkNewUser }] = await Promise.all([
-    import('../config/store.ts'),
-    import('../../lib/accounts/access.ts'),
-    import('../../lib/accounts/accounts.ts'),
-  ])
-  const { admin, email, password } = flags
-  const account = { name: user, admin, email, password }
-  // Before the store of the first user is created, which must not remain when the user is refused.
-  checkNewUser(account)
-  const add = async ({ allot: { hosting } }: Opened) => {
-    const { id, name } = await hosting.accounts.createUser(account, { by: OPERATOR })
-    const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all'], OPERATOR) : undefined
-    return { name, token: token?.secret }
-  }
-  return withStore(flags, add, { alternative: 'name its server with --url, and a token in ALLOT_TOKEN' })
-}
-
-const addToServer = async (api: ApiClient, name: string, flags: NewUserFlags): Promise<AddedUser> => {
-  const { admin, email, password, token } = flags
-  const { login } = await api.send<User>('POST', '/admin/users', {
-    body: { username: name, email, password },
-  })
-  const path = `users/${pathSegment(login)}`
-  const finish = <T>(missing: string, method: string, path: string, body: object): Promise<T> =>
-    api.send<T>(method, path, { body }).catch((cause: Error) => {
-      throw new Error(`the user ${login} was added, but ${missing}: ${cause.message}`, { cause })
-    })
-  if (admin) await finish('is not an administrator', 'PATCH', `/admin/${path}`, { admin: true })
-  const noToken = `has no token yet (to make one: ${tokenCommand(login, flags)})`
-  const body = { name: 'cli', scopes: ['all'] }
-  const added = token ? await finish<AccessToken>(noToken, 'POST', `/${path}/tokens`, body) : undefined
-  return { name: login, token: added?.sha1 }
 }
 
 const USERS: Columns<User> = {

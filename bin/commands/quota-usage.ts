@@ -70,8 +70,14 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
     const name = escapeControl(await ownerName(api, owner))
     const unlimited = explanation.limit === null ? ', and nothing limits it' : ''
     const lines = [`${name} uses ${formatSizeFixed(used)}${unlimited}`, ...exactBytes(used)]
-    lines.push(...bindingRule(explanation), '', ...categoryLines(usage), ...groupLines(explanation))
-    print(lines.join('\n'))
+    print([...lines, ...bindingRule(explanation), ''].join('\n'))
+    const kinds = Object.keys(kindNames) as (keyof Usage)[]
+    printTable(
+      kinds.map((kind) => ({ kind, used: usage[kind], all: used })),
+      KINDS,
+      '',
+    )
+    printRules(explanation, () => true)
   })
 }
 
@@ -84,8 +90,9 @@ const explainUsage = (
     const explanation = await explain(api, path, owner, subject)
     if (flags.json) return printJson(explanation)
     const name = await ownerName(api, owner)
-    const groups = groupLines(explanation, explanation.subject)
-    print([...headline(name, explanation), ...groups, '', conclusion(explanation)].join('\n'))
+    print(headline(name, explanation).join('\n'))
+    printRules(explanation, ({ covers }) => covers)
+    print(`\n${conclusion(explanation)}`)
   })
 }
 
@@ -154,66 +161,31 @@ const usageOf = ({ used: { size } }: QuotaInfo): Usage => ({
   packages: size.assets.packages.all,
 })
 
-interface Row {
-  label: string
-  amount: string
-  comment: string
+const KINDS: Columns<{ kind: keyof Usage; used: number; all: number }> = {
+  KIND: ({ kind }) => kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
+  USED: ({ used }) => formatSizeFixed(used),
+  // Rounded down, so that 100 % is really all.
+  SHARE: ({ used, all }) => `${all === 0 ? 0 : Math.floor((used / all) * 100)} %`,
 }
 
-/** Lines of a table without titles. */
-const alignedLines = (rows: readonly Row[]): string[] => {
-  const widthOf = (column: 'label' | 'amount') => Math.max(...rows.map((row) => row[column].length))
-  const [labels, amounts] = [widthOf('label'), widthOf('amount')]
-  return rows.map(
-    ({ label, amount, comment }) => `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${comment}`,
+const RULES: Columns<{ group: string | undefined; rule: Rule }> = {
+  GROUP: ({ group }) => group ?? '',
+  RULE: ({ rule }) => rule.name ?? rule.subjects.join('+'),
+  USED: ({ rule }) => formatSizeFixed(rule.used),
+  LIMIT: ({ rule }) => formatLimit(rule.limit),
+  '': ({ rule: { left } }) => {
+    if (left === null) return ''
+    return left > 0 ? `${formatSizeFixed(left)} left` : excess(left)
+  },
+}
+
+const printRules = ({ groups }: QuotaExplanationInfo, isShown: (rule: Rule) => boolean): void => {
+  const rows = groups.flatMap(({ name: group, rules }) =>
+    rules.filter(isShown).map((rule) => ({ group, rule })),
   )
-}
-
-const categoryLines = (usage: Usage): string[] => {
-  const total = usedBy('size:all', usage)
-  return alignedLines(
-    (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => ({
-      label: kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
-      amount: formatSizeFixed(usage[kind]),
-      comment: formatPercentage(total === 0 ? 0 : Number(usage[kind]) / total),
-    })),
-  )
-}
-
-/** Rounded down, so that 100 % is really all. */
-const formatPercentage = (share: number): string => `${Math.floor(share * 100)} %`
-
-/** What a group does for the subject that is explained. */
-const VERDICTS = new Map([
-  [true, 'allows more of'],
-  [false, 'does not allow more of'],
-  [null, 'does not limit'],
-])
-
-/** @param subject the subject that is explained; undefined when no single subject is */
-const groupLines = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
-  groups.flatMap(({ name, stands, rules }) => {
-    const title = name ? `group ${escapeControl(name)}` : 'a group'
-    const verdict = subject === undefined ? '' : ` ${VERDICTS.get(stands)} ${subject}`
-    const rows = rules.map((rule) => ruleRow(rule, subject !== undefined && !rule.covers))
-    return ['', title + verdict, ...(rows.length === 0 ? ['  it has no rules'] : alignedLines(rows))]
-  })
-
-/** @param isOther whether the rule limits another subject than the one that is explained */
-const ruleRow = (rule: Rule, isOther: boolean): Row => ({
-  label: escapeControl(rule.name ?? rule.subjects.join('+')),
-  amount: `${formatSizeFixed(rule.used)} of ${formatLimit(rule.limit)}`,
-  comment: ruleStatus(rule) + (isOther ? ' (another subject)' : ''),
-})
-
-/** A limit of 0 is always used up. */
-const usedShare = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : used / limit)
-
-const ruleStatus = (rule: Rule): string => {
-  if (rule.left === null) return 'no limit'
-  const percentage = formatPercentage(usedShare(rule))
-  if (rule.stands) return `${percentage}, ${formatSizeFixed(rule.left)} left`
-  return rule.limit > 0 ? `${percentage}, ${excess(rule.left)}` : excess(rule.left)
+  if (rows.length === 0) return
+  print()
+  printTable(rows, RULES, '')
 }
 
 const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => {

@@ -1,13 +1,12 @@
-import { chosenDriver, foldersOf, outside, recordsFolder, type StoreLocation } from '../config/store.ts'
+import { chosenDriver, foldersOf, outside, type StoreLocation } from '../config/store.ts'
 import { checkDatabase } from './database.ts'
 import type { Check } from './finding.ts'
 import { checkClock, checkFolder, checkGit, checkOpenFiles } from './machine.ts'
-import { checkAddresses, checkCertificate, checkPackages, checkServer, checkStore } from './service.ts'
+import { checkAddresses, checkCertificate, checkServer, checkStore } from './service.ts'
 import { sshChecks } from './ssh.ts'
 
 /**
- * The checks of `allot doctor` in their order. The clock is compared with the files of the store before the
- * store is opened, which changes them.
+ * The checks of `allot doctor` in their order.
  * @param url of the running server; undefined: where the configuration has it
  */
 export const checksOf = (location: StoreLocation, url: string | undefined): Check[] => {
@@ -18,10 +17,9 @@ export const checksOf = (location: StoreLocation, url: string | undefined): Chec
     ['data folder', () => checkFolder(data, '--data')],
     ...outside(data, repositories).map((folder) => ofSection('repositories', folder)),
     ...outside(data, files).map((folder) => ofSection('files', folder)),
-    ['clock', () => checkClock(recordsFolder(location))],
+    ['clock', () => checkClock()],
     storeCheck(location),
     ['open files', () => checkOpenFiles(config)],
-    ['package', () => checkPackages(config)],
     ['certificate', () => checkCertificate(config)],
     ['proxies', () => checkAddresses(config)],
     ...sshChecks(config, repositories ? repositories.directory : undefined),

@@ -1,5 +1,5 @@
-import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import type { Config } from '../config/config.ts'
 import { gitVersion } from '../server/git-version.ts'
@@ -77,30 +77,12 @@ const existingParent = async (path: string): Promise<string> => {
 }
 
 const CLOCK_YEARS = { first: 2025, last: 2100 }
-/** Clocks that are synchronized step back by less. */
-const MAX_STEP_MS = 60_000
 
-/** @param store folder of the records, whose newest file must not be from the future */
-export const checkClock = async (store?: string, now = new Date()): Promise<Outcome> => {
+export const checkClock = (now = new Date()): Outcome => {
   const year = now.getUTCFullYear()
   const time = now.toISOString()
-  const advice = 'set the clock, since tokens, sessions and certificates depend on it'
-  if (year < CLOCK_YEARS.first || year >= CLOCK_YEARS.last) return failed(`${time}: ${advice}`)
-  const changed = store === undefined ? 0 : await newestChange(store)
-  if (changed <= now.getTime() + MAX_STEP_MS) return ok(time)
-  const last = new Date(changed).toISOString()
-  return warning(`${time} is before the last change of the store, ${last}: ${advice}`)
-}
-
-/** Milliseconds since 1970; 0 when the folder cannot be read. */
-const newestChange = async (folder: string): Promise<number> => {
-  const names = await readdir(folder).catch(() => [])
-  const times = names.map((name) =>
-    stat(join(folder, name))
-      .then(({ mtimeMs }) => mtimeMs)
-      .catch(() => 0),
-  )
-  return Math.max(0, ...(await Promise.all(times)))
+  if (year >= CLOCK_YEARS.first && year < CLOCK_YEARS.last) return ok(time)
+  return failed(`${time}: set the clock, since tokens, sessions and certificates depend on it`)
 }
 
 /** Files of the store and of the process itself. */

@@ -3,7 +3,6 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { DAY_MS } from '../../lib/clock.ts'
-import { importWith } from '../../lib/optional-package.ts'
 import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withoutEndSlashes } from '../client/api.ts'
@@ -29,26 +28,6 @@ export const checkStore = async (location: StoreLocation): Promise<Outcome> => {
     return ok(error.message.replace(/: stop that process first$/, ''))
   }
 }
-
-/** A package that only some servers need. */
-const checkPackage = async (
-  name: string,
-  feature: string,
-  isNeeded: boolean,
-  load: () => Promise<unknown>,
-): Promise<Outcome> => {
-  const fault = await importWith(name, feature, load).then(
-    () => undefined,
-    ({ message }: Error) => message,
-  )
-  return fault === undefined ? ok(`${name} is installed`) : (isNeeded ? failed : warning)(fault)
-}
-
-export const checkPackages = ({ server, ssh }: Config): Promise<Outcome[]> =>
-  Promise.all([
-    checkPackage('prom-client', 'metrics', server.metrics !== 'off', () => import('prom-client')),
-    checkPackage('ssh2', 'SSH connections', ssh.port !== undefined, () => import('ssh2')),
-  ])
 
 export const checkCertificate = ({ server, api }: Config): Outcome[] => {
   const files = tlsFilesOf(server)

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
-import { createServeProgram, withHelpOption } from '../../bin/command-line.ts'
+import { createServeProgram } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { ServerLog } from '../../bin/server/log.ts'
@@ -111,7 +111,7 @@ const removeListeners = (added: ReadonlyMap<Signal, Listener[]>): void => {
 const run = async (args: readonly string[]): Promise<number> => {
   try {
     const program = args[0] === 'serve' ? createServeProgram() : createProgram()
-    await program.parseAsync(withHelpOption(program, args), { from: 'user' })
+    await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     process.stderr.write(errorLine(error))

@@ -230,7 +230,7 @@ describe('An export or import that fails', () => {
       assert.equal(code, 1)
       assert.match(
         err,
-        /in use by another process .*: stop that process first, or name its server with --url and --token\n$/,
+        /in use by another process .*: stop that process first, or name its server with --url, and a token in ALLOT_TOKEN\n$/,
       )
     } finally {
       await server.stop()

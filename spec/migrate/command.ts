@@ -1,4 +1,3 @@
-import { withHelpOption } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
 import { createProgram } from '../../bin/program.ts'
@@ -37,7 +36,7 @@ export const command = async (
   ]
   try {
     const program = createProgram()
-    await program.parseAsync(withHelpOption(program, args), { from: 'user' })
+    await program.parseAsync(args, { from: 'user' })
     outcome.code = Number(process.exitCode)
   } catch (error) {
     outcome.code = exitCodeOf(error)

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import module from 'node:module'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { output, printed, spawnChild } from '../support/child.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { lacks } from '../support/requirements.mjs'
+import { allot, PROGRAM } from './program.ts'
+
+describe('allot without arguments', () => {
+  it('asks for a command, with the help, and exits with 2', async () => {
+    const { code, out, err } = await allot([])
+    assert.deepEqual([code, out], [2, ''])
+    assert.match(err, /^error: name one of the commands of allot\n\nUsage: allot /)
+  })
+})
+
+describe("V8's compile cache", () => {
+  it('is kept below XDG_CACHE_HOME where Node has one', async () => {
+    const cache = temporaryDirectory()
+    const { code } = await allot(['--version'], cache, { env: { XDG_CACHE_HOME: cache } })
+    assert.equal(code, 0)
+    assert.equal(existsSync(join(cache, 'allot', 'compiled')), 'enableCompileCache' in module)
+  })
+})
+
+describe('allot user password', { skip: lacks('script') }, () => {
+  it('asks in a terminal for the password, which the terminal does not show', async () => {
+    const data = temporaryDirectory()
+    await allot(['user', 'add', 'ann', '--data', data])
+    const command = [...PROGRAM, 'user', 'password', 'ann', '--data', data]
+    const words = command.map((word) => `'${word}'`).join(' ')
+    const child = spawnChild('script', ['-qec', words, '/dev/null'])
+    const ended = output(child)
+    await printed(child, /Password: /)
+    child.stdin.write('open sesame 1\r')
+    const { code, stdout } = await ended
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^Password: \r\nthe user ann has another password\r\n$/)
+  })
+})
