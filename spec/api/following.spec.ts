@@ -1,11 +1,5 @@
 import { after, before, describe, it } from 'node:test'
-import {
-  assertError,
-  assertList,
-  assertNoContent,
-  assertNotFound,
-  assertUndecodable,
-} from '../support/expectations.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -57,7 +51,7 @@ describe('/user/following/{username}', () => {
       })
 
   it('answers 400 for a name with a broken percent-encoding', async () => {
-    assertUndecodable(await as(allot.root, 'GET', '/user/following/%zz'))
+    assertError(await as(allot.root, 'GET', '/user/following/%zz'), 400, /encoded/)
   })
 })
 

@@ -64,13 +64,3 @@ export const mounts: Readonly<Record<string, Mount>> = {
     return { ...paths, listener: listenerOf(createAdaptorServer({ fetch: app.fetch })) }
   },
 }
-
-/** The host that the specs of the API are to run in, when one is asked for: `ALLOT_SPEC_HOST=Express`. */
-export const askedHost = (): Mount | undefined => {
-  const name = process.env.ALLOT_SPEC_HOST
-  if (name === undefined) return undefined
-  const mount = mounts[name]
-  if (mount === undefined)
-    throw new Error(`ALLOT_SPEC_HOST=${name}: expected one of ${Object.keys(mounts).join(', ')}`)
-  return mount
-}

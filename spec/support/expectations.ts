@@ -9,12 +9,6 @@ export const assertError = (answer: Answer, status: number, message?: RegExp): v
   if (message !== undefined) assert.match(answer.body.message, message)
 }
 
-/** Fastify refuses a URL that it cannot decode before a route runs, with a body of its own. */
-export const assertUndecodable = (answer: Answer): void => {
-  if (process.env.ALLOT_SPEC_HOST === 'Fastify') assert.equal(answer.status, 400, answer.text)
-  else assertError(answer, 400, /encoded/)
-}
-
 /** An error of a search is `{ ok: false, error }`; client errors have the members of other errors as well. */
 export const assertSearchError = (answer: Answer, status: number, message?: RegExp): void => {
   const { ok, error, ...rest } = answer.body ?? {}

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { askedHost, type Mount as MountInHost } from '../hosts/mounts.ts'
+import type { Mount as MountInHost } from '../hosts/mounts.ts'
 import { atEnd, once } from './cleanup.ts'
 import { assertDeclared } from './declared-answers.ts'
 import { hashQuickly } from './hashing.ts'
@@ -56,7 +56,7 @@ export type Mount = (handler: OpenAllot['handler']) => RequestListener
 
 export interface StartOptions {
   mount?: Mount
-  /** Mounts all of Allot in a host; the one that the environment asks for when absent. */
+  /** Mounts all of Allot in a host. */
   host?: MountInHost | undefined
   prefix?: string
   /** Creates the store when the options have no driver. */
@@ -67,13 +67,7 @@ export interface StartOptions {
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  {
-    mount,
-    host: mountInHost = mount === undefined ? askedHost() : undefined,
-    prefix = '',
-    store = createSpecStore,
-    root = 'root',
-  }: StartOptions = {},
+  { mount, host: mountInHost, prefix = '', store = createSpecStore, root = 'root' }: StartOptions = {},
 ): Promise<TestServer> => {
   hashQuickly()
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
