@@ -1,19 +1,19 @@
-import { accountsIntegrity } from './accounts/integrity.ts'
-import { checkFiles, contentIntegrity, type FileFault } from './content/integrity.ts'
+import { accountChecks } from './accounts/integrity.ts'
+import { checkFiles, contentChecks, type FileFault } from './content/integrity.ts'
 import type { FileStorage } from './files/index.ts'
 import {
   type Fault,
   type OnCount,
-  referenceIntegrity,
+  referenceChecks,
   repairRecords,
   type Totals,
   verifyRecords,
 } from './integrity/index.ts'
-import { quotaIntegrity } from './quota/integrity.ts'
+import { quotaChecks } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
-import { repositoriesIntegrity } from './repositories/integrity.ts'
+import { repositoryChecks } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/index.ts'
-import { webhooksIntegrity } from './webhooks/integrity.ts'
+import { webhookChecks } from './webhooks/integrity.ts'
 
 /** The result of a check of the whole store. */
 export interface Verification {
@@ -38,13 +38,13 @@ export interface Repaired {
 }
 
 const MAX_MESSAGES = 100
-const DOMAINS = [
-  referenceIntegrity,
-  quotaIntegrity,
-  accountsIntegrity,
-  repositoriesIntegrity,
-  contentIntegrity,
-  webhooksIntegrity,
+const CHECKS = [
+  ...referenceChecks,
+  ...quotaChecks,
+  ...accountChecks,
+  ...repositoryChecks,
+  ...contentChecks,
+  ...webhookChecks,
 ]
 
 /**
@@ -58,7 +58,7 @@ export const verify = async (
   onProgress?: OnCount,
 ): Promise<Verification> => {
   const faults = new FaultList()
-  const totals = await driver.read((tx) => verifyRecords(tx, DOMAINS, { onFault: faults.add, onProgress }))
+  const totals = await driver.read((tx) => verifyRecords(tx, CHECKS, faults.add, onProgress))
   if (disk !== undefined) await checkFiles(driver, disk, faults.add)
   return verification(totals, faults)
 }
@@ -87,7 +87,7 @@ export const repair = async (
     for (const fault of fileFaults) faults.add(fault)
     return faults.add
   }
-  const totals = await repairRecords(driver, DOMAINS, { onRepaired: repaired.add, onRound, onProgress })
+  const totals = await repairRecords(driver, CHECKS, { onRepaired: repaired.add, onRound, onProgress })
   return { repaired: repaired.total, messages: repaired.messages, after: verification(totals, faults) }
 }
 

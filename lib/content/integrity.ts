@@ -1,27 +1,19 @@
-import * as v from 'valibot'
 import type { FilePlace, FileStorage } from '../files/index.ts'
 import {
-  amounts,
+  type Check,
   check,
   exists,
-  type IntegrityChecks,
-  lookup,
   type Recount,
   readIfValid,
   repairMembers,
+  validIn,
 } from '../integrity/index.ts'
-import type { KeyTuple } from '../records/key-codec.ts'
-import { decodeValue } from '../records/layout.ts'
 import {
-  type Attachment,
   attachments,
   comments,
-  type FileArea,
   files,
   issueSequences,
   issues,
-  type LedgerKind,
-  type LedgerRecord,
   ledgerEntries,
   packageFiles,
   packageVersions,
@@ -33,117 +25,85 @@ import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 import { lfsKey } from './lfs.ts'
 
-/** The repositories of the issues that exist. */
-const issueRepository = lookup(issues, ({ repository }) => repository)
-const lastNumber = lookup(issueSequences, ({ last }) => last)
-const attachmentTarget = { issue: issueRepository, comment: lookup(comments), release: lookup(releases) }
-
-const contentChecks = [
-  check(issues, ({ id, repository, number }, find, report) => {
-    const last = find(lastNumber, repository) ?? 0
-    if (exists(find, 'repository', repository) && last < number)
-      report(
-        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
-      )
-  }),
-  check(comments, ({ id, issue, repository }, find, report) => {
-    const found = find(issueRepository, issue)
-    if (found !== undefined && found !== repository)
-      report(`comment ${id} names repository ${repository}, but its issue is in repository ${found}`)
-  }),
-  check(attachments, ({ id, repository, on, targetId }, find, report) => {
-    if (exists(find, 'repository', repository) && find(attachmentTarget[on], targetId) === undefined)
-      report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
-  }),
-]
+const ATTACHMENT_TARGETS = { issue: issues, comment: comments, release: releases }
 
 /** Sizes that two collections must agree on, record by record. */
-const sizesOf = (name: string, expected: Amounts, actual: Amounts): Recount => ({
-  name,
-  matchesKeys: true,
-  expected: [expected],
-  actual: [actual],
-})
-type Amounts = Recount['expected'][number]
+const sizesOf = (name: string): Recount => ({ name, matchesKeys: true })
+const attachmentEntry = sizesOf('ledger size of attachment')
+const attachmentFile = sizesOf('file size of attachment')
+const lfsEntry = sizesOf('ledger size of LFS object')
+const versionEntry = sizesOf('ledger size of package version')
+const packageFile = sizesOf('file size of package file')
 
-/** Sizes of the stored files of an area; jobs remove those of deleted repositories. */
-const storedFiles = (area: FileArea, keyOf: (file: StoredFile) => KeyTuple): Amounts =>
-  amounts(files, (file, add, find) => {
-    if (file.area !== area || file.state !== 'kept') return
-    if (area === 'packages' || exists(find, 'repository', file.ownerId)) add(keyOf(file), file.size)
-  })
-
-/**
- * Sizes of the ledger entries that the server itself keeps.
- * @param keyOf undefined for entries of the host
- */
-const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerRecord) => KeyTuple | undefined): Amounts =>
-  amounts(ledgerEntries, (entry, add, find) => {
-    const { repository, size } = entry
-    if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
-    const key = keyOf(entry)
-    const isThere =
-      kind === 'packages'
-        ? exists(find, 'account', entry.partitionOwner ?? 0)
-        : exists(find, 'repository', repository ?? 0)
-    if (key !== undefined && isThere) add(key, size)
-  })
-
-/** Attachments of existing repositories; jobs remove those of deleted ones. */
-const sizesOfAttachments = (keyOf: (attachment: Attachment) => KeyTuple): Amounts =>
-  amounts(attachments, (attachment, add, find) => {
-    if (exists(find, 'repository', attachment.repository)) add(keyOf(attachment), attachment.size)
-  })
-
-const sizes = [
-  sizesOf(
-    'ledger size of attachment',
-    sizesOfAttachments(({ id }) => [id]),
-    keptEntries('attachments', ({ key }) => {
-      const id = attachmentIdIn(key)
-      return id === undefined ? undefined : [id]
-    }),
-  ),
-  sizesOf(
-    'file size of attachment',
-    sizesOfAttachments(({ repository, uuid }) => [repository, uuid]),
-    storedFiles('attachments', ({ ownerId, name }) => [ownerId, name]),
-  ),
-  sizesOf(
-    'ledger size of LFS object',
-    storedFiles('lfs', ({ ownerId, sha256 }) => [ownerId, sha256]),
-    keptEntries('lfs', ({ repository, name }) => [repository!, name]),
-  ),
-  sizesOf(
-    'ledger size of package version',
-    amounts(packageVersions, ({ id, size }, add) => add([id], size)),
-    keptEntries('packages', ({ key }) => [Number(key.slice(RESERVED_PREFIX.length))]),
-  ),
-  sizesOf(
-    'file size of package file',
-    amounts(packageFiles, ({ owner, stored, size }, add) => add([owner, stored], size)),
-    storedFiles('packages', ({ ownerId, name }) => [ownerId, name]),
-  ),
-]
-
-const versionTotal = (member: 'size' | 'files'): Recount => ({
+const totalOfVersion = (member: 'size' | 'files'): Recount => ({
   name: `${member} of package version`,
-  expected: [
-    amounts(packageFiles, (file, add, find) => {
-      if (exists(find, 'packageVersion', file.version)) add([file.version], member === 'size' ? file.size : 1)
-    }),
-  ],
-  actual: [amounts(packageVersions, (record, add) => add([record.id], record[member]))],
   repair: (tx, id, amount) => repairMembers(tx, packageVersions, id, { [member]: amount }),
+})
+const versionSize = totalOfVersion('size')
+const versionFiles = totalOfVersion('files')
+
+/** The ledger entries that the server itself keeps. */
+const keptEntries = check(ledgerEntries, async (entry, store) => {
+  const { kind, key, repository, partitionOwner, name, size } = entry
+  if (!key.startsWith(RESERVED_PREFIX)) return
+  if (kind === 'packages') {
+    if (await exists(store, 'account', partitionOwner ?? 0))
+      store.note(versionEntry, [Number(key.slice(RESERVED_PREFIX.length))], size)
+    return
+  }
+  if (!(await exists(store, 'repository', repository ?? 0))) return
+  const attachment = kind === 'attachments' ? attachmentIdIn(key) : undefined
+  if (attachment !== undefined) store.note(attachmentEntry, [attachment], size)
+  if (kind === 'lfs') store.note(lfsEntry, [repository!, name], size)
+})
+
+/** Files that are stored; jobs remove those of deleted repositories. */
+const storedFiles = check(files, async ({ area, ownerId, name, sha256, size, state }, store) => {
+  if (state !== 'kept') return
+  if (area === 'packages') return store.note(packageFile, [ownerId, name], size)
+  if (!(await exists(store, 'repository', ownerId))) return
+  if (area === 'attachments') store.note(attachmentFile, [ownerId, name], size)
+  else store.expect(lfsEntry, [ownerId, sha256], size)
 })
 
 /**
  * Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files.
  */
-export const contentIntegrity: IntegrityChecks = {
-  recounts: [...sizes, versionTotal('size'), versionTotal('files')],
-  checks: contentChecks,
-}
+export const contentChecks: readonly Check[] = [
+  keptEntries,
+  storedFiles,
+  check(issues, async ({ id, repository, number }, store) => {
+    const last = (await store.load(issueSequences, [repository]))?.last ?? 0
+    if (last < number && (await exists(store, 'repository', repository)))
+      store.report(
+        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
+      )
+  }),
+  check(comments, async ({ id, issue, repository }, store) => {
+    const found = (await store.load(issues, [issue]))?.repository ?? repository
+    if (found !== repository)
+      store.report(`comment ${id} names repository ${repository}, but its issue is in repository ${found}`)
+  }),
+  check(attachments, async ({ id, uuid, size, repository, on, targetId }, store) => {
+    // A job removes the attachments of a deleted repository.
+    if (!(await exists(store, 'repository', repository))) return
+    store.expect(attachmentEntry, [id], size)
+    store.expect(attachmentFile, [repository, uuid], size)
+    if (!(await store.has(ATTACHMENT_TARGETS[on], [targetId])))
+      store.report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
+  }),
+  check(packageFiles, async ({ owner, stored, size, version }, store) => {
+    store.expect(packageFile, [owner, stored], size)
+    if (!(await exists(store, 'packageVersion', version))) return
+    store.expect(versionSize, [version], size)
+    store.expect(versionFiles, [version], 1)
+  }),
+  check(packageVersions, (version, store) => {
+    store.expect(versionEntry, [version.id], version.size)
+    store.note(versionSize, [version.id], version.size)
+    store.note(versionFiles, [version.id], version.files)
+  }),
+]
 
 /** A file that differs from its record, or has no record. */
 export interface FileFault {
@@ -168,7 +128,8 @@ export const checkFiles = async (
   try {
     await driver.read(async (tx) => {
       for await (const json of files.allJson(tx)) {
-        const file = validFileIn(json)
+        // The integrity check reports a broken record.
+        const file = validIn(files.options.schema, json)
         if (file?.state !== 'kept') continue
         const size = await disk.size(file)
         if (size !== file.size && (await recordOf(driver, file))?.state === 'kept')
@@ -184,15 +145,6 @@ export const checkFiles = async (
 }
 
 const describePlace = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
-
-/** Undefined for a broken record, which the integrity check reports. */
-const validFileIn = (json: Uint8Array): StoredFile | undefined => {
-  try {
-    return v.parse(files.options.schema, decodeValue(json))
-  } catch {
-    return undefined
-  }
-}
 
 const recordOf = async (
   driver: StorageDriver,

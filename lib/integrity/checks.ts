@@ -1,190 +1,168 @@
-import type * as v from 'valibot'
-import { decodeKeyIfValid, type KeyPart, type KeyTuple } from '../records/key-codec.ts'
+import * as v from 'valibot'
+import type { KeyTuple } from '../records/key-codec.ts'
+import { decodeValue, recordKey } from '../records/layout.ts'
 import { type Job, jobs } from '../records/schema/index.ts'
-import type { Bytes, WriteTransaction } from '../storage/index.ts'
+import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
 
-/**
- * The checks of a domain for values that it derives from its records, beyond declared indexes and counters.
- */
-export interface IntegrityChecks {
-  readonly checks: readonly Check[]
-  readonly recounts: readonly Recount[]
+/** One thing that is wrong. */
+export interface Fault {
+  readonly message: string
   /**
-   * Names of the collections whose records follow from others altogether: a broken one is deleted and made
-   * again.
+   * Present when the right state follows from other records.
+   * @returns false when there was nothing to repair after all
    */
-  readonly derivedCollections?: readonly string[]
+  readonly repair?: ((tx: WriteTransaction) => Promise<boolean>) | undefined
+  /** Whether the repair saves a record, which relies on indexes and counters that are right. */
+  readonly changesRecord?: boolean
 }
 
-/** @param repair for faults whose right state follows from other records */
-export type Report = (message: string, repair?: RepairAction) => void
-
-/** Checks each record of a collection against the lookups of other records. */
-interface Check {
+/** The check of a domain for values that its records derive, beyond declared indexes and counters. */
+export interface Check {
   readonly collection: string
-  run(record: unknown, find: Find, report: Report): void
+  run(record: unknown, store: CheckedStore): void | Promise<void>
 }
 
+/** The part of a collection that a check needs. */
+export interface CollectionOf<R> {
+  readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
+}
+
+/** Checks each record of a collection. */
 export const check = <R>(
   { options }: CollectionOf<R>,
-  run: (record: R, find: Find, report: Report) => void,
-): Check => ({
-  collection: options.name,
-  run: (record, find, report) => run(record as R, find, report),
-})
+  run: (record: R, store: CheckedStore) => void | Promise<void>,
+): Check => ({ collection: options.name, run: (record, store) => run(record as R, store) })
 
-/** Adds to the amount of a key. */
-type Add = (key: KeyTuple, amount: number) => void
-
-export interface AmountSource {
-  readonly collection: string
-  addTo(record: unknown, add: Add, find: Find): void
-}
-
-export const amounts = <R>(
-  { options }: CollectionOf<R>,
-  addTo: (record: R, add: Add, find: Find) => void,
-): AmountSource => ({
-  collection: options.name,
-  addTo: (record, add, find) => addTo(record as R, add, find),
-})
-
-/** Numbers that some records hold (`actual`) and that can be counted again from others (`expected`). */
+/** Numbers that some records hold, and that can be counted again from others. */
 export interface Recount {
   /** Name of the count in messages, such as `stars of repository`. */
   readonly name: string
-  readonly expected: readonly AmountSource[]
-  readonly actual: readonly AmountSource[]
   /** Set when the keys themselves must agree, so that an amount of 0 differs from no amount. */
   readonly matchesKeys?: boolean
   /**
-   * Stores the expected amount; absent when no record tells which side is right.
+   * Stores the amount that was counted; absent when no record tells which side is right.
    * @returns false when there is no record to store it in
    */
   repair?(tx: WriteTransaction, key: KeyTuple, amount: number): Promise<boolean>
 }
 
-/** The part of a collection that a declaration needs. */
-interface CollectionOf<R> {
-  readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
+type Side = 'expected' | 'actual'
+
+/** Values that are remembered of other records; a further one drops all of them. */
+const MAX_REMEMBERED = 20_000
+
+/** The store, for checks of its records. */
+export class CheckedStore {
+  readonly #tx: ReadTransaction
+  readonly #onFault: (fault: Fault) => void
+  readonly #remembered = new Map<string, Promise<unknown>>()
+  readonly #amounts = new Map<Recount, Map<string, Partial<Record<Side, number>>>>()
+
+  constructor(tx: ReadTransaction, onFault: (fault: Fault) => void) {
+    this.#tx = tx
+    this.#onFault = onFault
+  }
+
+  /** Whether a record has the id, be it valid or not. */
+  has({ options }: CollectionOf<unknown>, id: KeyTuple): Promise<boolean> {
+    const key = recordKey(options.name, id)
+    return this.#remember(`has ${keyText(key)}`, async () => (await this.#tx.get(key)) !== undefined)
+  }
+
+  /** @returns undefined for a record that does not exist or is broken */
+  load<R>(collection: CollectionOf<R>, id: KeyTuple): Promise<R | undefined> {
+    const key = recordKey(collection.options.name, id)
+    return this.#remember(keyText(key), async () => {
+      const found = await readIfValid(this.#tx, collection, id)
+      return found === 'broken' ? undefined : found
+    })
+  }
+
+  /** Whether a job of the kind is pending: what it will change is not a fault. */
+  isPending(kind: Job['kind'], id: number): Promise<boolean> {
+    return this.has(jobs, [kind, id])
+  }
+
+  /** @param repair when the right state follows from other records */
+  report(message: string, repair?: Fault['repair']): void {
+    this.#onFault({ message, repair, changesRecord: true })
+  }
+
+  /** Adds to what a number must be. */
+  expect(recount: Recount, key: KeyTuple, amount: number): void {
+    this.#add(recount, key, 'expected', amount)
+  }
+
+  /** Adds to what a number is. */
+  note(recount: Recount, key: KeyTuple, amount: number): void {
+    this.#add(recount, key, 'actual', amount)
+  }
+
+  /** Reports what differs, once all records have been checked. */
+  compareAmounts(): void {
+    for (const [{ name, matchesKeys = false, repair }, amounts] of this.#amounts)
+      for (const [text, sides] of amounts) {
+        const absent = matchesKeys ? 'missing' : 0
+        const { expected = absent, actual = absent } = sides
+        if (expected === actual) continue
+        const key = JSON.parse(text) as KeyTuple
+        this.report(
+          `${name} ${key.join(' ')} is ${actual}, but the records give ${expected}`,
+          repair && ((tx) => repair(tx, key, Number(expected))),
+        )
+      }
+  }
+
+  #add(recount: Recount, key: KeyTuple, side: Side, amount: number): void {
+    if (amount === 0 && !recount.matchesKeys) return
+    const amounts = this.#amounts.get(recount) ?? new Map<string, Partial<Record<Side, number>>>()
+    this.#amounts.set(recount, amounts)
+    const text = JSON.stringify(key)
+    const sides = amounts.get(text)
+    if (sides === undefined) amounts.set(text, { [side]: amount })
+    else sides[side] = (sides[side] ?? 0) + amount
+  }
+
+  #remember<T>(text: string, read: () => Promise<T>): Promise<T> {
+    if (this.#remembered.size > MAX_REMEMBERED) this.#remembered.clear()
+    const found = this.#remembered.get(text) ?? read()
+    this.#remembered.set(text, found)
+    return found as Promise<T>
+  }
 }
 
-/** A number that is remembered of each record of a collection, for the checks of other collections. */
-export interface Lookup {
-  readonly collection: string
-  /** Key of the remembered number; undefined to remember nothing of the record. */
-  key(record: unknown, id: KeyPart): KeyPart | undefined
-  value(record: unknown): number
+/** The record, undefined when it does not exist, or 'broken' when it does not fit its schema. */
+export const readIfValid = async <R>(
+  tx: ReadTransaction,
+  { options: { name, schema } }: CollectionOf<R>,
+  id: KeyTuple,
+): Promise<R | undefined | 'broken'> => {
+  const value = await tx.get(recordKey(name, id))
+  return value === undefined ? undefined : (validIn(schema, value) ?? 'broken')
 }
 
-/** The number that was remembered for the key; undefined when there is no such record. */
-export type Find = (lookup: Lookup, key: KeyPart) => number | undefined
-
-const declared: Lookup[] = []
+/** The record that a value holds; undefined when it is broken. */
+export const validIn = <R>(schema: v.GenericSchema<R>, value: Bytes): R | undefined => {
+  try {
+    const content = decodeValue<R>(value)
+    return v.is(schema, content) ? content : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /**
- * Declares a lookup, once, for the whole process: the first pass of each check fills it.
- * @param value 1 unless given, for lookups that only tell whether the record exists
- * @param key the first member of the record's id unless given
+ * Replaces members of a record that follow from other records.
+ * @returns false when the record does not exist or is broken
  */
-export const lookup = <R>(
-  { options }: CollectionOf<R>,
-  value: (record: R) => number = () => 1,
-  key: (record: R, id: KeyPart) => KeyPart | undefined = (_, id) => id,
-): Lookup => {
-  const made: Lookup = {
-    collection: options.name,
-    key: (record, id) => key(record as R, id),
-    value: (record) => value(record as R),
-  }
-  declared.push(made)
-  return made
-}
-
-/**
- * Finds the ids for which a job of the kind is pending: references to what such a job removes are not faults.
- */
-export const pendingJob = (kind: Job['kind']): Lookup =>
-  lookup(
-    jobs,
-    () => 1,
-    (job) => (job.kind === kind ? job.id : undefined),
-  )
-
-/** Values that the first pass has remembered for the lookups. */
-export class LookupTable {
-  readonly #tables: ReadonlyMap<Lookup, { byId: NumberById; byName: Map<KeyPart, number> }>
-
-  constructor(lookups: Iterable<Lookup> = declared) {
-    this.#tables = new Map([...lookups].map((each) => [each, { byId: new NumberById(), byName: new Map() }]))
-  }
-
-  readsFrom(collection: string): boolean {
-    return [...this.#tables.keys()].some((each) => each.collection === collection)
-  }
-
-  remember(collection: string, id: KeyPart, record: unknown): void {
-    for (const [each, { byId, byName }] of this.#tables) {
-      if (each.collection !== collection) continue
-      const key = each.key(record, id)
-      if (typeof key === 'number') byId.set(key, each.value(record))
-      else if (key !== undefined) byName.set(key, each.value(record))
-    }
-  }
-
-  readonly find: Find = (wanted, key) => {
-    const { byId, byName } = this.#tables.get(wanted)!
-    return typeof key === 'number' ? byId.get(key) : byName.get(key)
-  }
-}
-
-const PAGE_SIZE = 512
-
-/** Takes about eight bytes for each id: most of the ids that a store has given out are in use. */
-class NumberById {
-  readonly #pages = new Map<number, Float64Array>()
-
-  get(id: number): number | undefined {
-    const found = this.#pages.get(Math.floor(id / PAGE_SIZE))?.[id % PAGE_SIZE] ?? Number.NaN
-    return Number.isNaN(found) ? undefined : found
-  }
-
-  set(id: number, number: number): void {
-    const index = Math.floor(id / PAGE_SIZE)
-    const page = this.#pages.get(index) ?? new Float64Array(PAGE_SIZE).fill(Number.NaN)
-    this.#pages.set(index, page)
-    page[id % PAGE_SIZE] = number
-  }
-}
-
-/** One thing that is wrong. */
-export interface Fault {
-  message: string
-  /** Present when the right state follows from other records. */
-  repair?: RepairAction | undefined
-}
-
-/** Resolves to false when there was nothing to repair after all. */
-export type RepairAction = (tx: WriteTransaction) => Promise<boolean>
-
-export const putAction =
-  (key: Bytes, value: Bytes): RepairAction =>
-  async (tx) => {
-    tx.put(key, value)
-    return true
-  }
-
-/** Copies the key, which a driver may hand out as a part of a larger buffer. */
-export const deleteAction = (key: Bytes): RepairAction => {
-  const copy = new Uint8Array(key)
-  return async (tx) => {
-    tx.delete(copy)
-    return true
-  }
-}
-
-/** A key for people: its parts as JSON, or its bytes when it has none. */
-export const describeKey = (key: Bytes): string => {
-  const tuple = decodeKeyIfValid(key)
-  return tuple === undefined ? `0x${Buffer.from(key).toString('hex')}` : JSON.stringify(tuple)
+export const repairMembers = async <R>(
+  tx: WriteTransaction,
+  collection: CollectionOf<R> & { save(tx: WriteTransaction, record: R): Promise<unknown> },
+  id: KeyTuple,
+  members: Partial<R>,
+): Promise<boolean> => {
+  const record = await readIfValid(tx, collection, id)
+  if (record === undefined || record === 'broken') return false
+  await collection.save(tx, { ...record, ...members })
+  return true
 }

@@ -16,62 +16,54 @@ import {
   repositoryUsages,
   teams,
 } from '../records/schema/index.ts'
-import { check, type Find, type IntegrityChecks, type Lookup, lookup, pendingJob } from './checks.ts'
-
-const account = lookup(accounts)
-const quotaOwner = lookup(quotaOwners)
-const organization = lookup(
-  accounts,
-  () => 1,
-  ({ kind }, id) => (kind === 'organization' ? id : undefined),
-)
-const repository = lookup(repositories)
+import { type Check, type CheckedStore, type CollectionOf, check } from './checks.ts'
 
 /** Where a parent is, and the jobs that remove what belonged to it: until then, records may refer to it. */
-const PARENTS: Record<Parent, { in: readonly Lookup[]; jobs: readonly Job['kind'][] }> = {
-  account: { in: [account], jobs: ['removeAccountData'] },
-  organization: { in: [organization], jobs: ['removeAccountData'] },
-  owner: { in: [account, quotaOwner], jobs: ['removeAccountData'] },
-  team: { in: [lookup(teams)], jobs: [] },
-  repository: { in: [repository], jobs: ['removeRepositoryContents', 'removeRepositoryFiles'] },
-  repositoryUsage: { in: [lookup(repositoryUsages)], jobs: ['removeLedgerEntries'] },
-  issue: { in: [lookup(issues)], jobs: ['removeComments'] },
-  packageVersion: { in: [lookup(packageVersions)], jobs: ['removePackageFiles'] },
-  hook: { in: [lookup(hooks)], jobs: ['removeDeliveries'] },
-  group: { in: [lookup(groups)], jobs: ['removeAssignments'] },
+const PARENTS: Record<Parent, { in: readonly CollectionOf<unknown>[]; jobs: readonly Job['kind'][] }> = {
+  account: { in: [accounts], jobs: ['removeAccountData'] },
+  organization: { in: [accounts], jobs: ['removeAccountData'] },
+  owner: { in: [accounts, quotaOwners], jobs: ['removeAccountData'] },
+  team: { in: [teams], jobs: [] },
+  repository: { in: [repositories], jobs: ['removeRepositoryContents', 'removeRepositoryFiles'] },
+  repositoryUsage: { in: [repositoryUsages], jobs: ['removeLedgerEntries'] },
+  issue: { in: [issues], jobs: ['removeComments'] },
+  packageVersion: { in: [packageVersions], jobs: ['removePackageFiles'] },
+  hook: { in: [hooks], jobs: ['removeDeliveries'] },
+  group: { in: [groups], jobs: ['removeAssignments'] },
 }
 
 /** The jobs of all parents. `owner` comes after `account`, so that it is the parent of their common job. */
 const REMOVALS = new Map(
   Object.entries(PARENTS).flatMap(([parent, { jobs }]) => jobs.map((kind) => [kind, parent as Parent])),
 )
-const pending = new Map([...REMOVALS.keys()].map((kind) => [kind, pendingJob(kind)]))
 
-export const exists = (find: Find, parent: Parent, id: number): boolean =>
-  PARENTS[parent].in.some((each) => find(each, id) !== undefined)
+export const exists = async (store: CheckedStore, parent: Parent, id: number): Promise<boolean> => {
+  for (const collection of PARENTS[parent].in) if (await store.has(collection, [id])) return true
+  return false
+}
 
 /** Whether the parent exists, or a job is removing what belonged to it. */
-export const isKnown = (find: Find, parent: Parent, id: number): boolean =>
-  exists(find, parent, id) || PARENTS[parent].jobs.some((kind) => find(pending.get(kind)!, id) !== undefined)
+export const isKnown = async (store: CheckedStore, parent: Parent, id: number): Promise<boolean> => {
+  if (await exists(store, parent, id)) return true
+  for (const kind of PARENTS[parent].jobs) if (await store.isPending(kind, id)) return true
+  return false
+}
 
 const checkOf = ({ collection, to, idOf }: Belonging) =>
-  check(collection, (record, find, report) => {
+  check(collection, async (record, store) => {
     const id = idOf(record)
-    if (id === undefined || isKnown(find, to, id)) return
+    if (id === undefined || (await isKnown(store, to, id))) return
     const { name } = collection.options
     const label = `${wordsOf(name)} ${collection.options.id(record).join(' ')}`
-    report(`the ${label} belongs to ${wordsOf(to)} ${id}, which does not exist`)
+    store.report(`the ${label} belongs to ${wordsOf(to)} ${id}, which does not exist`)
   })
 
-/** Checks that what records belong to exists, and that what jobs finish to remove does not. */
-export const referenceIntegrity: IntegrityChecks = {
-  recounts: [],
-  checks: [
-    ...belongings.map(checkOf),
-    check(jobs, ({ kind, id }, find, report) => {
-      const parent = REMOVALS.get(kind)
-      if (parent !== undefined && exists(find, parent, id))
-        report(`a job removes what belonged to ${wordsOf(parent)} ${id}, which still exists`)
-    }),
-  ],
-}
+/** Check that what records belong to exists, and that what jobs finish to remove does not. */
+export const referenceChecks: readonly Check[] = [
+  ...belongings.map(checkOf),
+  check(jobs, async ({ kind, id }, store) => {
+    const parent = REMOVALS.get(kind)
+    if (parent !== undefined && (await exists(store, parent, id)))
+      store.report(`a job removes what belonged to ${wordsOf(parent)} ${id}, which still exists`)
+  }),
+]

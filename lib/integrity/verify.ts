@@ -1,51 +1,17 @@
-import { metadata } from '../records/layout.ts'
-import { requireUpgraded } from '../records/schema/index.ts'
-import type { Bytes, ReadTransaction } from '../storage/index.ts'
-import {
-  deleteAction,
-  describeKey,
-  type Fault,
-  type Find,
-  type IntegrityChecks,
-  LookupTable,
-} from './checks.ts'
-import { type Comparison, ExactComparison, FingerprintComparison } from './comparison.ts'
-import { type Derivation, recountDerivation, storeDerivations } from './derivations.ts'
-import {
-  type CheckedCollection,
-  checkedCollections,
-  type OnCount,
-  parseRecord,
-  progressMeter,
-  type Section,
-  SequenceCheck,
-  scanSections,
-  scanStore,
-  section,
-} from './scan.ts'
+import { encodeValue, metadata, sequenceKey } from '../records/layout.ts'
+import { ownerUsages, repositoryUsages, requireUpgraded } from '../records/schema/index.ts'
+import type { Bytes, KeyRange, ReadTransaction } from '../storage/index.ts'
+import { type Check, CheckedStore, type Fault } from './checks.ts'
+import { type CheckedCollection, checkedCollections, parseCount, parseRecord } from './collections.ts'
+import { counterComparison, indexComparison, type Stored } from './indexes.ts'
+import { postingComparison, postingPrefixes } from './postings.ts'
+import { batchesOf, deletion, describeKey, put, type Run, sectionOf, type Totals } from './run.ts'
 
-/** How much a store has of everything. */
-export interface Totals {
-  records: number
-  entries: number
-  counters: number
-}
+/** Records read so far, and an estimate of all of them. */
+export type OnCount = (progress: { done: number; total: number }) => void
 
-/**
- * @param isStructural whether the fault is in a record, a key, an index, a counter or a sequence, on which
- * all recounts rely
- */
-export type OnFault = (fault: Fault, isStructural: boolean) => void
-
-interface VerifyOptions {
-  onFault: OnFault
-  onProgress?: OnCount | undefined
-  /**
-   * Awaited after each fault of an exact comparison: there may be millions, and repairs need not wait for the
-   * last.
-   */
-  afterFault?: (() => Promise<void>) | undefined
-}
+/** Collections whose records follow from others: a broken one is deleted and made again. */
+const DERIVED: readonly string[] = [ownerUsages, repositoryUsages].map(({ options }) => options.name)
 
 /**
  * Checks a store within one snapshot (index.ts explains how).
@@ -53,166 +19,109 @@ interface VerifyOptions {
  */
 export const verifyRecords = async (
   tx: ReadTransaction,
-  domains: readonly IntegrityChecks[],
-  { onFault, onProgress, afterFault }: VerifyOptions,
+  checks: readonly Check[],
+  onFault: (fault: Fault) => void,
+  onProgress: OnCount = () => undefined,
 ): Promise<Totals> => {
   await requireUpgraded(tx)
-  const onRead = onProgress === undefined ? () => undefined : await progressMeter(tx, onProgress)
-  const find = await readLookups(tx, onRead)
-  const derivations = [
-    ...storeDerivations(),
-    ...domains.flatMap(({ recounts }) => recounts.map(recountDerivation)),
-  ]
-  const fingerprints = new Map(derivations.map((each) => [each, new FingerprintComparison()]))
-  const totals = await checkStore(tx, fingerprints, { domains, find, onFault, onRead })
-  for (const comparisons of exactComparisons(fingerprints)) {
-    await scanSections(tx, comparedSections(comparisons, find), onRead)
-    for (const [derivation, comparison] of comparisons)
-      for (const difference of comparison.differences()) {
-        onFault(derivation.fault(difference), derivation.kind !== 'recount')
-        await afterFault?.()
-      }
-  }
-  return totals
-}
-
-const readLookups = async (tx: ReadTransaction, onRead: (entries: number) => void): Promise<Find> => {
-  const table = new LookupTable()
-  const sections = checkedCollections
-    .filter(({ name }) => table.readsFrom(name))
-    .map((collection) =>
-      recordSection(collection, (record) =>
-        table.remember(collection.name, collection.id(record)[0]!, record),
-      ),
-    )
-  await scanSections(tx, sections, onRead)
-  return table.find
-}
-
-interface StoreCheck {
-  domains: readonly IntegrityChecks[]
-  find: Find
-  onFault: OnFault
-  onRead: (entries: number) => void
-}
-
-/** Reads the whole store once: checks each record and each key, and emits everything to the comparisons. */
-const checkStore = async (
-  tx: ReadTransaction,
-  comparisons: Comparisons,
-  { domains, find, onFault, onRead }: StoreCheck,
-): Promise<Totals> => {
-  const totals: Totals = { records: 0, entries: 0, counters: 0 }
-  const sequences = new SequenceCheck()
-  const records = checkedCollections.map((collection) => {
-    const { name } = collection
-    const emit = emitterOf(name, comparisons, find)
-    const checks = domains.flatMap((domain) => domain.checks).filter((each) => each.collection === name)
-    const isDerived = domains.some(({ derivedCollections = [] }) => derivedCollections.includes(name))
-    const onRecord = (record: unknown, key: Bytes) => {
-      totals.records++
-      emit(record, key)
-      sequences.observeRecord(collection, record)
-      for (const { run } of checks)
-        run(record, find, (message, repair) => onFault({ message, repair }, false))
-    }
-    return recordSection(collection, onRecord, (message, key) => {
-      totals.records++
-      onFault({ message, repair: isDerived ? deleteAction(key) : undefined }, true)
+  const store = new CheckedStore(tx, onFault)
+  const run: Run = { tx, onFault, totals: { records: 0, entries: 0, counters: 0 }, highest: new Map() }
+  const total = await estimateRecords(run)
+  for (const collection of checkedCollections) {
+    const own = checks.filter((each) => each.collection === collection.name)
+    await checkCollection(run, collection, async (records) => {
+      await Promise.all(own.flatMap((each) => records.map(({ record }) => each.run(record, store))))
+      onProgress({ done: run.totals.records, total: Math.max(total, run.totals.records) })
     })
-  })
-  const stored = storedSections(comparisons, (kind, entry, key, count) => {
-    totals[kind === 'index' ? 'entries' : 'counters'] += count ?? 1
-    if (count === undefined)
-      onFault({ message: `the ${entry} ${describeKey(key)} is malformed`, repair: deleteAction(key) }, true)
-  })
-  const other = (key: Bytes, value: Bytes) => {
-    const isKnown =
-      sequences.observeSequence(key, value) || metadata.some((each) => Buffer.compare(each.key, key) === 0)
-    if (!isKnown)
-      onFault({ message: `the key ${describeKey(key)} is not one of this version of Allot` }, true)
   }
-  await scanStore(tx, [...records, ...stored], other, onRead)
-  for (const fault of sequences.faults()) onFault(fault, true)
-  return totals
+  await checkSequences(run)
+  await checkOtherKeys(run)
+  store.compareAmounts()
+  return run.totals
 }
 
-type Comparisons = ReadonlyMap<Derivation, Comparison>
-
-/** Emits the entries that the records of a collection imply. */
-const emitterOf = (
-  collection: string,
-  comparisons: Comparisons,
-  find: Find,
-): ((record: unknown, key: Bytes) => void) => {
-  const sources = [...comparisons].flatMap(([derivation, comparison]) =>
-    derivation.sources
-      .filter((source) => source.collection === collection)
-      .map((source) => ({ source, emit: comparison[source.side] })),
-  )
-  return (record, key) => {
-    for (const { source, emit } of sources) source.emitFrom(record, key, emit, find)
-  }
+/** The first counters of the collections tell about how many records there are. */
+const estimateRecords = async (run: Run): Promise<number> => {
+  let total = 0
+  for (const { prefix, parse } of checkedCollections.flatMap(({ counters }) => counters.slice(0, 1)))
+    for await (const entries of batchesOf(run, sectionOf(prefix)))
+      for (const [, value] of entries) total += parse(value) ?? 0
+  return total
 }
 
-const recordSection = (
+/** @param check called with the valid records */
+const checkCollection = async (
+  run: Run,
   collection: CheckedCollection,
-  onRecord: (record: unknown, key: Bytes) => void,
-  onBroken: (message: string, key: Bytes) => void = () => undefined,
-): Section =>
-  section([collection.name, 'r'], (key, value) => {
-    const parsed = parseRecord(collection, key, value)
-    if ('record' in parsed) onRecord(parsed.record, key)
-    else onBroken(parsed.message, key)
-  })
-
-/** Emits the entries that are stored outside of records. */
-const storedSections = (
-  comparisons: Comparisons,
-  onEntry: (kind: Derivation['kind'], entry: string, key: Bytes, count: number | undefined) => void,
-): Section[] =>
-  [...comparisons].flatMap(([{ kind, ranges }, comparison]) =>
-    ranges.map(({ prefix, entry, read }) => {
-      const reader = read(comparison.actual)
-      return section(prefix, (key, value) => {
-        const count = reader(key, value)
-        onEntry(kind, entry, key, count)
-        return count
+  check: (records: readonly Stored[]) => Promise<void>,
+): Promise<void> => {
+  const comparisons = [
+    ...collection.indexes.map((index) => indexComparison(run, collection, index)),
+    ...collection.counters.map((counters) => counterComparison(run, counters)),
+    ...collection.compacted.map((index) => postingComparison(run, collection, index)),
+  ]
+  for await (const entries of batchesOf(run, sectionOf([collection.name, 'r']))) {
+    run.totals.records += entries.length
+    const records = entries.flatMap(([key, value]): Stored[] => {
+      const parsed = parseRecord(collection, key, value)
+      if ('record' in parsed) return [{ key, record: parsed.record }]
+      run.onFault({
+        message: parsed.message,
+        repair: DERIVED.includes(collection.name) ? deletion(key) : undefined,
       })
-    }),
-  )
-
-/** What to read again for these comparisons: the records of their sources, and the stored entries. */
-const comparedSections = (comparisons: Comparisons, find: Find): Section[] => {
-  const compared = new Set(
-    [...comparisons.keys()].flatMap(({ sources }) => sources.map((each) => each.collection)),
-  )
-  const records = checkedCollections
-    .filter(({ name }) => compared.has(name))
-    .map((collection) => recordSection(collection, emitterOf(collection.name, comparisons, find)))
-  return [...records, ...storedSections(comparisons, () => undefined)]
+      return []
+    })
+    for (const { record } of records) noteNumbers(run, collection, record)
+    await Promise.all([check(records), ...comparisons.map((comparison) => comparison.add(records))])
+  }
+  for (const comparison of comparisons) await comparison.end()
 }
 
-/** Keys that are compared at a time: some tens of megabytes. */
-const MAX_COMPARED_KEYS = 150_000
+const noteNumbers = ({ highest }: Run, { numbers, id }: CheckedCollection, record: unknown): void => {
+  if (numbers === undefined) return
+  const used = numbers.of?.(record) ?? [id(record)[0] as number]
+  highest.set(numbers.sequence, Math.max(highest.get(numbers.sequence) ?? 0, ...used))
+}
 
-/** Comparisons of the buckets that differ, in groups that fit into memory. */
-function* exactComparisons(
-  fingerprints: ReadonlyMap<Derivation, FingerprintComparison>,
-): Iterable<Map<Derivation, ExactComparison>> {
-  let group = new Map<Derivation, ExactComparison>()
-  let groupSize = 0
-  for (const [derivation, comparison] of fingerprints)
-    for (const { bucket, size } of comparison.differingBuckets()) {
-      if (groupSize > 0 && groupSize + size > MAX_COMPARED_KEYS) {
-        yield group
-        group = new Map()
-        groupSize = 0
-      }
-      const exact = group.get(derivation) ?? new ExactComparison()
-      exact.addBucket(bucket)
-      group.set(derivation, exact)
-      groupSize += size
-    }
-  if (groupSize > 0) yield group
+const SEQUENCES = new Set(checkedCollections.flatMap(({ numbers }) => numbers?.sequence ?? []))
+
+/** A sequence must be above every number that a record has, so that no number is given twice. */
+const checkSequences = async ({ tx, onFault, highest }: Run): Promise<void> => {
+  for (const sequence of SEQUENCES) {
+    const key = sequenceKey(sequence)
+    const value = await tx.get(key)
+    const next = value === undefined ? 1 : parseCount(value)
+    const last = highest.get(sequence) ?? 0
+    if (next === undefined || next <= last)
+      onFault({
+        message: `the sequence ${describeKey(key)} continues at ${next ?? 'no number'}, but ${last} is already in use`,
+        repair: put(key, encodeValue(last + 1)),
+      })
+  }
+}
+
+/** Only the key itself. */
+const onlyKey = (key: Bytes): KeyRange => ({ start: key, end: Buffer.concat([key, Buffer.of(0)]) })
+
+const KNOWN: readonly KeyRange[] = [
+  ...checkedCollections.flatMap(({ name, indexes, counters, compacted }) => [
+    sectionOf([name, 'r']),
+    ...[...indexes, ...counters].map(({ prefix }) => sectionOf(prefix)),
+    ...compacted.flatMap(postingPrefixes).map(sectionOf),
+  ]),
+  ...[...[...SEQUENCES].map(sequenceKey), ...metadata.map(({ key }) => key)].map(onlyKey),
+].sort((one, other) => Buffer.compare(one.start, other.start))
+
+/** The end of all keys, also of those that no version of Allot writes, such as keys that begin with ff. */
+const END = new Uint8Array(64).fill(0xff)
+
+/** Reads what is between the ranges of known keys. */
+const checkOtherKeys = async (run: Run): Promise<void> => {
+  let start: Bytes = new Uint8Array(0)
+  for (const { start: end, end: next } of [...KNOWN, { start: END, end: END }]) {
+    for await (const entries of batchesOf(run, { start, end }))
+      for (const [key] of entries)
+        run.onFault({ message: `the key ${describeKey(key)} is not one of this version of Allot` })
+    start = next
+  }
 }

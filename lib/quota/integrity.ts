@@ -1,13 +1,5 @@
 import { today } from '../clock.ts'
-import {
-  amounts,
-  check,
-  type IntegrityChecks,
-  lookup,
-  type Recount,
-  readIfValid,
-  repairMembers,
-} from '../integrity/index.ts'
+import { type Check, check, type Recount, readIfValid, repairMembers } from '../integrity/index.ts'
 import {
   dailyUsages,
   groups,
@@ -21,16 +13,6 @@ import { countedAs } from './ledger.ts'
 import { noUsage } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
 
-const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
-const lastDay = lookup(ownerUsages, ({ day }) => day)
-const NO_ENTRY = -1
-const largestInOverflow = {
-  attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? NO_ENTRY),
-  artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? NO_ENTRY),
-  packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? NO_ENTRY),
-}
-const rule = lookup(rules)
-
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
 /**
  * The members that follow from ledger entries; lib/repositories/integrity.ts recounts the others, such as
@@ -39,24 +21,9 @@ const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof
 const REPOSITORY_MEMBERS = namesOf({ ...noEntrySizes, inMain: 0, inOverflow: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
-/** Sums the usage of owners again, which each change of a size changes in the same transaction. */
-const usageOfOwners: Recount = {
+/** The usage of owners, which each change of a size changes in the same transaction. */
+const ownerUsage: Recount = {
   name: 'usage of owner',
-  expected: [
-    amounts(repositoryUsages, (repository, add) => {
-      const usage = usageOfRepository(repository)
-      for (const member of namesOf(usage)) add([repository.owner, member], usage[member])
-    }),
-    amounts(ledgerEntries, (entry, add) => {
-      if (entry.repository === null) add([entry.partitionOwner!, countedAs(entry)], entry.size)
-    }),
-    amounts(dailyUsages, ({ owner }, add) => add([owner, 'earlierDays'], 1)),
-  ],
-  actual: [
-    amounts(ownerUsages, (usage, add) => {
-      for (const member of OWNER_MEMBERS) add([usage.owner, member], usage[member])
-    }),
-  ],
   async repair(tx, [owner, member], amount) {
     const usage = (await ownerUsages.get(tx, [owner!])) ?? {
       ...noUsage,
@@ -69,48 +36,36 @@ const usageOfOwners: Recount = {
   },
 }
 
-const usageOfRepositories: Recount = {
+const repositoryUsage: Recount = {
   name: 'usage of repository',
-  expected: [
-    amounts(ledgerEntries, (entry, add, find) => {
-      const { repository, size } = entry
-      if (repository === null || find(ownerOfRepository, repository) === undefined) return
-      add([repository, countedAs(entry)], size)
-      add([repository, entry.partitionOwner === null ? 'inOverflow' : 'inMain'], 1)
-    }),
-  ],
-  actual: [
-    amounts(repositoryUsages, (usage, add) => {
-      for (const member of REPOSITORY_MEMBERS) add([usage.id, member], usage[member])
-    }),
-  ],
   repair: (tx, [id, member], amount) =>
     repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
 }
 
-const ledgerOwners = check(ledgerEntries, ({ kind, key, repository, partitionOwner }, find, report) => {
-  if (repository === null) return
-  const expected = find(ownerOfRepository, repository)
-  const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
-  if (expected !== undefined && partitionOwner !== null && partitionOwner !== expected)
-    report(
-      `${entry} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
-      (tx) => repairMembers(tx, ledgerEntries, [kind, key], { partitionOwner: expected }),
+/** An entry of a repository is in the main partition of its owner, or not above the largest elsewhere. */
+const entryOfRepository = check(ledgerEntries, async (entry, store) => {
+  const { kind, key, repository, partitionOwner, size } = entry
+  const usage = repository === null ? undefined : await store.load(repositoryUsages, [repository])
+  if (usage === undefined) return
+  store.expect(repositoryUsage, [usage.id, countedAs(entry)], size)
+  store.expect(repositoryUsage, [usage.id, partitionOwner === null ? 'inOverflow' : 'inMain'], 1)
+  const label = `the ledger entry ${kind} ${JSON.stringify(key)}`
+  const { owner } = usage
+  if (partitionOwner !== null && partitionOwner !== owner)
+    store.report(
+      `${label} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${owner}`,
+      (tx) => repairMembers(tx, ledgerEntries, [kind, key], { partitionOwner: owner }),
     )
-})
-
-const largestEntries = check(ledgerEntries, (entry, find, report) => {
-  const { kind, key, repository, size } = entry
-  if (entry.partitionOwner !== null || kind === 'lfs') return
-  const largest = find(largestInOverflow[kind], repository!)
-  if (largest === undefined || largest >= size) return
-  report(
-    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest === NO_ENTRY ? 'none' : largest}`,
+  if (partitionOwner !== null || kind === 'lfs') return
+  const largest = usage.largest[kind]
+  if (largest !== null && largest >= size) return
+  store.report(
+    `${label} has ${size} bytes, but the largest of repository ${repository} is ${largest ?? 'none'}`,
     async (tx) => {
-      const usage = await readIfValid(tx, repositoryUsages, [repository!])
-      if (usage === undefined || usage === 'broken') return false
-      const right = { ...usage.largest, [kind]: Math.max(usage.largest[kind] ?? 0, size) }
-      await repositoryUsages.save(tx, { ...usage, largest: right })
+      const now = await readIfValid(tx, repositoryUsages, [usage.id])
+      if (now === undefined || now === 'broken') return false
+      const right = { ...now.largest, [kind]: Math.max(now.largest[kind] ?? 0, size) }
+      await repositoryUsages.save(tx, { ...now, largest: right })
       return true
     },
   )
@@ -119,21 +74,30 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
 /**
  * Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone.
  */
-export const quotaIntegrity: IntegrityChecks = {
-  derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  recounts: [usageOfOwners, usageOfRepositories],
-  checks: [
-    ledgerOwners,
-    largestEntries,
-    check(dailyUsages, ({ owner, day }, find, report) => {
-      const last = find(lastDay, owner)
-      if (last !== undefined && day >= last)
-        report(`the history of owner ${owner} has day ${day}, but its usage last changed on day ${last}`)
-    }),
-    check(groups, ({ name, rules: names }, find, report) => {
-      for (const each of names)
-        if (find(rule, each) === undefined)
-          report(`the group ${name} has the rule ${each}, which does not exist`)
-    }),
-  ],
-}
+export const quotaChecks: readonly Check[] = [
+  entryOfRepository,
+  check(ledgerEntries, (entry, store) => {
+    if (entry.repository === null)
+      store.expect(ownerUsage, [entry.partitionOwner!, countedAs(entry)], entry.size)
+  }),
+  check(repositoryUsages, (repository, store) => {
+    const usage = usageOfRepository(repository)
+    for (const member of namesOf(usage)) store.expect(ownerUsage, [repository.owner, member], usage[member])
+    for (const member of REPOSITORY_MEMBERS)
+      store.note(repositoryUsage, [repository.id, member], repository[member])
+  }),
+  check(ownerUsages, (usage, store) => {
+    for (const member of OWNER_MEMBERS) store.note(ownerUsage, [usage.owner, member], usage[member])
+  }),
+  check(dailyUsages, async ({ owner, day }, store) => {
+    store.expect(ownerUsage, [owner, 'earlierDays'], 1)
+    const last = (await store.load(ownerUsages, [owner]))?.day
+    if (last !== undefined && day >= last)
+      store.report(`the history of owner ${owner} has day ${day}, but its usage last changed on day ${last}`)
+  }),
+  check(groups, async ({ name, rules: names }, store) => {
+    for (const each of names)
+      if (!(await store.has(rules, [each])))
+        store.report(`the group ${name} has the rule ${each}, which does not exist`)
+  }),
+]

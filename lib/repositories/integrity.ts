@@ -1,95 +1,27 @@
-import { audienceWithin } from '../accounts/access.ts'
-import { findAudience } from '../accounts/integrity.ts'
+import { audienceOfRepository } from '../accounts/access.ts'
+import { type Check, check, exists, type Recount, readIfValid, repairMembers } from '../integrity/index.ts'
 import {
-  amounts,
-  check,
-  exists,
-  type IntegrityChecks,
-  lookup,
-  pendingJob,
-  type Recount,
-  readIfValid,
-  repairMembers,
-} from '../integrity/index.ts'
-import {
-  type Audience,
-  type CountedRelation,
+  accounts,
   noLedgerEntries,
   RELATIONS,
   type Relation,
-  type RelationCollection,
+  type Repository,
   repositories,
   repositoryUsages,
 } from '../records/schema/index.ts'
 
-const repositoryAudience = lookup(repositories, ({ audience }) => audience)
-const pendingRelations = pendingJob('updateRelations')
-
-const repositoryChecks = check(repositories, (repository, find, report) => {
-  const { id, owner, audience } = repository
-  const ownerAudience = findAudience(find, owner)
-  if (ownerAudience === undefined) return
-  const expected = audienceWithin(ownerAudience, repository.private)
-  if (expected !== audience)
-    report(`repository ${id} has the audience ${audience}, but must have ${expected}`, (tx) =>
-      repairMembers(tx, repositories, [id], { audience: expected }),
-    )
-})
-
-const relationChecks = (relations: RelationCollection) => {
-  const { name } = relations.options
-  return check(relations, ({ account, repository, audience }: Relation, find, report) => {
-    // A job removes the relations of the repository, or gives them another audience.
-    if (find(pendingRelations, repository) !== undefined) return
-    const relation = `the ${name} of repository ${repository} by account ${account}`
-    const expected = find(repositoryAudience, repository) as Audience | undefined
-    if (expected === undefined) report(`${relation} is of a repository that does not exist`)
-    else if (expected !== audience)
-      report(`${relation} has the audience ${audience}, but must have ${expected}`, (tx) =>
-        repairMembers(tx, relations, [account, repository], { audience: expected }),
-      )
-  })
-}
-
-const countOn = (
-  member: CountedRelation['count'] | 'forks',
-  expected: Recount['expected'][number],
-): Recount => ({
-  name: `number of ${member} of repository`,
-  expected: [expected],
-  actual: [amounts(repositories, (repository, add) => add([repository.id], repository[member]))],
+/** A member of repositories that is counted again. */
+const countOn = (name: string, member: keyof Repository): Recount => ({
+  name,
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { [member]: amount }),
 })
 
-const relationsOf = (relations: RelationCollection) =>
-  amounts(relations, ({ repository }: Relation, add, find) => {
-    if (exists(find, 'repository', repository)) add([repository], 1)
-  })
-
-const lfsSize: Recount = {
-  name: 'LFS size of repository',
-  expected: [amounts(repositoryUsages, ({ id, lfs }, add) => add([id], lfs))],
-  actual: [amounts(repositories, ({ id, lfs }, add) => add([id], lfs))],
-  repair: (tx, id, amount) => repairMembers(tx, repositories, id, { lfs: amount }),
-}
+const forks = countOn('number of forks of repository', 'forks')
+const lfsSize = countOn('LFS size of repository', 'lfs')
 
 /** The quota engine has a usage record of every repository, with the same owner, privacy and size. */
-const usageRecords: Recount = {
+const usageRecord: Recount = {
   name: 'usage record of repository',
-  expected: [
-    amounts(repositories, (repository, add) => {
-      add([repository.id, 'owner'], repository.owner)
-      add([repository.id, 'private'], repository.private ? 1 : 0)
-      add([repository.id, 'git'], repository.size)
-    }),
-  ],
-  actual: [
-    amounts(repositoryUsages, (usage, add) => {
-      add([usage.id, 'owner'], usage.owner)
-      add([usage.id, 'private'], usage.private ? 1 : 0)
-      add([usage.id, 'git'], usage.git)
-    }),
-  ],
   async repair(tx, [id]) {
     const repository = await readIfValid(tx, repositories, [id!])
     // The last known usage of a broken repository still counts.
@@ -102,18 +34,49 @@ const usageRecords: Recount = {
   },
 }
 
+const relationChecks = RELATIONS.flatMap(({ collection: relations, count }) => {
+  const recount = countOn(`number of ${count} of repository`, count)
+  const { name } = relations.options
+  return [
+    check(repositories, (repository, store) => store.note(recount, [repository.id], repository[count])),
+    check(relations, async ({ account, repository: id, audience }: Relation, store) => {
+      if (await exists(store, 'repository', id)) store.expect(recount, [id], 1)
+      const expected = (await store.load(repositories, [id]))?.audience
+      // A job removes the relations of the repository, or gives them another audience.
+      if (expected === audience || (await store.isPending('updateRelations', id))) return
+      const relation = `the ${name} of repository ${id} by account ${account}`
+      if (expected === undefined) store.report(`${relation} is of a repository that does not exist`)
+      else
+        store.report(`${relation} has the audience ${audience}, but must have ${expected}`, (tx) =>
+          repairMembers(tx, relations, [account, id], { audience: expected }),
+        )
+    }),
+  ]
+})
+
 /** Checks of what repositories and their relations derive from each other and from accounts. */
-export const repositoriesIntegrity: IntegrityChecks = {
-  recounts: [
-    ...RELATIONS.map(({ collection, count }) => countOn(count, relationsOf(collection))),
-    countOn(
-      'forks',
-      amounts(repositories, ({ parent }, add) => {
-        if (parent !== null) add([parent], 1)
-      }),
-    ),
-    usageRecords,
-    lfsSize,
-  ],
-  checks: [repositoryChecks, ...RELATIONS.map(({ collection }) => relationChecks(collection))],
-}
+export const repositoryChecks: readonly Check[] = [
+  check(repositories, async (repository, store) => {
+    const { id, audience, parent } = repository
+    if (parent !== null) store.expect(forks, [parent], 1)
+    store.note(forks, [id], repository.forks)
+    store.note(lfsSize, [id], repository.lfs)
+    store.expect(usageRecord, [id, 'owner'], repository.owner)
+    store.expect(usageRecord, [id, 'private'], Number(repository.private))
+    store.expect(usageRecord, [id, 'git'], repository.size)
+    const owner = await store.load(accounts, [repository.owner])
+    const expected = owner && audienceOfRepository(owner, repository.private)
+    if (expected !== undefined && expected !== audience)
+      store.report(`repository ${id} has the audience ${audience}, but must have ${expected}`, (tx) =>
+        repairMembers(tx, repositories, [id], { audience: expected }),
+      )
+  }),
+  check(repositoryUsages, (usage, store) => {
+    const { id } = usage
+    store.expect(lfsSize, [id], usage.lfs)
+    store.note(usageRecord, [id, 'owner'], usage.owner)
+    store.note(usageRecord, [id, 'private'], Number(usage.private))
+    store.note(usageRecord, [id, 'git'], usage.git)
+  }),
+  ...relationChecks,
+]

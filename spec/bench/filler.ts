@@ -1,9 +1,8 @@
 import { ClassicLevel } from 'classic-level'
-import { type Derivation, storeDerivations } from '../../lib/integrity/derivations.ts'
+import { checkedCollections } from '../../lib/integrity/index.ts'
 import type { KeyTuple } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey, storedLayout } from '../../lib/records/layout.ts'
-import { CURRENT_LAYOUT, searchIndexes } from '../../lib/records/schema/index.ts'
-import type { InvertedIndexOptions } from '../../lib/search/index.ts'
+import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 import { type Bytes, keyText } from '../../lib/storage/index.ts'
 import { PostingFiller } from './posting-filler.ts'
 
@@ -38,11 +37,7 @@ export const fillStore = async (
   }
 }
 
-/** What follows from the records of one collection. */
-interface Sources {
-  readonly emitters: ((record: unknown, key: Bytes) => void)[]
-  readonly postings: PostingFiller[]
-}
+type Checked = (typeof checkedCollections)[number]
 
 /**
  * Puts records with all that follows from them straight into a database: a million in half a minute, where
@@ -51,25 +46,19 @@ interface Sources {
 export class Filler {
   readonly #database: ClassicLevel<Bytes, Bytes>
   readonly #onProgress: (records: number) => void
-  readonly #sources = new Map<string, Sources>()
-  readonly #counts = new Map<string, { key: Bytes; count: number; encode: Derivation['encode'] }>()
+  readonly #collections = new Map(checkedCollections.map((each) => [each.name, each]))
+  readonly #postings: ReadonlyMap<string, PostingFiller[]>
+  readonly #counts = new Map<string, { key: Bytes; count: number; encode: (count: number) => Bytes }>()
   #batch: ReturnType<ClassicLevel<Bytes, Bytes>['batch']>
-  #recordKey: Bytes = Buffer.alloc(0)
   records = 0
 
   constructor(database: ClassicLevel<Bytes, Bytes>, onProgress: (records: number) => void) {
     this.#database = database
     this.#onProgress = onProgress
     this.#batch = database.batch()
-    const compacted = searchIndexes
-      .map(({ options }) => options as unknown as InvertedIndexOptions<unknown>)
-      .filter(({ isCompacted }) => isCompacted)
-    for (const options of compacted)
-      this.#sourcesOf(options.collection).postings.push(
-        new PostingFiller(options, (key, value) => this.put(key, value)),
-      )
-    for (const derivation of storeDerivations())
-      if (!compacted.some((options) => isOf(derivation, options))) this.#addEmitters(derivation)
+    const filler = (index: Checked['compacted'][number]) =>
+      new PostingFiller(index, (key, value) => this.put(key, value))
+    this.#postings = new Map(checkedCollections.map(({ name, compacted }) => [name, compacted.map(filler)]))
   }
 
   async add<R>(
@@ -79,9 +68,11 @@ export class Filler {
     const key = recordKey(name, id(record))
     this.put(key, encodeValue(record))
     this.records++
-    const { emitters, postings } = this.#sourcesOf(name)
-    for (const emit of emitters) emit(record, key)
-    for (const filler of postings) filler.add(record, id(record))
+    const { indexes, counters } = this.#collections.get(name)!
+    for (const { keysOf } of indexes) for (const entry of keysOf(record)) this.put(entry, key)
+    for (const { keysOf, encode } of counters)
+      for (const counted of keysOf(record)) this.#count(counted, encode)
+    for (const filler of this.#postings.get(name)!) filler.add(record, id(record))
     await this.#writeIfFull()
   }
 
@@ -90,10 +81,10 @@ export class Filler {
   }
 
   async end(): Promise<void> {
-    for (const { postings } of this.#sources.values())
-      for (const filler of postings) await filler.end(() => this.#writeIfFull())
+    for (const fillers of this.#postings.values())
+      for (const filler of fillers) await filler.end(() => this.#writeIfFull())
     for (const { key, count, encode } of this.#counts.values()) {
-      this.put(key, encode!(count))
+      this.put(key, encode(count))
       await this.#writeIfFull()
     }
     await this.#batch.write({ sync: true })
@@ -107,33 +98,10 @@ export class Filler {
     this.#onProgress(this.records)
   }
 
-  #sourcesOf(collection: string): Sources {
-    const sources = this.#sources.get(collection) ?? { emitters: [], postings: [] }
-    this.#sources.set(collection, sources)
-    return sources
-  }
-
-  #addEmitters({ kind, sources, encode }: Derivation): void {
-    const emit = (key: Bytes) => {
-      if (kind === 'index') return this.put(key, this.#recordKey)
-      const text = keyText(key)
-      const counted = this.#counts.get(text)
-      if (counted === undefined) this.#counts.set(text, { key, count: 1, encode })
-      else counted.count++
-    }
-    for (const source of sources)
-      this.#sourcesOf(source.collection).emitters.push((record, key) => {
-        this.#recordKey = key
-        source.emitFrom(record, key, emit, findNothing)
-      })
+  #count(key: Bytes, encode: (count: number) => Bytes): void {
+    const text = keyText(key)
+    const counted = this.#counts.get(text)
+    if (counted === undefined) this.#counts.set(text, { key, count: 1, encode })
+    else counted.count++
   }
 }
-
-const findNothing = () => undefined
-
-/** Whether a derivation is the index or the counters of a search index. */
-const isOf = ({ ranges }: Derivation, { collection, name }: InvertedIndexOptions<unknown>): boolean =>
-  ranges.some(
-    ({ prefix: [first, , index] }) =>
-      first === `${collection}:${name}` || (first === collection && index === name),
-  )

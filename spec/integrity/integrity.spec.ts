@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/index.ts'
-import { referenceIntegrity, verifyRecords } from '../../lib/integrity/index.ts'
+import { referenceChecks, verifyRecords } from '../../lib/integrity/index.ts'
 import { decodeKey, decodeKeyIfValid, encodeKey } from '../../lib/records/key-codec.ts'
 import { decodeValue, encodeValue, wordsOf } from '../../lib/records/layout.ts'
 import { belongings } from '../../lib/records/schema/belongings.ts'
@@ -148,7 +148,7 @@ const addChildren = (driver: StorageDriver) =>
 const messagesOf = async (driver: StorageDriver): Promise<string[]> => {
   const messages: string[] = []
   const onFault = ({ message }: { message: string }) => void messages.push(message)
-  await driver.read((tx) => verifyRecords(tx, [referenceIntegrity], { onFault }))
+  await driver.read((tx) => verifyRecords(tx, referenceChecks, onFault))
   return messages
 }
 
@@ -355,6 +355,15 @@ describe('verify names', () => {
       'an entry that follows from no record',
       put(['star', 'o', 'repository', 1, 99, 1], encodeKey(['star', 'r', 99, 1])),
       /^the index entry \["star","o","repository",1,99,1\] follows from no record$/,
+      true,
+    ],
+    [
+      'an entry under another key than it must have',
+      async (driver) => {
+        await remove(['account', 'u', 'name', 'ann'])(driver)
+        await put(['account', 'u', 'name', 'anna'], encodeKey(['account', 'r', 2]))(driver)
+      },
+      /^the index entry \["account","u","name","anna"\] follows from no record$/,
       true,
     ],
     [

@@ -83,6 +83,6 @@ export const agrees = async (
 
 export const faultsOf = async (driver: StorageDriver): Promise<string[]> => {
   const faults: string[] = []
-  await driver.read((tx) => verifyRecords(tx, [], { onFault: ({ message }) => void faults.push(message) }))
+  await driver.read((tx) => verifyRecords(tx, [], ({ message }) => void faults.push(message)))
   return faults
 }
