@@ -18,7 +18,7 @@ import { hash } from 'node:crypto'
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;
- * - the table of all owners and the history of the instance (`lib/content/usage/owner-table.ts`,
+ * - the table of all owners and the history of the instance (`lib/content/usage/owners-snapshot.ts`,
  *   `instance-history.ts`), which the pages of administrators show. Only these may be out of date: they have
  *   the figures of the last scan.
  */

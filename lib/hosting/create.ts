@@ -24,9 +24,9 @@ import { Releases } from '../content/releases.ts'
 import { AccountRemoval, registerRemovalJobs } from '../content/removal.ts'
 import { CommitStatuses } from '../content/statuses.ts'
 import { IssueSubscriptions } from '../content/subscriptions.ts'
-import { InstanceHistories } from '../content/usage/instance-history.ts'
+import { instanceHistory } from '../content/usage/instance-history.ts'
 import { createUsageLists } from '../content/usage/ledger-lists.ts'
-import { OwnerTable } from '../content/usage/owner-table.ts'
+import { ownerTable } from '../content/usage/owners-snapshot.ts'
 import { StorageItems } from '../content/usage/storage-items.ts'
 import { logError } from '../http/index.ts'
 import { createKeyReader } from '../keys/reader.ts'
@@ -107,7 +107,7 @@ export const createHosting = (dependencies: HostingDependencies) => {
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
-    ...forPages(store, quota),
+    ...forPages(store, quota, settings.quota.warnAt),
     ...migrationOf(services),
     ...recoveryOf(gitData, files, pushJournal),
     /** Ends all worker threads, and saves when tokens and sessions were last used. */
@@ -224,10 +224,10 @@ const pushListener =
   }
 
 /** Services that only the pages use. */
-const forPages = (store: Store, quota: QuotaEngine) => ({
+const forPages = (store: Store, quota: QuotaEngine, warnAt: number) => ({
   storageItems: new StorageItems(store, quota),
-  ownerTable: new OwnerTable(store, quota),
-  instanceHistories: new InstanceHistories(store),
+  ownerTable: ownerTable(store, quota, warnAt),
+  instanceHistory: instanceHistory(store),
 })
 
 /** Forks are copies with their LFS objects. */

@@ -24,6 +24,7 @@ interface HostingSettings {
   readonly trustedProxies: number
   readonly newRepositories: 'public' | 'private'
   readonly pages: { readonly sessionLifetime: number }
+  readonly quota: { readonly warnAt: number }
 }
 
 /** What services take of `HostDependencies` (lib/options/index.ts). */

@@ -22,7 +22,6 @@ interface Measured extends Pick<ObservedDriver, 'observe'> {
   readonly listeners: { on(event: 'quota', listener: (event: QuotaEvent) => void): void }
   /** Undefined while git over SSH is off. */
   readonly sshServer: SshServer | undefined
-  readonly options: { readonly quota: { readonly warnAt: number } }
   readonly host: { readonly log: Log }
 }
 
@@ -67,9 +66,8 @@ const measureQuotaEvents = (registry: Registry, { listeners }: Measured): void =
  * Figures of the whole store, the same in each worker. Bytes and owners are those of the pages of
  * administrators: on a large instance some seconds old, and absent until its first scan is done.
  */
-const measureOwners = (registry: Registry, { hosting, options, host }: Measured): void => {
+const measureOwners = (registry: Registry, { hosting, host }: Measured): void => {
   const { accounts, ownerTable } = hosting
-  const { warnAt } = options.quota
   const onError = logError(host.log, 'the accounts could not be counted for the metrics')
   let isFailing = false
   const gauge = (name: string, help: string, label: string, read: () => Promise<Record<string, number>>) =>
@@ -96,13 +94,13 @@ const measureOwners = (registry: Registry, { hosting, options, host }: Measured)
     organization: await accounts.count('organization'),
   }))
   gauge('allot_bytes', 'Bytes that owners use, by subject; their sum is size:all.', 'subject', async () => {
-    const kinds = Object.entries((await ownerTable.snapshot(warnAt))?.total ?? {})
+    const kinds = Object.entries((await ownerTable.get())?.total ?? {})
     return Object.fromEntries(kinds.map(([kind, bytes]) => [subjectOf[kind as keyof Usage], bytes]))
   })
   const help =
     'Users and organizations that are over a limit, near one, within all, or have none (unlimited).'
   gauge('allot_owners', help, 'quota', async () => {
-    const { user: _, organization: __, ...states } = (await ownerTable.snapshot(warnAt))?.counts ?? {}
+    const { user: _, organization: __, ...states } = (await ownerTable.get())?.counts ?? {}
     return states
   })
 }

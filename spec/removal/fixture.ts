@@ -88,6 +88,7 @@ export const openFixture = async (
       login: false,
       trustedProxies: 0,
       newRepositories: 'public',
+      quota: { warnAt: 0.9 },
       pages: { sessionLifetime: 3_600_000 },
     },
     host: {

@@ -4,13 +4,13 @@
  * when reading it takes long. The last day is that of the latest figures of the owners.
  */
 import { today } from '../../clock.ts'
-import { deferred } from '../../deferred.ts'
 import { GROWTH_DAYS } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta, usageOfRecord } from '../../quota/usage.ts'
 import { paced } from '../../records/pacing.ts'
 import { dailyUsages, ownerUsages } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
+import { Refreshed } from './refreshed.ts'
 
 type UsageOfDay = Usage & { readonly day: number }
 
@@ -31,62 +31,21 @@ export interface InstanceHistory {
  */
 const MIN_AGE_MS = 600_000
 const AGE_PER_READ = 1000
-/** A page waits for a history of at most this many records, which takes some 30 milliseconds. */
-const SHORT = 5000
 /** Days of the totals that are read. */
 const TOTAL_DAYS = 90
 
-interface Reading {
-  readonly result: Promise<InstanceHistory>
-  /** Resolves when the history has turned out to be long. */
-  readonly long: Promise<undefined>
-}
-
-export class InstanceHistories {
-  readonly #store: Store
-  #known: { readonly value: InstanceHistory; readonly day: number; readonly expiresAt: number } | undefined
-  #reading: Reading | undefined
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  /** The history, at most one day old; undefined while a long one is being read. */
-  async history(): Promise<InstanceHistory | undefined> {
-    const known = this.#known
-    if (known !== undefined && known.day === today() && Date.now() < known.expiresAt) return known.value
-    this.#reading ??= this.#startReading()
-    if (known !== undefined && known.day >= today() - 1) return known.value
-    return Promise.race([this.#reading.result, this.#reading.long])
-  }
-
-  #startReading(): Reading {
-    const long = deferred<undefined>()
-    const result = this.#read(() => long.resolve(undefined)).finally(() => {
-      this.#reading = undefined
-    })
-    result.catch(() => undefined)
-    return { result, long: long.promise }
-  }
-
-  async #read(onLong: () => void): Promise<InstanceHistory> {
-    const [day, begun] = [today(), Date.now()]
-    const value = await this.#store.readAlone(async (tx) => {
-      const totals = new DailyTotals(day)
-      let count = 0
-      for await (const usage of paced(dailyUsages.all(tx))) {
-        totals.add(usage.owner, usage.day, usage)
-        if (++count === SHORT) onLong()
-      }
-      for await (const usage of paced(ownerUsages.all(tx)))
-        totals.add(usage.owner, usage.day, usageOfRecord(usage))
-      return totals.result()
-    })
-    const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_READ * (Date.now() - begun))
-    this.#known = { value, day, expiresAt }
-    return value
-  }
-}
+export const instanceHistory = (store: Store): Refreshed<InstanceHistory> =>
+  new Refreshed(
+    () =>
+      store.readAlone(async (tx) => {
+        const totals = new DailyTotals(today())
+        for await (const usage of paced(dailyUsages.all(tx))) totals.add(usage.owner, usage.day, usage)
+        for await (const usage of paced(ownerUsages.all(tx)))
+          totals.add(usage.owner, usage.day, usageOfRecord(usage))
+        return totals.result()
+      }),
+    (_history, took) => Math.max(MIN_AGE_MS, AGE_PER_READ * took),
+  )
 
 /**
  * Sums what owners used on each day, of which only days with a change are stored, in order for each owner.

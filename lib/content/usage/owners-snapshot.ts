@@ -1,6 +1,5 @@
 /**
  * All owners with their usage, limits and groups, which the pages of administrators sort, filter and count.
- * Sorted lists are made once for each scan.
  */
 import {
   bindingLimits,
@@ -11,12 +10,15 @@ import {
   type SubjectLimit,
   type UsageState,
 } from '../../quota/evaluate.ts'
+import type { QuotaEngine } from '../../quota/index.ts'
 import { noUsage, type Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta } from '../../quota/usage.ts'
 import { paced } from '../../records/pacing.ts'
-import type { Account } from '../../records/schema/index.ts'
+import { type Account, accounts } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
 import { foldCase } from '../../search/index.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
+import { Refreshed } from './refreshed.ts'
 
 export interface OwnerSummary {
   readonly id: number
@@ -49,9 +51,6 @@ const RANKS: Record<Exclude<OwnerOrder, 'name'>, Rank> = {
   growth: (owner, history) => Number((history && growthIn(history, owner)) ?? 0),
 }
 
-/** Subjects whose limits are kept for one scan: each needs a record of every owner. */
-const MAX_SUBJECTS = 3
-
 type OwnerCounts = Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
 
 const countsOf = (owners: readonly OwnerSummary[]): OwnerCounts => {
@@ -69,26 +68,21 @@ export class OwnersSnapshot {
   readonly owners: readonly OwnerSummary[]
   readonly total: Usage
   readonly counts: OwnerCounts
-  readonly #sorted = new Map<string, readonly OwnerSummary[]>()
-  readonly #regarding = new Map<Subject, Promise<OwnersSnapshot>>()
   readonly #warnAt: number
-  #overAndNear: readonly OwnerSummary[] | undefined
-  #history: InstanceHistory | undefined
 
-  /** @param source the snapshot that has the same owners in the same order */
-  constructor(owners: readonly OwnerSummary[], warnAt: number, source?: OwnersSnapshot) {
+  /** @param warnAt share of a limit, between 0 and 1, from which an owner is near it */
+  constructor(owners: readonly OwnerSummary[], warnAt: number) {
     this.#warnAt = warnAt
-    this.owners = source ? owners : owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
-    this.total = source?.total ?? owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
+    this.owners = owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
+    this.total = owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
     this.counts = countsOf(owners)
   }
 
   /** The owners over a limit or near it, the one with the fewest bytes left first. */
   get overAndNear(): readonly OwnerSummary[] {
-    this.#overAndNear ??= this.owners
+    return this.owners
       .filter(({ state }) => state === 'over' || state === 'near')
       .sort((left, right) => left.binding!.left - right.binding!.left)
-    return this.#overAndNear
   }
 
   /**
@@ -97,39 +91,49 @@ export class OwnersSnapshot {
    */
   sorted(by: OwnerOrder, isReverse: boolean, history: InstanceHistory | undefined): readonly OwnerSummary[] {
     if (by === 'name') return isReverse ? this.owners.toReversed() : this.owners
-    if (this.#history !== history) this.#sorted.clear()
-    this.#history = history
-    const key = `${by} ${isReverse}`
-    const known = this.#sorted.get(key)
-    if (known !== undefined) return known
     const ranks = new Map(this.owners.map((owner) => [owner, RANKS[by](owner, history)]))
     const sign = isReverse ? -1 : 1
     // The owners are already sorted by name, and the sort is stable.
-    const sorted = this.owners.toSorted((left, right) => sign * (ranks.get(right)! - ranks.get(left)!))
-    this.#sorted.set(key, sorted)
-    return sorted
+    return this.owners.toSorted((left, right) => sign * (ranks.get(right)! - ranks.get(left)!))
   }
 
   /** The same owners with the limit of one subject, and their state and share against it. */
-  regarding(subject: Subject): Promise<OwnersSnapshot> {
-    const known = this.#regarding.get(subject)
-    if (known !== undefined) return known
-    const [oldest] = this.#regarding.keys()
-    if (oldest !== undefined && this.#regarding.size >= MAX_SUBJECTS) this.#regarding.delete(oldest)
-    const found = this.#compare(subject)
-    this.#regarding.set(subject, found)
-    return found
-  }
-
-  async #compare(subject: Subject): Promise<OwnersSnapshot> {
+  async regarding(subject: Subject): Promise<OwnersSnapshot> {
     const found: OwnerSummary[] = []
     for await (const owner of paced(this.owners))
       found.push({ ...owner, ...stateOf(owner, [subject], this.#warnAt) })
-    return new OwnersSnapshot(found, this.#warnAt, this)
+    return new OwnersSnapshot(found, this.#warnAt)
   }
 }
 
-export const summaryOf = (
+/** Up to this many owners, every page reads them again. */
+const SMALL_INSTANCE = 100
+/** Least age of the figures, in milliseconds, before a large instance is scanned again. */
+const MIN_AGE_MS = 5000
+/** Figures are shown this many times as long as their scan took, so scans take at most 5 % of the time. */
+const AGE_PER_SCAN = 20
+
+/** @param warnAt share of a limit, between 0 and 1, from which an owner is near it */
+export const ownerTable = (store: Store, quota: QuotaEngine, warnAt: number): Refreshed<OwnersSnapshot> =>
+  new Refreshed(
+    () =>
+      store.readAlone(async (tx) => {
+        const found: OwnerSummary[] = []
+        const quotas = await quota.reports.ownerQuotas(tx)
+        try {
+          for await (const account of paced(accounts.all(tx))) {
+            const { usage, groups } = await quotas.of(account.id)
+            found.push(summaryOf(account, usage, groups, warnAt))
+          }
+        } finally {
+          await quotas.end()
+        }
+        return new OwnersSnapshot(found, warnAt)
+      }),
+    ({ owners }, took) => (owners.length <= SMALL_INSTANCE ? 0 : Math.max(MIN_AGE_MS, AGE_PER_SCAN * took)),
+  )
+
+const summaryOf = (
   { id, name, fullName, kind, active, admin }: Account,
   usage: Usage,
   groups: readonly QuotaGroup[],

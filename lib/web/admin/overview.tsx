@@ -31,11 +31,8 @@ export const adminPageRoutes = [
     ...adminPage,
     path: '/-/admin',
     async handle(_request, services) {
-      const { hosting, settings } = services
-      const [owners, history] = await Promise.all([
-        hosting.ownerTable.snapshot(settings.warnAt),
-        hosting.instanceHistories.history(),
-      ])
+      const { hosting } = services
+      const [owners, history] = await Promise.all([hosting.ownerTable.get(), hosting.instanceHistory.get()])
       const health = <Health services={services} pending={await pendingJobs(services)} />
       if (owners === undefined) return withoutOwners(health)
       const used = usedBy('size:all', owners.total)

@@ -58,24 +58,11 @@ export interface OwnerRows {
 
 /** @returns undefined while the owners of a large instance are read for the first time */
 export const rowsFor = async (
-  { hosting, settings }: PageServices,
+  { hosting }: PageServices,
   query: OwnerQuery,
 ): Promise<OwnerRows | undefined> => {
-  const [owners, history] = await Promise.all([
-    hosting.ownerTable.snapshot(settings.warnAt),
-    hosting.instanceHistories.history(),
-  ])
+  const [owners, history] = await Promise.all([hosting.ownerTable.get(), hosting.instanceHistory.get()])
   return owners && { rows: await matching(owners, history, query), history }
-}
-
-/** The same for a file, which waits for the owners. */
-export const rowsOfFile = async (
-  { hosting, settings }: PageServices,
-  query: OwnerQuery,
-): Promise<OwnerRows> => {
-  const owners = await hosting.ownerTable.wholeSnapshot(settings.warnAt)
-  const history = await hosting.instanceHistories.history()
-  return { rows: await matching(owners, history, query), history }
 }
 
 const matching = async (

@@ -1,6 +1,6 @@
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
 import { growthIn } from '../../content/usage/instance-history.ts'
-import { invalidMember } from '../../errors.ts'
+import { AllotError, invalidMember } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
@@ -14,7 +14,7 @@ import { type PageServices, page } from '../parts/route.ts'
 import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
 import { adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
-import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
+import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor } from './owner-query.ts'
 import { type AssignmentForm, OwnersBeingRead, OwnersForm } from './owners-form.tsx'
 
 /** Owners in a CSV file at most. */
@@ -30,7 +30,12 @@ export const ownerPageRoutes = [
     ...adminPage,
     path: '/-/admin/owners.csv',
     async handle({ query }, services) {
-      const { rows, history } = await rowsOfFile(services, queryIn(query))
+      const found = await rowsFor(services, queryIn(query))
+      if (found === undefined)
+        throw new AllotError('unavailable', 'the owners are being read: try again in a few seconds', {
+          retryAfter: 5,
+        })
+      const { rows, history } = found
       const isCut = rows.length > MAX_CSV
       return csvOf(
         isCut ? `owners-first-${MAX_CSV}.csv` : 'owners.csv',
