@@ -44,10 +44,10 @@ const versionFiles = totalOfVersion('files')
 
 /** The ledger entries that the server itself keeps. */
 const keptEntries = check(ledgerEntries, async (entry, store) => {
-  const { kind, key, repository, partitionOwner, name, size } = entry
+  const { kind, key, repository, owner, name, size } = entry
   if (!key.startsWith(RESERVED_PREFIX)) return
   if (kind === 'packages') {
-    if (await exists(store, 'account', partitionOwner ?? 0))
+    if (await exists(store, 'account', owner ?? 0))
       store.note(versionEntry, [Number(key.slice(RESERVED_PREFIX.length))], size)
     return
   }

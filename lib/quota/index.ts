@@ -91,7 +91,7 @@ export class QuotaEngine {
     })
     this.rules = new Rules(store, dropAll)
     this.groups = new Groups(store, jobs, statuses)
-    this.ledger = new LedgerById(this.#owners, jobs, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
+    this.ledger = new LedgerById(this.#owners, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
     this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
     this.differences = (tx, plan) => differencesOf(tx, plan, defaults)

@@ -1,10 +1,13 @@
 import { today } from '../clock.ts'
-import { type Check, check, type Recount, readIfValid, repairMembers } from '../integrity/index.ts'
+import { type Check, check, type Recount, readIfValid } from '../integrity/index.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
 import {
   dailyUsages,
   groups,
   ledgerEntries,
+  noEntries,
   noEntrySizes,
+  type OfKinds,
   ownerUsages,
   repositoryUsages,
   rules,
@@ -18,53 +21,61 @@ const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof
  * The members that follow from ledger entries; lib/repositories/integrity.ts recounts the others, such as
  * `git`.
  */
-const REPOSITORY_MEMBERS = namesOf({ ...noEntrySizes, inMain: 0, inOverflow: 0 })
+const REPOSITORY_MEMBERS = namesOf(noEntrySizes)
 const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
+
+const KINDS = namesOf(noEntries)
+
+/** @param path the name of a member, and in `entries` a kind */
+const withAmount = <T extends { readonly entries: OfKinds }>(
+  usage: T,
+  [member, kind]: KeyTuple,
+  amount: number,
+): T =>
+  member === 'entries'
+    ? { ...usage, entries: { ...usage.entries, [kind as string]: amount } }
+    : { ...usage, [member as string]: amount }
 
 /** The usage of owners, which each change of a size changes in the same transaction. */
 const ownerUsage: Recount = {
   name: 'usage of owner',
-  async repair(tx, [owner, member], amount) {
+  async repair(tx, [owner, ...path], amount) {
     const usage = (await ownerUsages.get(tx, [owner!])) ?? {
       ...noUsage,
       owner: owner as number,
+      entries: noEntries,
       day: today(),
       earlierDays: 0,
     }
-    await ownerUsages.save(tx, { ...usage, [member as string]: amount })
+    await ownerUsages.save(tx, withAmount(usage, path, amount))
     return true
   },
 }
 
 const repositoryUsage: Recount = {
   name: 'usage of repository',
-  repair: (tx, [id, member], amount) =>
-    repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
+  async repair(tx, [id, ...path], amount) {
+    const usage = await readIfValid(tx, repositoryUsages, [id!])
+    if (usage === undefined || usage === 'broken') return false
+    await repositoryUsages.save(tx, withAmount(usage, path, amount))
+    return true
+  },
 }
 
-/** An entry of a repository is in the main partition of its owner, or not above the largest elsewhere. */
-const entryOfRepository = check(ledgerEntries, async (entry, store) => {
-  const { kind, key, repository, partitionOwner, size } = entry
+/** An entry of a repository is not above the largest one. */
+const entryOfRepository = check(ledgerEntries, async ({ kind, key, repository, on, size }, store) => {
   const usage = repository === null ? undefined : await store.load(repositoryUsages, [repository])
   if (usage === undefined) return
-  store.expect(repositoryUsage, [usage.id, countedAs(entry)], size)
-  store.expect(repositoryUsage, [usage.id, partitionOwner === null ? 'inOverflow' : 'inMain'], 1)
-  const label = `the ledger entry ${kind} ${JSON.stringify(key)}`
-  const { owner } = usage
-  if (partitionOwner !== null && partitionOwner !== owner)
-    store.report(
-      `${label} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${owner}`,
-      (tx) => repairMembers(tx, ledgerEntries, [kind, key], { partitionOwner: owner }),
-    )
-  if (partitionOwner !== null || kind === 'lfs') return
+  store.expect(repositoryUsage, [usage.id, countedAs({ kind, on })], size)
+  store.expect(repositoryUsage, [usage.id, 'entries', kind], 1)
   const largest = usage.largest[kind]
-  if (largest !== null && largest >= size) return
+  if (largest >= size) return
   store.report(
-    `${label} has ${size} bytes, but the largest of repository ${repository} is ${largest ?? 'none'}`,
+    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} has ${largest}`,
     async (tx) => {
       const now = await readIfValid(tx, repositoryUsages, [usage.id])
       if (now === undefined || now === 'broken') return false
-      const right = { ...now.largest, [kind]: Math.max(now.largest[kind] ?? 0, size) }
+      const right = { ...now.largest, [kind]: Math.max(now.largest[kind], size) }
       await repositoryUsages.save(tx, { ...now, largest: right })
       return true
     },
@@ -77,17 +88,23 @@ const entryOfRepository = check(ledgerEntries, async (entry, store) => {
 export const quotaChecks: readonly Check[] = [
   entryOfRepository,
   check(ledgerEntries, (entry, store) => {
-    if (entry.repository === null)
-      store.expect(ownerUsage, [entry.partitionOwner!, countedAs(entry)], entry.size)
+    if (entry.owner === null) return
+    store.expect(ownerUsage, [entry.owner, countedAs(entry)], entry.size)
+    store.expect(ownerUsage, [entry.owner, 'entries', entry.kind], 1)
   }),
   check(repositoryUsages, (repository, store) => {
     const usage = usageOfRepository(repository)
     for (const member of namesOf(usage)) store.expect(ownerUsage, [repository.owner, member], usage[member])
+    for (const kind of KINDS) {
+      store.expect(ownerUsage, [repository.owner, 'entries', kind], repository.entries[kind])
+      store.note(repositoryUsage, [repository.id, 'entries', kind], repository.entries[kind])
+    }
     for (const member of REPOSITORY_MEMBERS)
       store.note(repositoryUsage, [repository.id, member], repository[member])
   }),
   check(ownerUsages, (usage, store) => {
     for (const member of OWNER_MEMBERS) store.note(ownerUsage, [usage.owner, member], usage[member])
+    for (const kind of KINDS) store.note(ownerUsage, [usage.owner, 'entries', kind], usage.entries[kind])
   }),
   check(dailyUsages, async ({ owner, day }, store) => {
     store.expect(ownerUsage, [owner, 'earlierDays'], 1)

@@ -1,30 +1,26 @@
 import type { IndexEntry } from '../records/collection.ts'
-import { isPending, type Jobs } from '../records/jobs.ts'
+import { isPending } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
-import type { Page, Slice } from '../records/pages.ts'
+import type { Slice } from '../records/pages.ts'
 import {
   type EntrySize,
   type LedgerKind,
   type LedgerRecord,
   ledgerEntries,
+  noEntries,
+  type OfKinds,
+  ownerUsages,
   type RepositoryUsage,
   repositoryUsages,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  countInOverflow,
-  type ListedKind,
-  overflowPartitions,
-  partitionOwnerFor,
-  withOverflow,
-} from './partitions.ts'
 import { checkSum, type OwnerCounters } from './usage.ts'
 
-/** An entry as `put` takes it; the ledger chooses its partition. */
-type NewEntry = Omit<LedgerRecord, 'partitionOwner' | keyof typeof NO_DETAILS> &
+/** An entry as `put` takes it. */
+type NewEntry = Omit<LedgerRecord, 'owner' | keyof typeof NO_DETAILS> &
   Partial<Pick<LedgerRecord, keyof typeof NO_DETAILS>> & {
     /** Owner of the repository, or of the entry itself when it belongs to no repository. */
     owner: number
@@ -32,6 +28,9 @@ type NewEntry = Omit<LedgerRecord, 'partitionOwner' | keyof typeof NO_DETAILS> &
 
 /** The members that only entries of some kinds have. */
 const NO_DETAILS = { on: null, index: null, run: null, type: null, version: null }
+
+/** The kinds whose entries the API lists. LFS objects are counted, and the pages list them. */
+export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
 /**
  * Called in the transaction that changes the LFS objects of a repository.
@@ -41,23 +40,16 @@ export type LfsChanged = (tx: WriteContext, repository: number, lfs: number) => 
 
 /**
  * Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and
- * package. Entries are stored in partitions, of owners and of repositories: see partitions.ts.
+ * package. An entry belongs to a repository, with which it moves and disappears, or to an owner alone.
  */
 export class LedgerById {
   readonly #counters: OwnerCounters
-  readonly #jobs: Jobs
   readonly #lfsChanged: LfsChanged
   readonly #onExpiring: (expiresAt: number) => void
 
   /** @param onExpiring called when an entry that expires is stored */
-  constructor(
-    counters: OwnerCounters,
-    jobs: Jobs,
-    lfsChanged: LfsChanged,
-    onExpiring: (expiresAt: number) => void,
-  ) {
+  constructor(counters: OwnerCounters, lfsChanged: LfsChanged, onExpiring: (expiresAt: number) => void) {
     this.#counters = counters
-    this.#jobs = jobs
     this.#lfsChanged = lfsChanged
     this.#onExpiring = onExpiring
   }
@@ -86,16 +78,13 @@ export class LedgerById {
 
   /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
   async put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }> {
-    const { before, wasLive } = await this.#uncount(tx, entry.kind, entry.key)
+    const { before, wasLive } = await this.#uncount(tx, entry.kind, entry.key, entry)
     const repository = await repositoryOf(tx, entry)
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
-    const partitionOwner =
-      repository === undefined
-        ? entry.owner
-        : partitionOwnerFor(repository, this.#jobs.limits.maxPerTransaction)
-    const placed: LedgerRecord = { ...NO_DETAILS, ...entry, partitionOwner }
-    await this.#countIn(tx, repository, placed, 1)
+    const owner = repository === undefined ? entry.owner : null
+    const placed: LedgerRecord = { ...NO_DETAILS, ...entry, owner }
+    await this.#count(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
     const { expiresAt } = entry
     if (expiresAt !== undefined) tx.afterCommit(() => this.#onExpiring(expiresAt))
@@ -110,14 +99,13 @@ export class LedgerById {
   }
 
   /**
-   * Removes entries in the main partition of an owner, `limit` at most; the owner's repositories are already
-   * removed.
+   * Removes entries of an owner that are of no repository, `limit` at most.
    * @returns how many were removed
    */
   async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
-    const owned = await ledgerEntries.list(tx, 'main', { prefix: [owner], limit })
+    const owned = await ledgerEntries.list(tx, 'owner', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
-      await this.#count(tx, entry, -1)
+      await this.#count(tx, undefined, entry, -1)
       await ledgerEntries.removeLoaded(tx, entry)
     }
     return owned.length
@@ -125,82 +113,40 @@ export class LedgerById {
 
   /** Entries of the owner and its repositories, largest first, then by name. */
   async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerRecord[]> {
-    const entries = await pageOf(listedEntries(tx, owner, kind, slice.offset + slice.limit), slice)
+    const entries = await pageOf(entriesBySize(tx, owner, [kind], slice.offset + slice.limit), slice)
     return ledgerEntries.load(tx, entries)
   }
 
-  async count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> {
-    let count = await ledgerEntries.count(tx, 'main', [owner, kind])
-    for await (const { repository } of overflowPartitions(tx, owner, kind))
-      count += await ledgerEntries.count(tx, 'overflow', [repository, kind])
-    return count
+  /** How many entries of each kind an owner has, LFS objects too. */
+  async counts(tx: ReadTransaction, owner: number): Promise<OfKinds> {
+    return (await ownerUsages.get(tx, [owner]))?.entries ?? noEntries
   }
 
   /**
-   * How many entries of a kind an owner has, LFS objects too.
-   * @param usages of all repositories of the owner
+   * Adds an entry to the usage of its owner and its repository, or subtracts it.
+   * @param repository usage of the repository of the entry, as it is now; undefined when it has none
+   * @param isReplaced whether an entry that is as large takes the place of one that is subtracted
    */
-  async total(
-    tx: ReadTransaction,
-    owner: number,
-    kind: LedgerKind,
-    usages: readonly RepositoryUsage[],
-  ): Promise<number> {
-    const counts = await Promise.all([
-      ledgerEntries.count(tx, 'main', [owner, kind]),
-      ...withOverflow(usages, kind).map(({ id }) => ledgerEntries.count(tx, 'overflow', [id, kind])),
-    ])
-    return counts.reduce((sum, count) => sum + count, 0)
-  }
-
-  /** The largest entries of a kind in some repositories, which are few. */
-  async largestIn(
-    tx: ReadTransaction,
-    usages: readonly RepositoryUsage[],
-    kind: LedgerKind,
-    limit: number,
-  ): Promise<Page<LedgerRecord>> {
-    const perRepository = usages.map(async ({ id, inOverflow }) => {
-      // At most `maxPerTransaction` entries of a repository are in the main partition of its owner.
-      const listed = await ledgerEntries.list(tx, 'inMain', { prefix: [id] })
-      const ofKind = listed.filter((entry) => entry.kind === kind)
-      if (inOverflow === 0) return { items: ofKind, total: ofKind.length }
-      const own = await ledgerEntries.list(tx, 'overflow', { prefix: [id, kind], limit })
-      const count = await ledgerEntries.count(tx, 'overflow', [id, kind])
-      return { items: [...ofKind, ...own], total: ofKind.length + count }
-    })
-    const found = await Promise.all(perRepository)
-    return {
-      items: found.flatMap(({ items }) => items),
-      total: found.reduce((sum, { total }) => sum + total, 0),
-    }
-  }
-
-  /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
-  async #count(tx: WriteContext, entry: LedgerRecord, sign: 1 | -1): Promise<void> {
-    const repository = await repositoryOf(tx, entry)
-    // The usage of a deleted repository was subtracted as a whole when it was deleted.
-    if (repository === undefined && entry.repository !== null) return
-    await this.#countIn(tx, repository, entry, sign)
-  }
-
-  /** @param repository usage of the repository of the entry, as it is now; undefined when it has none */
-  async #countIn(
+  async #count(
     tx: WriteContext,
     repository: RepositoryUsage | undefined,
     entry: LedgerRecord,
     sign: 1 | -1,
+    isReplaced = false,
   ): Promise<void> {
-    const kind = countedAs(entry)
-    const bytes = sign === 1 ? entry.size : 0 - entry.size
-    this.#counters.add(tx, repository?.owner ?? entry.partitionOwner!, { [kind]: bytes })
+    const { kind, size } = entry
+    const [counted, bytes] = [countedAs(entry), sign === 1 ? size : 0 - size]
+    this.#counters.add(tx, repository?.owner ?? entry.owner!, { [counted]: bytes }, { [kind]: sign })
     if (repository === undefined) return
-    const entries =
-      entry.partitionOwner === null
-        ? countInOverflow(repository, entry, sign)
-        : { inMain: repository.inMain + sign }
-    const sum = checkSum(repository[kind] + bytes)
-    await repositoryUsages.replace(tx, repository, { ...repository, ...entries, [kind]: sum })
+    const sum = checkSum(repository[counted] + bytes)
+    let largest = Math.max(repository.largest[kind], size)
+    if (sign === -1 && size === largest && !isReplaced) largest = await largestBesides(tx, entry)
+    await repositoryUsages.replace(tx, repository, {
+      ...repository,
+      [counted]: sum,
+      entries: { ...repository.entries, [kind]: repository.entries[kind] + sign },
+      largest: { ...repository.largest, [kind]: largest },
+    })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }
 
@@ -212,31 +158,56 @@ export class LedgerById {
     tx: WriteContext,
     kind: LedgerKind,
     key: string,
+    next?: NewEntry,
   ): Promise<{ before: LedgerRecord | undefined; wasLive: boolean }> {
     const before = await ledgerEntries.get(tx, [kind, key])
     if (before === undefined) return { before, wasLive: false }
     const wasLive = await isLive(tx, before)
-    await this.#count(tx, before, -1)
+    const repository = await repositoryOf(tx, before)
+    const isReplaced = next?.repository === before.repository && next.size >= before.size
+    // The usage of a deleted repository was subtracted as a whole when it was deleted.
+    if (repository !== undefined || before.repository === null)
+      await this.#count(tx, repository, before, -1, isReplaced)
     return { before, wasLive }
   }
 }
 
-/** Entries of the owner and of all its repositories, largest first. */
-const listedEntries = (
+/**
+ * Entries of some kinds of an owner and its repositories, and others in the same order, largest first. Each
+ * repository has a listing of its own, which is opened when its largest entry can be next.
+ * @param limit entries that the caller takes at most
+ */
+export const entriesBySize = (
   tx: ReadTransaction,
   owner: number,
-  kind: ListedKind,
+  kinds: readonly LedgerKind[],
   limit: number,
+  others: readonly IndexEntry[] = [],
 ): AsyncIterable<IndexEntry> => {
-  const ownersEntries = ledgerEntries.entries(tx, 'main', { prefix: [owner, kind], limit })
-  async function* overflowListings() {
-    for await (const { order, repository } of overflowPartitions(tx, owner, kind))
-      yield {
-        from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'overflow', { prefix: [repository, kind], limit }),
-      }
+  const open = (index: 'owner' | 'repo', id: number) =>
+    kinds.map((kind) => ledgerEntries.entries(tx, index, { prefix: [id, kind], limit }))
+  async function* ofRepositories() {
+    const opened = new Set<number>()
+    for await (const entry of merge(
+      kinds.map((kind) => repositoryUsages.entries(tx, kind, { prefix: [owner] })),
+    )) {
+      const id = repositoryUsages.numberOf(entry)
+      if (opened.has(id)) continue
+      opened.add(id)
+      const [order] = repositoryUsages.orderOf(entry)
+      yield { from: encodeKey([order!]), listings: open('repo', id) }
+    }
   }
-  return merge([ownersEntries], false, overflowListings())
+  return merge([others, ...open('owner', owner)], false, ofRepositories())
+}
+
+/** Bytes of the largest entry of a kind in a repository, besides one; 0 without another. */
+const largestBesides = async (
+  tx: ReadTransaction,
+  { repository, kind, key }: LedgerRecord,
+): Promise<number> => {
+  const largest = await ledgerEntries.list(tx, 'repo', { prefix: [repository!, kind], limit: 2 })
+  return largest.find((entry) => entry.key !== key)?.size ?? 0
 }
 
 /**
@@ -244,7 +215,7 @@ const listedEntries = (
  * jobs.
  */
 const isLive = async (tx: ReadTransaction, entry: LedgerRecord): Promise<boolean> => {
-  const owner = entry.repository === null ? entry.partitionOwner! : (await repositoryOf(tx, entry))?.owner
+  const owner = entry.owner ?? (await repositoryOf(tx, entry))?.owner
   return owner !== undefined && !(await isPending(tx, 'removeAccountData', owner))
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { noEntrySizes, type OwnerUsage } from '../records/schema/index.ts'
 
 /** Bytes that an owner uses, by kind. */
-export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'earlierDays'>
+export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'entries' | 'earlierDays'>
 
 export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noEntrySizes }
 

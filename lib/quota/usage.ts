@@ -1,14 +1,14 @@
 /** Counts what owners and repositories use, and keeps the usage of owners at the end of each day. */
 import { today } from '../clock.ts'
 import { invalid } from '../errors.ts'
-import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
+import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type DailyUsage,
   dailyUsages,
-  ledgerEntries,
+  noEntries,
   noLedgerEntries,
+  type OfKinds,
   type OwnerUsage,
   ownerUsages,
   type RepositoryUsage,
@@ -20,6 +20,13 @@ import { noUsage, type Usage, usedBy } from './subjects.ts'
 
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 type UsageDelta = Partial<Usage>
+
+/** What a transaction adds to the counters of an owner. */
+interface Delta {
+  readonly usage: Usage
+  readonly entries: OfKinds
+}
+const NO_DELTA: Delta = { usage: noUsage, entries: noEntries }
 
 /** The change of an owner's usage by a transaction. */
 export interface UsageChange {
@@ -50,35 +57,43 @@ export const checkSum = (bytes: number): number => {
 /** The usage of each owner, counted in the transaction that changes it. */
 export class OwnerCounters {
   readonly #listener: UsageListener
-  readonly #deltas = new WeakMap<ReadTransaction, Map<number, Usage>>()
+  readonly #deltas = new WeakMap<ReadTransaction, Map<number, Delta>>()
   readonly #days = new WeakMap<WriteContext, number>()
 
   constructor(listener: UsageListener) {
     this.#listener = listener
   }
 
-  /** Adds to an owner's usage: its counter changes once, at the end of the transaction. */
-  add(tx: WriteContext, owner: number, delta: UsageDelta): void {
-    const deltas = this.#deltas.get(tx) ?? new Map<number, Usage>()
+  /**
+   * Adds to an owner's usage: its counter changes once, at the end of the transaction.
+   * @param entries how many ledger entries more the owner has, by kind
+   */
+  add(tx: WriteContext, owner: number, usage: UsageDelta, entries: Partial<OfKinds> = {}): void {
+    const deltas = this.#deltas.get(tx) ?? new Map<number, Delta>()
     this.#deltas.set(tx, deltas)
     if (!deltas.has(owner)) tx.beforeCommit(() => this.#save(tx, owner))
-    deltas.set(owner, addDelta(deltas.get(owner) ?? noUsage, delta))
+    const before = deltas.get(owner) ?? NO_DELTA
+    deltas.set(owner, { usage: addDelta(before.usage, usage), entries: addDelta(before.entries, entries) })
   }
 
   async #save(tx: WriteContext, owner: number): Promise<void> {
     const deltas = this.#deltas.get(tx)!
-    const delta = deltas.get(owner) ?? noUsage
+    const delta = deltas.get(owner) ?? NO_DELTA
     deltas.delete(owner)
-    if (Object.values(delta).every((bytes) => bytes === 0)) return
+    const [isChanged, isRecounted] = [delta.usage, delta.entries].map(isAny)
+    if (!isChanged && !isRecounted) return
     const record = await ownerUsages.get(tx, [owner])
     const before = usageOfRecord(record)
-    const after = addDelta(before, delta)
+    const after = addDelta(before, delta.usage)
+    const entries = addDelta(record?.entries ?? noEntries, delta.entries)
+    // Entries of 0 bytes change no usage.
+    if (!isChanged && record !== undefined) return ownerUsages.replace(tx, record, { ...record, entries })
     const sum = usedBy('size:all', after)
     if (sum > usedBy('size:all', before)) checkSum(sum)
     const day = Math.max(record?.day ?? 0, this.#days.get(tx) ?? today())
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
-    await ownerUsages.replace(tx, record, { owner, ...after, day, earlierDays })
+    await ownerUsages.replace(tx, record, { owner, ...after, entries, day, earlierDays })
     await this.#listener.changing(tx, { owner, before, after })
     tx.afterCommit(() => this.#listener.changed(owner))
   }
@@ -91,7 +106,7 @@ export class OwnerCounters {
   /** How the transaction has changed the usage of an owner so far. */
   async change(tx: ReadTransaction, owner: number): Promise<UsageChange> {
     const before = usageOfRecord(await ownerUsages.get(tx, [owner]))
-    return { owner, before, after: addDelta(before, this.#deltas.get(tx)?.get(owner) ?? {}) }
+    return { owner, before, after: addDelta(before, this.#deltas.get(tx)?.get(owner)?.usage ?? {}) }
   }
 
   /** Removes the counter of a deleted owner, whose usage must be zero by then. */
@@ -104,15 +119,18 @@ export class OwnerCounters {
 
 export const usageOfRecord = (record: OwnerUsage | undefined): Usage => {
   if (record === undefined) return noUsage
-  const { owner: _, day: __, earlierDays: ___, ...usage } = record
+  const { owner: _, day: __, entries: ___, earlierDays: ____, ...usage } = record
   return usage
 }
 
-export const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
-  const sum = { ...usage }
-  for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] += delta[kind] ?? 0
+export const addDelta = <T extends Record<keyof T, number>>(amounts: T, delta: Partial<T>): T => {
+  const sum = { ...amounts }
+  for (const kind of Object.keys(delta) as (keyof T)[])
+    sum[kind] = (sum[kind] + (delta[kind] ?? 0)) as T[keyof T]
   return sum
 }
+
+const isAny = (delta: UsageDelta | OfKinds): boolean => Object.values(delta).some((amount) => amount !== 0)
 
 /** Days of history that are kept. */
 export const HISTORY_DAYS = 400
@@ -137,7 +155,7 @@ const recordDay = async (tx: WriteContext, before: OwnerUsage, day: number): Pro
   return before.earlierDays + 1 - expired.length
 }
 
-const dailyUsageOf = ({ earlierDays: _, ...usage }: OwnerUsage): DailyUsage => usage
+const dailyUsageOf = ({ entries: _, earlierDays: __, ...usage }: OwnerUsage): DailyUsage => usage
 
 /**
  * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
@@ -178,9 +196,8 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 
 /**
  * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides,
- * transfers or deletes a repository, so usage and repository always agree. The number of ledger entries that
- * an operation changes is bounded, because the main partition of an owner holds a bounded number of entries
- * of each repository (partitions.ts).
+ * transfers or deletes a repository, so usage and repository always agree. None changes the ledger entries of
+ * the repository: they count for the owner of the repository, and exist as long as its usage does.
  */
 export class RepositoryCounters {
   readonly #owners: OwnerCounters
@@ -209,28 +226,20 @@ export class RepositoryCounters {
     return this.#edit(tx, id, { private: isPrivate })
   }
 
-  async move(tx: WriteContext, id: number, owner: number): Promise<void> {
-    await this.#edit(tx, id, { owner })
-    for await (const entry of paced(await ledgerEntries.list(tx, 'inMain', { prefix: [id] })))
-      await ledgerEntries.save(tx, { ...entry, partitionOwner: owner })
+  move(tx: WriteContext, id: number, owner: number): Promise<void> {
+    return this.#edit(tx, id, { owner })
   }
 
   /**
    * Removes the repository's usage and its ledger entries, the rest of them by a job.
-   * @param limit entries to remove in this transaction at most; those in the main partition are removed even
-   * beyond it, unless the owner is being deleted
+   * @param limit entries to remove in this transaction at most
    * @returns how many were removed
    */
   async remove(tx: WriteContext, id: number, limit: number): Promise<number> {
     const repository = await existing(tx, id)
     await repositoryUsages.remove(tx, [id])
-    this.#owners.add(tx, repository.owner, negative(usageOfRepository(repository)))
-    // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
-    if (await isPending(tx, 'removeAccountData', repository.owner))
-      return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
-    const main = await ledgerEntries.list(tx, 'inMain', { prefix: [id] })
-    for await (const entry of paced(main)) await ledgerEntries.removeLoaded(tx, entry)
-    return main.length + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - main.length))
+    this.#take(tx, repository)
+    return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
   }
 
   /**
@@ -239,13 +248,19 @@ export class RepositoryCounters {
   async #edit(tx: WriteContext, id: number, edit: Partial<RepositoryUsage>): Promise<void> {
     const before = await existing(tx, id)
     const after = { ...before, ...edit }
-    const [removed, added] = [negative(usageOfRepository(before)), usageOfRepository(after)]
-    if (after.owner === before.owner) this.#owners.add(tx, after.owner, addDelta(added, removed))
-    else {
-      this.#owners.add(tx, before.owner, removed)
-      this.#owners.add(tx, after.owner, added)
-    }
+    this.#take(tx, before)
+    this.#owners.add(tx, after.owner, usageOfRepository(after), after.entries)
     await repositoryUsages.save(tx, after)
+  }
+
+  /** Subtracts all that a repository adds to the usage of its owner. */
+  #take(tx: WriteContext, repository: RepositoryUsage): void {
+    this.#owners.add(
+      tx,
+      repository.owner,
+      negative(usageOfRepository(repository)),
+      negative(repository.entries),
+    )
   }
 }
 
@@ -270,5 +285,5 @@ export const usageOfRepository = (repository: RepositoryUsage): Usage => {
   return { reposPublic, reposPrivate, lfs, issues, releases, artifacts, packages }
 }
 
-export const negative = (delta: UsageDelta): UsageDelta =>
-  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, 0 - size]))
+export const negative = <T extends Record<keyof T, number>>(amounts: T): T =>
+  Object.fromEntries(Object.entries<number>(amounts).map(([kind, amount]) => [kind, 0 - amount])) as T

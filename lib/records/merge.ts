@@ -4,23 +4,26 @@ import type { IndexEntry } from './collection.ts'
 
 export type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
 
-/** A listing that has no entry before `from`. */
-interface DeferredListing {
-  from: Bytes
-  entries: Entries
+/** Listings that have no entry before `from`. */
+interface DeferredListings {
+  readonly from: Bytes
+  readonly listings: readonly Entries[]
 }
 
-async function* none(): AsyncGenerator<DeferredListing> {}
+/** Deferred listings that are opened at once, so that a database reads them in one round trip. */
+const OPENED_AT_ONCE = 16
+
+async function* none(): AsyncGenerator<DeferredListings> {}
 
 /**
  * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations,
  * without loading records: an entry that is skipped costs only the read of the entry.
- * @param later more listings, in the order of `from`; each is opened only when it is needed
+ * @param later more listings, in the order of `from`: each is opened only when it may have the next entry
  */
 export async function* merge(
   listings: readonly Entries[],
   reverse = false,
-  later?: AsyncIterable<DeferredListing>,
+  later?: AsyncIterable<DeferredListings>,
 ): AsyncGenerator<IndexEntry> {
   if (listings.length === 1 && later === undefined) return yield* listings[0]!
   const waiting = (later ?? none())[Symbol.asyncIterator]()
@@ -45,9 +48,13 @@ export async function* merge(
     await open(listings)
     let next = await waiting.next()
     for (; ; await advance([heads.shift()!.iterator])) {
-      while (!next.done && canBeNext(next.value, heads[0]?.entry)) {
-        await open([next.value.entries])
-        next = await waiting.next()
+      while (canBeNext(next, heads[0]?.entry)) {
+        const group: Entries[] = []
+        for (let count = 0; count < OPENED_AT_ONCE && canBeNext(next, heads[0]?.entry); count++) {
+          group.push(...next.value.listings)
+          next = await waiting.next()
+        }
+        await open(group)
       }
       if (heads[0] === undefined) return
       yield heads[0].entry
@@ -58,8 +65,11 @@ export async function* merge(
   }
 }
 
-const canBeNext = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
-  first === undefined || Buffer.compare(from, first.order) <= 0
+const canBeNext = (
+  deferred: IteratorResult<DeferredListings>,
+  first: IndexEntry | undefined,
+): deferred is IteratorYieldResult<DeferredListings> =>
+  !deferred.done && (first === undefined || Buffer.compare(deferred.value.from, first.order) <= 0)
 
 type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
 

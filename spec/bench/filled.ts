@@ -1,8 +1,8 @@
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
-  emptyOverflow,
   ledgerEntries,
+  noEntries,
   ownerUsages,
   repositories,
   repositoryUsages,
@@ -59,7 +59,6 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
-    const placed = { inMain: sizes.inMain[id]!, ...emptyOverflow }
     await filler.add(repositoryUsages, {
       id,
       owner,
@@ -68,12 +67,15 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
       ...none,
       lfs,
       artifacts,
-      ...placed,
+      entries: { ...noEntries, ...sizes.entries[id]! },
+      largest: { ...noEntries, ...sizes.largest[id]! },
     })
     const used = usages.get(owner) ?? usage(owner)
     used.reposPublic += id
     used.lfs += lfs
     used.artifacts += artifacts
+    used.entries.lfs += sizes.entries[id]!.lfs
+    used.entries.artifacts += sizes.entries[id]!.artifacts
     usages.set(owner, used)
   }
   for (const one of usages.values()) await filler.add(ownerUsages, one)
@@ -81,7 +83,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
   filler.put(sequenceKey('repository'), encodeValue(repos + 1))
 }
 
-/** Further entries of a repository would be in its overflow partition, which is not made here. */
+/** Entries of a repository at most. */
 const MAX = 500
 
 const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) => {
@@ -89,19 +91,22 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
   const sizes = {
     lfs: new Float64Array(repos + 1),
     artifacts: new Float64Array(repos + 1),
-    inMain: new Uint32Array(repos + 1),
+    entries: Array.from({ length: repos + 1 }, () => ({ lfs: 0, artifacts: 0 })),
+    largest: Array.from({ length: repos + 1 }, () => ({ lfs: 0, artifacts: 0 })),
   }
+  const countIn = (id: number) => sizes.entries[id]!.lfs + sizes.entries[id]!.artifacts
   for (let at = 0; at < entries; at++) {
     let repository = Math.floor(tail(at) * repos) + 1
-    while (sizes.inMain[repository]! >= MAX) repository = (repository % repos) + 1
+    while (countIn(repository) >= MAX) repository = (repository % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
     const size = (at * 104_729) % 1e6
     sizes[kind][repository]! += size
-    sizes.inMain[repository]!++
+    sizes.entries[repository]![kind]++
+    sizes.largest[repository]![kind] = Math.max(sizes.largest[repository]![kind], size)
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
       ...{
-        partitionOwner: owners[repository]!,
+        owner: null,
         repository,
         name: `file ${at}.bin`,
         run: null,
@@ -130,6 +135,7 @@ const usage = (owner: number) => ({
   reposPublic: 0,
   reposPrivate: 0,
   ...none,
+  entries: { ...noEntries },
   day: 20_000,
   earlierDays: 0,
 })

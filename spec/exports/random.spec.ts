@@ -7,7 +7,7 @@ import { exportStore } from '../../lib/exports/export.ts'
 import { importStore } from '../../lib/exports/import.ts'
 import { AllotError } from '../../lib/index.ts'
 
-import { collections, type LedgerRecord } from '../../lib/records/schema/index.ts'
+import { collections } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { contentOf } from '../records/raw.ts'
 import { inChunks } from './instance.ts'
@@ -72,22 +72,16 @@ const recordOf = (entries: readonly [name: string, schema: Schema][], path: stri
     { requiredKeys: entries.filter(([, one]) => one.type !== 'optional').map(([name]) => name) },
   )
 
-/** An entry is of an owner or of a repository. */
-const isInAPartition = ({ partitionOwner, repository }: LedgerRecord): boolean =>
-  partitionOwner !== null || repository !== null
-
 const all = collections
 const named = (name: string) => all.find(({ options }) => options.name === name)!
-const record = fc
-  .oneof(
-    ...all.map((collection) =>
-      anyOf(collection.options.schema as Schema, collection.options.name).map((value) => ({
-        name: collection.options.name,
-        value,
-      })),
-    ),
-  )
-  .filter(({ name, value }) => name !== 'ledger' || isInAPartition(value as LedgerRecord))
+const record = fc.oneof(
+  ...all.map((collection) =>
+    anyOf(collection.options.schema as Schema, collection.options.name).map((value) => ({
+      name: collection.options.name,
+      value,
+    })),
+  ),
+)
 
 describe('Any content of a store', () => {
   it('has the same bytes after export and import', async () => {

@@ -134,15 +134,14 @@ describe('What records belong to', () => {
     })
 })
 
-/** A fork, a webhook of an account and an entry in an overflow partition, besides those in the store. */
+/** A fork, a webhook of an account and another entry of each repository, besides those in the store. */
 const addChildren = (driver: StorageDriver) =>
   driver.write(async (tx) => {
     await repositories.save(tx, { ...(await repositories.get(tx, [2]))!, parent: 1 })
     for await (const hook of hooks.all(tx))
       await hooks.save(tx, { ...hook, id: 77, scope: 'account', target: 2 })
     for await (const entry of ledgerEntries.all(tx))
-      if (entry.repository !== null)
-        await ledgerEntries.save(tx, { ...entry, key: `${entry.key} further`, partitionOwner: null })
+      if (entry.repository !== null) await ledgerEntries.save(tx, { ...entry, key: `${entry.key} further` })
   })
 
 const messagesOf = async (driver: StorageDriver): Promise<string[]> => {
@@ -153,14 +152,14 @@ const messagesOf = async (driver: StorageDriver): Promise<string[]> => {
 }
 
 describe('A fault', () => {
-  it('says that a repository has no largest entry of a kind', async () => {
+  it('says that an entry is larger than the largest of its repository', async () => {
     const driver = await copyOf(whole)
     await driver.write(async (tx) => {
       for await (const entry of ledgerEntries.all(tx))
-        if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, partitionOwner: null })
+        if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, size: entry.size + 1 })
     })
     const { messages } = await verify(driver)
-    assert.match(messages.join('\n'), / bytes, but the largest of repository \d+ is none$/m)
+    assert.match(messages.join('\n'), / bytes, but the largest of repository \d+ has \d+$/m)
   })
 })
 
@@ -294,7 +293,6 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
             const [collection] = decodeKey(bytes(key))
             if (collection === 'packageVersion') delete own.size
             if (collection === 'hookStorage') delete own.bytes
-            if (collection === 'ledger' && own.repository !== null) own.partitionOwner = null
             return [key, own]
           } catch {
             return [key, value]
@@ -406,15 +404,6 @@ describe('verify names', () => {
       true,
     ],
     [
-      'a ledger entry that another owner than that of its repository lists',
-      async (driver) => {
-        const [entry] = await driver.read((tx) => ledgerEntries.list(tx, 'inMain', { prefix: [1] }))
-        await driver.write((tx) => ledgerEntries.save(tx, { ...entry!, partitionOwner: 1 }))
-      },
-      /^the ledger entry \w+ ".+" is listed in the main partition of account 1, but its repository belongs to account 2$/,
-      true,
-    ],
-    [
       'a count of stars that is wrong',
       save(repositories, [1], { stars: 7 }),
       /^number of stars of repository 1 is 7, but the records give 3$/,
@@ -489,7 +478,7 @@ describe('verify names', () => {
     await driver.write(async (tx) => {
       for (let at = 0; at < 5000; at++)
         tx.put(
-          encodeKey(['ledger', 'o', 'inMain', 1, 'lfs', `k${at}`]),
+          encodeKey(['ledger', 'o', 'repo', 1, 'lfs', 0, 'name', 'lfs', `k${at}`]),
           encodeKey(['ledger', 'r', 'lfs', `k${at}`]),
         )
     })

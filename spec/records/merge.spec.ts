@@ -81,7 +81,8 @@ describe('merge with later listings', () => {
       const firstOrder = (list: readonly number[]) => Math.max(0, (list[0] ?? 20) - before)
       const sorted = deferred.toSorted((left, right) => firstOrder(left) - firstOrder(right))
       async function* later() {
-        for (const list of sorted) yield { from: Buffer.from([firstOrder(list)]), entries: listingOf(list) }
+        for (const list of sorted)
+          yield { from: Buffer.from([firstOrder(list)]), listings: [listingOf(list)] }
       }
       const found = await taken(merge(given.map(listingOf), false, later()))
       assert.deepEqual(ordersOf(found), [...given.flat(), ...deferred.flat()].sort(ascending))
@@ -93,7 +94,7 @@ describe('merge with later listings', () => {
     async function* later() {
       for (const from of [5, 10, 15]) {
         opened++
-        yield { from: Buffer.from([from]), entries: listingOf([from]) }
+        yield { from: Buffer.from([from]), listings: [listingOf([from])] }
       }
     }
     assert.deepEqual(ordersOf(await taken(merge([listingOf([1, 2, 3])], false, later()), 3)), [1, 2, 3])

@@ -5,9 +5,10 @@ import {
   assignments,
   auditRecords,
   dailyUsages,
-  emptyOverflow,
   groups,
   ledgerEntries,
+  noEntries,
+  type OfKinds,
   ownerUsages,
   repositories,
   repositoryUsages,
@@ -109,15 +110,19 @@ const ownerOf = (repository: number, owners: number): number =>
 const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Promise<void> => {
   const repos = owners * 2
   const perRepository = Math.ceil(entries / repos)
-  const used = new Map<number, Record<keyof typeof none, number> & { reposPublic: number }>()
+  const used = new Map<
+    number,
+    Record<keyof typeof none, number> & { reposPublic: number; entries: OfKinds }
+  >()
   for (let id = 1; id <= repos; id++) {
     const owner = ownerOf(id, owners)
-    const sum = used.get(owner) ?? { ...none, reposPublic: 0 }
+    const sum = used.get(owner) ?? { ...none, reposPublic: 0, entries: { ...noEntries } }
     used.set(owner, sum)
-    const sizes = await fillEntries(filler, id, owner, perRepository)
+    const { sizes, entries, largest } = await fillEntries(filler, id, perRepository)
     const git = (id * 7907) % 300_000
     sum.reposPublic += git
     for (const kind of Object.keys(none) as (keyof typeof none)[]) sum[kind] += sizes[kind]
+    for (const kind of KINDS) sum.entries[kind] += entries[kind]
     await filler.add(repositories, repository(id, owner, { size: git, lfs: sizes.lfs }))
     await filler.add(repositoryUsages, {
       ...{
@@ -126,34 +131,37 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
         private: false,
         git,
         ...sizes,
-        inMain: perRepository,
-        ...emptyOverflow,
+        entries,
+        largest,
       },
     })
   }
   for (const [owner, sizes] of used) {
     const usage = { owner, ...sizes, reposPrivate: 0 }
     await filler.add(ownerUsages, { ...usage, day: DAY, earlierDays: days })
+    const { entries: _, ...bytes } = usage
     for (let day = DAY - days; day < DAY; day++)
       await filler.add(dailyUsages, {
-        ...usage,
+        ...bytes,
         reposPublic: Math.floor((usage.reposPublic * (day - DAY + 2 * days)) / (2 * days)),
         day,
       })
   }
 }
 
-const fillEntries = async (filler: Filler, repository: number, owner: number, count: number) => {
-  const sizes = { ...none }
+const fillEntries = async (filler: Filler, repository: number, count: number) => {
+  const [sizes, entries, largest] = [{ ...none }, { ...noEntries }, { ...noEntries }]
   for (let index = 0; index < count; index++) {
     const kind = KINDS[index % KINDS.length]!
     const size = (Math.imul(repository * count + index, 0x9e3779b1) >>> 0) % 100_000
     sizes[kind === 'attachments' ? 'issues' : kind] += size
+    entries[kind]++
+    largest[kind] = Math.max(largest[kind], size)
     await filler.add(ledgerEntries, {
       ...{
         kind,
         key: `k${repository}-${index}`,
-        partitionOwner: owner,
+        owner: null,
         repository,
         name: `file ${repository}-${index}.bin`,
         size,
@@ -166,7 +174,7 @@ const fillEntries = async (filler: Filler, repository: number, owner: number, co
       ...{ type: kind === 'packages' ? 'npm' : null, version: kind === 'packages' ? `1.${index}.0` : null },
     })
   }
-  return sizes
+  return { sizes, entries, largest }
 }
 
 const repository = (id: number, owner: number, sizes: { size: number; lfs: number }) => ({

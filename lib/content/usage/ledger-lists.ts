@@ -2,7 +2,7 @@
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import type { HtmlPage } from '../../host-pages/html-pages.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import type { ListedKind } from '../../quota/partitions.ts'
+import type { ListedKind } from '../../quota/ledger.ts'
 import type { RepositoryTotal } from '../../quota/reports.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
@@ -119,7 +119,7 @@ export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine)
       return usedEntry(tx, entry, repository, !readsPrivate && !isPublic(repository))
     }
     const items = await Promise.all(entries.map(shownEntry))
-    return { items, total: await ledger.count(tx, owner, kind) }
+    return { items, total: (await ledger.counts(tx, owner))[kind] }
   },
 })
 

@@ -5,9 +5,9 @@
  */
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import { type EntryListing, entryListings } from '../../quota/partitions.ts'
+import { entriesBySize } from '../../quota/ledger.ts'
 import type { IndexEntry } from '../../records/collection.ts'
-import { merge, pageOf } from '../../records/merge.ts'
+import { pageOf } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
   type LedgerKind,
@@ -149,7 +149,6 @@ export class StorageItems {
     kinds: readonly StorageItemKind[],
     { offset, limit }: Slice,
   ): Promise<ShownItems> {
-    const usages = own.map(({ usage }) => usage)
     const end = Math.min(MAX_LISTED, offset + limit)
     const ofRepositories = kinds.flatMap((kind) =>
       isEntryKind(kind) ? [] : own.map((owned) => repositoryItem(viewer, owned, kind)),
@@ -159,12 +158,12 @@ export class StorageItems {
     return this.#store.read(async (tx) => {
       const entryKinds = kinds.filter(isEntryKind)
       const slice = { offset, limit: Math.max(0, end - offset) }
-      const page = await pageOf(entriesBySize(tx, owner, entryKinds, usages, end, [...found.keys()]), slice)
+      const page = await pageOf(entriesBySize(tx, owner, entryKinds, end, [...found.keys()]), slice)
       const entries = page.filter((entry) => !found.has(entry))
       const shown = new Map(found)
       for (const [entry, record] of await loadPaced(tx, entries))
         shown.set(entry, entryItem(viewer, record, byId.get(record.repository ?? 0)))
-      const total = await this.#total(tx, owner, kinds, usages)
+      const total = await this.#total(tx, owner, kinds, own.length)
       const items = page.flatMap((entry) => shown.get(entry) ?? [])
       return { shown: items, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
     })
@@ -187,7 +186,7 @@ export class StorageItems {
     const entry = entryKind && (await this.#quota.ledger.get(tx, entryKind, key))
     if (entry === undefined) return undefined
     const one = own.find(({ repository }) => repository.id === entry.repository)
-    const isOwn = entry.repository === null ? entry.partitionOwner === owner : one !== undefined
+    const isOwn = entry.owner === null ? one !== undefined : entry.owner === owner
     return isOwn ? entryItem(viewer, entry, one?.repository) : undefined
   }
 
@@ -204,9 +203,7 @@ export class StorageItems {
       if (!isEntryKind(itemKind))
         return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
       const { items, total } = await this.#store.read((tx) =>
-        repository
-          ? this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_PER_KIND)
-          : this.#largestOfKind(tx, owner, itemKind, usages),
+        repository ? largestIn(tx, usages, itemKind) : this.#largestOfKind(tx, owner, itemKind),
       )
       return {
         candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
@@ -220,54 +217,33 @@ export class StorageItems {
     }
   }
 
-  async #largestOfKind(
-    tx: ReadTransaction,
-    owner: number,
-    kind: LedgerKind,
-    usages: readonly RepositoryUsage[],
-  ): Promise<Page<LedgerRecord>> {
+  async #largestOfKind(tx: ReadTransaction, owner: number, kind: LedgerKind): Promise<Page<LedgerRecord>> {
     const slice = { offset: 0, limit: MAX_PER_KIND }
-    const entries = await pageOf(entriesBySize(tx, owner, [kind], usages, MAX_PER_KIND), slice)
+    const entries = await pageOf(entriesBySize(tx, owner, [kind], MAX_PER_KIND), slice)
     const items = [...(await loadPaced(tx, entries)).values()]
-    return { items, total: await this.#quota.ledger.total(tx, owner, kind, usages) }
+    return { items, total: (await this.#quota.ledger.counts(tx, owner))[kind] }
   }
 
   async #total(
     tx: ReadTransaction,
     owner: number,
     kinds: readonly StorageItemKind[],
-    usages: readonly RepositoryUsage[],
+    repositories: number,
   ): Promise<number> {
-    const totals = await Promise.all(
-      kinds.map((kind) =>
-        isEntryKind(kind) ? this.#quota.ledger.total(tx, owner, kind, usages) : usages.length,
-      ),
-    )
-    return totals.reduce((sum, total) => sum + total, 0)
+    const counts = await this.#quota.ledger.counts(tx, owner)
+    return kinds.reduce((sum, kind) => sum + (isEntryKind(kind) ? counts[kind] : repositories), 0)
   }
 }
 
-/**
- * Entries of some kinds, and others in the same order, the largest first.
- * @param limit entries that the caller takes at most
- */
-const entriesBySize = (
+/** The largest entries of a kind in some repositories, which are few. */
+const largestIn = async (
   tx: ReadTransaction,
-  owner: number,
-  kinds: readonly LedgerKind[],
   usages: readonly RepositoryUsage[],
-  limit: number,
-  others: readonly IndexEntry[] = [],
-): AsyncIterable<IndexEntry> => {
-  const listings = kinds.flatMap((kind) => entryListings(owner, kind, usages))
-  const open = ({ index, prefix }: EntryListing) => ledgerEntries.entries(tx, index, { prefix, limit })
-  async function* overflow() {
-    const later = listings.flatMap(({ from, ...listing }) => (from === undefined ? [] : { ...listing, from }))
-    for (const listing of later.sort((left, right) => Buffer.compare(left.from, right.from)))
-      yield { from: listing.from, entries: open(listing) }
-  }
-  const main = listings.filter(({ from }) => from === undefined)
-  return merge([others, ...main.map(open)], false, overflow())
+  kind: LedgerKind,
+): Promise<Page<LedgerRecord>> => {
+  const listing = (id: number) => ({ prefix: [id, kind], limit: MAX_PER_KIND })
+  const found = await Promise.all(usages.map(({ id }) => ledgerEntries.list(tx, 'repo', listing(id))))
+  return { items: found.flat(), total: usages.reduce((sum, { entries }) => sum + entries[kind], 0) }
 }
 
 /** The items of a page, before their details are read. */

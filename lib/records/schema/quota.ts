@@ -75,6 +75,19 @@ export const quotaOwners = new Collection({
   counted: { all: () => [] },
 })
 
+export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
+export type LedgerKind = v.InferOutput<typeof LedgerKind>
+
+const ofKinds = v.object({
+  attachments: count,
+  artifacts: count,
+  packages: count,
+  lfs: count,
+} satisfies Record<LedgerKind, typeof count>)
+/** A number for each kind of ledger entries. */
+export type OfKinds = v.InferOutput<typeof ofKinds>
+export const noEntries: OfKinds = { attachments: 0, artifacts: 0, packages: 0, lfs: 0 }
+
 /** What a ledger entry counts as (`countedAs`, lib/quota/ledger.ts). */
 export type EntrySize = Exclude<LedgerKind, 'attachments'> | 'issues' | 'releases'
 
@@ -99,6 +112,8 @@ const OwnerUsage = v.object({
   reposPublic: bytes,
   reposPrivate: bytes,
   ...entrySizes,
+  /** How many ledger entries count toward the owner. */
+  entries: ofKinds,
   /** The day of the last change, in days since 1970 (UTC). */
   day: count,
   /** Number of `dailyUsages` of the owner: earlier days whose usage is kept (lib/quota/usage.ts). */
@@ -113,7 +128,7 @@ export const ownerUsages = new Collection({
 })
 
 /** Usage at the end of an earlier day with a change. */
-const DailyUsage = v.omit(OwnerUsage, ['earlierDays'])
+const DailyUsage = v.omit(OwnerUsage, ['entries', 'earlierDays'])
 export type DailyUsage = v.InferOutput<typeof DailyUsage>
 
 export const dailyUsages = new Collection({
@@ -123,8 +138,6 @@ export const dailyUsages = new Collection({
   belongsTo: [{ to: 'owner' }],
 })
 
-const largest = v.nullable(bytes)
-
 /** A repository as quota sees it: its owner, and the bytes that it and its contents use. */
 const RepositoryUsage = v.object({
   id,
@@ -132,23 +145,12 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...entrySizes,
-  /** Number of its ledger entries in the main partition of its owner (lib/quota/partitions.ts). */
-  inMain: count,
-  /** Number of its ledger entries in its overflow partition. */
-  inOverflow: count,
-  /**
-   * Upper bound of the entry sizes in the overflow partition, by kind; null if none of the kind was added
-   * since it was last empty.
-   */
-  largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
+  /** How many ledger entries it has. */
+  entries: ofKinds,
+  /** Bytes of the largest of them. */
+  largest: ofKinds,
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
-
-/** The fields of a repository whose overflow partition is empty. */
-export const emptyOverflow = {
-  inOverflow: 0,
-  largest: { attachments: null, artifacts: null, packages: null },
-}
 
 /** The sums of a repository or an owner without ledger entries. */
 export const noEntrySizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 } satisfies Record<
@@ -159,23 +161,20 @@ export const noEntrySizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, pack
 /** A size that a repository has: all members of its usage that are bytes. */
 export type RepositorySize = Exclude<
   keyof RepositoryUsage,
-  'id' | 'owner' | 'private' | 'inMain' | 'inOverflow' | 'largest'
+  'id' | 'owner' | 'private' | 'entries' | 'largest'
 >
 
 const noSizes: Record<RepositorySize, 0> = { git: 0, ...noEntrySizes }
 export const REPOSITORY_SIZES = Object.keys(noSizes) as readonly RepositorySize[]
 
 /** The usage of a repository without ledger entries, besides git data. */
-export const noLedgerEntries = { ...noEntrySizes, inMain: 0, ...emptyOverflow }
+export const noLedgerEntries = { ...noEntrySizes, entries: noEntries, largest: noEntries }
 
-/**
- * Orders the overflow partitions of an owner's repositories by their largest entry of a kind, the largest
- * first.
- */
-const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
-  const size = usage.largest[kind]
-  return size === null ? undefined : ([usage.owner, 0 - size] as const)
-}
+/** Orders the repositories of an owner by their largest entry of a kind, the largest first. */
+const byLargest =
+  (kind: LedgerKind) =>
+  ({ owner, entries, largest }: RepositoryUsage) =>
+    entries[kind] === 0 ? undefined : ([owner, 0 - largest[kind]] as const)
 
 export const repositoryUsages = new Collection({
   name: 'repositoryUsage',
@@ -185,11 +184,9 @@ export const repositoryUsages = new Collection({
     attachments: byLargest('attachments'),
     artifacts: byLargest('artifacts'),
     packages: byLargest('packages'),
+    lfs: byLargest('lfs'),
   },
 })
-
-export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
-export type LedgerKind = v.InferOutput<typeof LedgerKind>
 
 /** Prefix of the keys of ledger entries that the server itself uses, for files on its own disk. */
 export const RESERVED_PREFIX = 'allot:'
@@ -198,12 +195,8 @@ const LedgerRecord = v.object({
   kind: LedgerKind,
   /** Stable name that the caller gave to the entry; unique among the entries of its kind. */
   key: v.string(),
-  /**
-   * The owner whose main partition lists the entry; null when the overflow partition of its repository does
-   * (lib/quota/partitions.ts). In both cases an entry of a repository counts for the present owner of the
-   * repository.
-   */
-  partitionOwner: v.nullable(id),
+  /** Id of the owner of an entry that is of no repository; null for others, which go along with theirs. */
+  owner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),
   /** Name to show, such as that of a file. */
@@ -234,21 +227,12 @@ export const ledgerEntries = new Collection({
   // Names of up to nine characters, so that the driver counts the deletions of each id by itself
   // (`PREFIX_BYTES`, drivers/level).
   ordered: {
-    main: (entry) => (entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)]),
-    overflow: (entry) => (entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined),
+    owner: (entry) => (entry.owner === null ? undefined : [entry.owner, ...bySize(entry)]),
+    repo: (entry) => (entry.repository === null ? undefined : [entry.repository, ...bySize(entry)]),
     expiry: ({ expiresAt }) => (expiresAt === undefined ? undefined : [expiresAt]),
-    // The entries of one repository in the main partition of its owner.
-    inMain: ({ partitionOwner, repository }) =>
-      partitionOwner === null || repository === null ? undefined : [repository],
-  },
-  counted: {
-    main: ({ partitionOwner, kind }) => (partitionOwner === null ? undefined : [partitionOwner, kind]),
-    overflow: ({ partitionOwner, repository, kind }) =>
-      partitionOwner === null ? [repository!, kind] : undefined,
   },
   belongsTo: [
-    { to: 'owner', by: 'main' },
-    { to: 'repositoryUsage', by: 'inMain', removed: 'later' },
-    { to: 'repositoryUsage', by: 'overflow', removed: 'later' },
+    { to: 'owner', by: 'owner' },
+    { to: 'repositoryUsage', by: 'repo', removed: 'later' },
   ],
 })

@@ -220,12 +220,12 @@ const namedEntry = async (
   entry: LedgerRecord,
 ): Promise<NamedEntry> => {
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
-  const id = repository?.owner ?? entry.partitionOwner!
+  const id = repository?.owner ?? entry.owner!
   const owner = (await owners.byIds(tx, [id])).get(id)
   return named(entry, { owner, repository })
 }
 
-const named = (entry: Omit<LedgerRecord, 'partitionOwner'>, { owner, repository }: Place): NamedEntry => {
+const named = (entry: Omit<LedgerRecord, 'owner'>, { owner, repository }: Place): NamedEntry => {
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }
