@@ -133,8 +133,11 @@ const restore = async (database: Database, undo: readonly PendingChange[]): Prom
   }
 }
 
+/** Errors of `getSync` have no code. */
 const isDatabaseError = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
+  error instanceof Error &&
+  (('code' in error && String(error.code).startsWith('LEVEL_')) ||
+    /^(IO error|Corruption): /.test(error.message))
 
 /** A database while it is open. */
 class OpenStore {

@@ -12,7 +12,7 @@ export const damaged = (location: string, { detail, cause }: { detail?: string; 
 /** LevelDB's message when this process has the folder open by other means than this driver. */
 const HELD_HERE = /already held by process/
 /** LevelDB reports some damage, such as a missing manifest, as an I/O error or an invalid argument. */
-const DAMAGE = /Corruption: |missing files|(MANIFEST-\d+|\.ldb|\.sst): No such file/
+const DAMAGE = /Corruption: |missing files|(MANIFEST-\d+|\.ldb|\.sst): (No such file|Invalid argument)/
 
 /** Translates an error of classic-level for the operator of the store. */
 export const toStorageError = (location: string, cause: unknown): StorageError => {

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module'
 import { checkArgument, checkOptionNames, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { damaged, toStorageError } from './errors.ts'
-import { FolderLock } from './folder-lock.ts'
-import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
+import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { hasSpace } from './space.ts'
 
 /**
@@ -37,10 +36,9 @@ export const level = (location: string, options: LevelOptions = {}): StorageDriv
   const isEnough = Number.isInteger(openFiles) && openFiles >= MIN_OPEN_FILES
   checkArgument(isEnough, 'openFiles', `a whole number of at least ${MIN_OPEN_FILES}`, openFiles)
   const open = async () => {
-    const lock = await FolderLock.acquire(location)
+    const lock = await lockFolder(location)
     try {
       await refuseWithoutCurrent(location)
-      await checkShutdownManifest(location)
       return await openDatabase(lock, openFiles)
     } catch (error) {
       lock.release()
@@ -58,27 +56,32 @@ export const level = (location: string, options: LevelOptions = {}): StorageDriv
   }
 }
 
-/** Opens the database. Closing it writes the shutdown manifest and then releases the lock. */
-const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Database> => {
-  const { folder } = lock
-  const database = new Level<Uint8Array, Uint8Array>(folder, {
+/** Before all keys. */
+const NO_KEY = new Uint8Array(1)
+
+/** Opens the database. Closing it releases the lock. */
+const openDatabase = async (
+  { folder, writeOwner, release }: FolderLock,
+  openFiles: number,
+): Promise<Database> => {
+  const database: Database & { open(): Promise<void> } = new Level<Uint8Array, Uint8Array>(folder, {
     keyEncoding: 'view',
     valueEncoding: 'view',
     // LevelDB reserves ten for other files.
     maxOpenFiles: openFiles + 10,
   })
   await database.open()
-  await removeShutdownManifest(folder)
-  lock.writeOwner()
+  writeOwner()
   const close = database.close.bind(database)
   return Object.assign(database, {
     async close() {
-      lock.clearOwner()
+      // Writes the log as a table, which has checksums: of a log that was cut off later, LevelDB would open
+      // the rest without an error. On a full disk the log stays as it is.
+      await database.compactRange?.(NO_KEY, NO_KEY).catch(() => undefined)
       // When this rejects, LevelDB is still open. The lock is kept then, since another opener would drop
       // LevelDB's own lock.
       await close()
-      await writeShutdownManifest(folder)
-      lock.release()
+      release()
     },
   })
 }

@@ -1,8 +1,7 @@
-import { readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toStorageError } from './errors.ts'
-import { FolderLock } from './folder-lock.ts'
-import { removeShutdownManifest } from './shutdown-manifest.ts'
+import { lockFolder } from './folder-lock.ts'
 
 /**
  * Runs LevelDB's repair on a folder that no longer opens, for `allot verify --repair`. It keeps every record
@@ -12,33 +11,37 @@ import { removeShutdownManifest } from './shutdown-manifest.ts'
  * @throws StorageError `locked` when this process or another one has the folder open
  */
 export const repairLevel = async (location: string): Promise<string[]> => {
-  const lock = await FolderLock.acquire(location)
+  const { folder, writeOwner, release } = await lockFolder(location)
   try {
-    await refuseLocked(location)
-    const before = new Set(await listLost(location))
-    const { ClassicLevel } = await import('classic-level')
-    await ClassicLevel.repair(location)
-    // The repair has changed the files that the manifest describes.
-    await removeShutdownManifest(location)
-    return (await listLost(location)).filter((file) => !before.has(file))
+    return await whileLocked(folder, async () => {
+      writeOwner()
+      const before = new Set(await listLost(location))
+      const { ClassicLevel } = await import('classic-level')
+      await ClassicLevel.repair(location)
+      return (await listLost(location)).filter((file) => !before.has(file))
+    })
   } catch (cause) {
     throw toStorageError(location, cause)
   } finally {
-    lock.release()
+    release()
   }
 }
 
 /**
- * LevelDB's repair takes no lock. This open always fails, and its error tells whether another process holds
- * LOCK.
+ * LevelDB's repair takes no lock. So another database is open meanwhile, whose file LOCK is a link to that of
+ * the folder: opening it fails while another process has the folder open, and keeps others out.
  */
-const refuseLocked = async (location: string): Promise<void> => {
+const whileLocked = async <T>(folder: string, body: () => Promise<T>): Promise<T> => {
   const { ClassicLevel } = await import('classic-level')
-  const probe = new ClassicLevel(location, { createIfMissing: false, errorIfExists: true })
-  await probe.open().catch((cause: unknown) => {
-    const error = toStorageError(location, cause)
-    if (error.reason === 'locked') throw error
-  })
+  const beside = await mkdtemp(join(folder, 'repair-'))
+  try {
+    await symlink(join(folder, 'LOCK'), join(beside, 'LOCK'))
+    const guard = new ClassicLevel(beside)
+    await guard.open()
+    return await body().finally(() => guard.close())
+  } finally {
+    await rm(beside, { recursive: true })
+  }
 }
 
 const listLost = async (location: string): Promise<string[]> => {
