@@ -31,6 +31,12 @@ export interface RepositoryView extends RepositoryDetails {
   readonly releases: number
 }
 
+/** A request for a page of a repository, with what the page is made of. */
+export interface RepositoryRequest<Name extends string = string> extends PageRequest<Name> {
+  readonly view: RepositoryView
+  readonly services: PageServices
+}
+
 interface RepositoryPage<Path extends string> {
   path: Path
   takesRest?: boolean
@@ -38,11 +44,7 @@ interface RepositoryPage<Path extends string> {
   scope?: Scope
   /** The part of the repository that the page shows; anything of it when absent. */
   part?: RepositoryPart
-  handle(
-    view: RepositoryView,
-    request: PageRequest<SegmentsOf<Path>>,
-    services: PageServices,
-  ): Promise<PageReply>
+  handle(request: RepositoryRequest<SegmentsOf<Path>>): Promise<PageReply>
 }
 
 /**
@@ -66,7 +68,7 @@ export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
       const { user, params } = request
       const view = await findRepository(services, user, params, part)
       if (view === undefined) throw missing(`${params.owner}/${params.repo}`)
-      return handle(view, request as PageRequest<SegmentsOf<Path>>, services)
+      return handle({ ...request, view, services } as RepositoryRequest<SegmentsOf<Path>>)
     },
   })
 

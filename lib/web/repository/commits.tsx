@@ -6,22 +6,21 @@ import { type CommitChanges, changesOf } from '../../repositories/contents/chang
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Section } from '../parts/components.tsx'
-import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
+import { mountOf, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
+import { filePath, missing, type RepositoryRequest, repositoryPage, repositoryView } from './access.tsx'
 import { Diff, readDiff } from './diff.tsx'
 
 export type People = ReadonlyMap<string, Account>
 
 /** The accounts of authors, as far as the viewer may know that an address is theirs. */
 export const authorsOf = (
-  { store }: PageServices,
-  { user, pagesUrl }: PageRequest,
+  { services, user, pagesUrl }: RepositoryRequest,
   commits: readonly Commit[],
 ): Promise<People> => {
   const emails = new Set(commits.map(({ author }) => author.email))
-  return store.read((tx) => accountsByAddress(tx, user, emails, new URL(pagesUrl).hostname))
+  return services.store.read((tx) => accountsByAddress(tx, user, emails, new URL(pagesUrl).hostname))
 }
 
 export const Author = ({ author, people }: { author: PersonAtTime; people: People }) => {
@@ -41,13 +40,14 @@ export const commitPageRoutes = [
   repositoryPage({
     path: '/{owner}/{repo}/commit/{sha}',
     part: 'code',
-    async handle(view, request, services) {
+    async handle(request) {
+      const { services, view } = request
       const { sha } = request.params
       if (!OBJECT_ID.test(sha)) throw missing(`commit ${sha}`)
       const open = await services.hosting.contents?.openAt(request.user, view.name, sha, request.client)
       const commit = open && (await readCommit(open, open.commit))
       if (commit === undefined) throw missing(`commit ${sha}`)
-      return commitView(services, request, view, open!, commit)
+      return commitView(request, open!, commit)
     },
   }),
 ]
@@ -56,14 +56,13 @@ export const commitPageRoutes = [
 const MAX_FILES = 200
 
 const commitView = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
+  request: RepositoryRequest,
   open: OpenRepository,
   commit: Commit,
 ): Promise<View> => {
+  const { view } = request
   const changes = (await changesOf(open, [commit])).get(commit.id)
-  const people = await authorsOf(services, request, [commit])
+  const people = await authorsOf(request, [commit])
   const ref = { kind: 'commit', name: commit.id } as const
   const mount = mountOf(request.pagesUrl)
   const diff = await readDiff(

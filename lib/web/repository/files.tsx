@@ -20,22 +20,22 @@ import { requireStill } from '../../repositories/write-access.ts'
 import { formatCount, Link, NameLink, Section, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
-import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,
   type RefName,
+  type RepositoryRequest,
   type RepositoryView,
   refTitle,
   repositoryPage,
   repositoryView,
 } from './access.tsx'
 import { subjectOf } from './commits.tsx'
-import { FileView, readFileView } from './file-view.tsx'
+import { fileBody } from './file-view.tsx'
 import { pictureTypeOf } from './picture-type.ts'
 import { findNamed, type NamedEntry, RefChoice, readChoices } from './refs.tsx'
-import { Prose, renderText } from './rendered-text.tsx'
+import { Prose, renderFile } from './rendered-text.tsx'
 
 /** Entries of a folder on a page. */
 const PAGE_SIZE = 100
@@ -49,15 +49,13 @@ export const filePageRoutes = [
     path: '/{owner}/{repo}/src/{rest}',
     takesRest: true,
     part: 'code',
-    async handle(view, request, services) {
-      const { open, ref, path } = await findNamed(services, request, view, request.params.rest)
+    async handle(request) {
+      const { view } = request
+      const { open, ref, path } = await findNamed(request, request.params.rest)
       const found = await findEntry(open, path)
       if (found === undefined) throw missing(`file or folder ${path}`)
-      const isFolder = found.entry.mode === MODES.tree
       const choices = await readChoices(open)
-      const body = isFolder
-        ? await folderBody(services, request, view, { open, ref, found })
-        : await fileBody(services, request, view, { open, ref, found })
+      const body = found.entry.mode === MODES.tree ? folderBody : fileBody
       return repositoryView(
         view,
         'code',
@@ -72,7 +70,7 @@ export const filePageRoutes = [
             />
             <PathCrumbs view={view} at={ref} path={path} />
           </div>
-          {body}
+          {await body(request, { open, ref, found })}
         </>,
       )
     },
@@ -81,19 +79,19 @@ export const filePageRoutes = [
     path: '/{owner}/{repo}/raw/{rest}',
     takesRest: true,
     part: 'code',
-    async handle(view, request, services) {
-      const { open, path } = await findNamed(services, request, view, request.params.rest)
+    async handle(request) {
+      const { view, services, params, whileAllowed } = request
+      const { open, path } = await findNamed(request, params.rest)
       const found = await findEntry(open, path)
       const isFile =
         found !== undefined && found.entry.mode !== MODES.tree && found.entry.mode !== MODES.submodule
       if (!isFile) throw missing(`file ${path}`)
       const { id } = view.repository
-      request.whileAllowed((user) => services.store.read((tx) => requireStill(tx, user, id, 'read')))
-      const { name } = found.entry
+      whileAllowed((user) => services.store.read((tx) => requireStill(tx, user, id, 'read')))
       return async ({ headers, signal }) =>
         fileReply(headers, {
           ...(await fileOfCommit(open, found, signal, services.hosting)),
-          ...pictureTypeOf({ name }),
+          ...pictureTypeOf(found.entry),
         })
     },
   }),
@@ -120,26 +118,15 @@ const PathCrumbs = ({ view, at, path }: { view: RepositoryView; at: RefName; pat
 }
 
 /** The entries of a folder, and the text that introduces it. */
-export const folderBody = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-  { open, ref, found }: NamedEntry,
-) => {
+export const folderBody = async (request: RepositoryRequest, { open, ref, found }: NamedEntry) => {
+  const { view } = request
   const number = pageNumber(request.query)
   const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
   const { items, total, readme } = await pageOfFolder(open, found, slice)
   const names = items.map(({ entry }) => entry.name)
   const commits = await lastCommitsIn(open, found.path, names)
   const shown = number === 1 && readme !== undefined ? await readmeOf(open, readme) : undefined
-  const text =
-    shown &&
-    (await renderText(services, request, shown.text, {
-      mode: 'gfm',
-      budget: README_BUDGET,
-      root: filePath(view, ref, ''),
-      context: filePath(view, ref, folderOf(shown.path)),
-    }))
+  const text = shown && (await renderFile(request, { ref, path: shown.path }, shown.text, README_BUDGET))
   const pages = (label?: string) => (
     <Pages
       to={(page) => `${filePath(view, ref, found.path)}?page=${page}`}
@@ -195,9 +182,6 @@ const readmeOf = async (open: OpenCommit, readme: FoundEntry) => {
   return { path, name: readme.entry.name, text: isMarkdown(entry.name) ? text : fenced(text) }
 }
 
-/** The path of the folder of a file. */
-const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0))
-
 /** Text of another format, which is shown as it is written. */
 const fenced = (text: string): string => {
   let longest = 2
@@ -252,14 +236,4 @@ const EntryRow = ({
       </span>
     </li>
   )
-}
-
-const fileBody = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-  { open, ref, found }: NamedEntry,
-) => {
-  const file = await readFileView(services, request, view, { open, ref, found })
-  return <FileView view={view} at={ref} path={found.path} file={file} />
 }

@@ -1,26 +1,36 @@
 /** The first page of a repository: what it is, how to clone it, its files and its README. */
-import { MODES } from '../../git/objects/parse.ts'
+import type { RenderableProps } from 'preact'
+import { type Commit, MODES } from '../../git/objects/parse.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listTags } from '../../repositories/contents/refs.ts'
 import { Command, quoted } from '../parts/command.tsx'
-import { formatCount, Link, Section, Size, usePageContext } from '../parts/components.tsx'
+import { formatCount, Link, NameLink, Section, Size, usePageContext } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
-import type { PageRequest, PageServices } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
-import { Day } from '../parts/times.tsx'
+import { Dated, Day } from '../parts/times.tsx'
 import { Website } from '../people/account-parts.tsx'
-import { defaultRef, filePath, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
-import { Author, authorsOf, subjectOf } from './commits.tsx'
+import type { IconName } from '../styles/icons.ts'
+import {
+  defaultRef,
+  filePath,
+  RepositoryHead,
+  type RepositoryRequest,
+  type RepositoryView,
+  repositoryPage,
+} from './access.tsx'
+import { Author, authorsOf, type People, subjectOf } from './commits.tsx'
 import { folderBody } from './files.tsx'
 import { RefChoice, readChoices } from './refs.tsx'
 
 export const homePageRoutes = [
   repositoryPage({
     path: '/{owner}/{repo}',
-    async handle(view, request, services) {
+    async handle(request) {
+      const { view, services, user } = request
       const { owner, name } = view.name
-      const addresses = addressesOf(services, request, view)
+      const addresses = addressesOf(request)
+      const isLinked = user !== null && (await maySeeStorage(services, user, view.owner))
       return {
         title: `${owner}/${name}`,
         body: (
@@ -30,11 +40,11 @@ export const homePageRoutes = [
               {owner}/{name}
             </h1>
             <div class="beside">
-              <div>{await codeBody(services, request, view, addresses)}</div>
+              <div>{await codeBody(request, addresses)}</div>
               <div>
                 <About view={view} />
                 <Clone addresses={addresses} />
-                <Storage view={view} isLinked={await seesStorage(services, request, view)} />
+                <Storage view={view} isLinked={isLinked} />
               </div>
             </div>
           </>
@@ -50,11 +60,9 @@ interface Addresses {
   readonly ssh: string | undefined
 }
 
-const addressesOf = (
-  { settings, htmlUrls }: PageServices,
-  { site, pagesUrl }: PageRequest,
-  { path, parts }: RepositoryView,
-): Addresses => {
+const addressesOf = ({ services, view, site, pagesUrl }: RepositoryRequest): Addresses => {
+  const { settings, htmlUrls } = services
+  const { path, parts } = view
   if (!parts.has('code')) return { http: undefined, ssh: undefined }
   const ssh = htmlUrls.ssh.of(path.slice(1), new URL(site ?? pagesUrl).hostname)
   return {
@@ -63,20 +71,18 @@ const addressesOf = (
   }
 }
 
-const seesStorage = async (services: PageServices, { user }: PageRequest, { owner }: RepositoryView) =>
-  user !== null && maySeeStorage(services, user, owner)
-
-const codeBody = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-  addresses: Addresses,
-) => {
-  const { hosting } = services
-  if (!view.parts.has('code')) return <NoCode />
-  const open = await hosting.contents?.openAt(request.user, view.name, '', request.client)
+const codeBody = async (request: RepositoryRequest, addresses: Addresses) => {
+  const { view, services, user, client } = request
+  if (!view.parts.has('code'))
+    return (
+      <Section id="code" title="Code">
+        <p class="muted">The files of this repository are not shown here.</p>
+      </Section>
+    )
+  const open = await services.hosting.contents?.openAt(user, view.name, '', client)
   if (open === undefined)
-    return <FirstPush view={view} addresses={addresses} hasTags={await hasTags(services, request, view)} />
+    return <FirstPush view={view} addresses={addresses} hasTags={await hasTags(request)} />
+  const last = await readCommit(open, open.commit)
   const ref = defaultRef(view)
   const root = { path: '', entry: { mode: MODES.tree, name: '', id: await rootOf(open) } }
   return (
@@ -88,55 +94,33 @@ const codeBody = async (
           choices={await readChoices(open)}
           to={(other) => filePath(view, other, '')}
         />
-        <LastCommit view={view} commit={await readLast(services, request, open)} />
+        {last && <LastCommit view={view} commit={last} people={await authorsOf(request, [last])} />}
       </div>
-      {await folderBody(services, request, view, { open, ref, found: root })}
+      {await folderBody(request, { open, ref, found: root })}
     </>
   )
 }
 
-const hasTags = async (
-  { hosting }: PageServices,
-  { user, client }: PageRequest,
-  { name }: RepositoryView,
-) => {
-  const open = await hosting.contents?.open(user, name, client)
+const hasTags = async ({ services, view, user, client }: RepositoryRequest) => {
+  const open = await services.hosting.contents?.open(user, view.name, client)
   return open !== undefined && (await listTags(open, { offset: 0, limit: 1 })).total > 0
 }
 
 const rootOf = async ({ git, access, commit }: OpenCommit): Promise<string> =>
   (await git.find(access, `${commit}^{tree}`))?.id ?? ''
 
-const readLast = async (services: PageServices, request: PageRequest, open: OpenCommit) => {
-  const commit = await readCommit(open, open.commit)
-  return commit && { commit, people: await authorsOf(services, request, [commit]) }
-}
-
-const LastCommit = ({
-  view,
-  commit: last,
-}: {
-  view: RepositoryView
-  commit: Awaited<ReturnType<typeof readLast>>
-}) =>
-  last === undefined ? null : (
-    <p class="small last">
-      <Dots
-        facts={[
-          <Author author={last.commit.author} people={last.people} />,
-          <Link to={`${view.path}/commit/${last.commit.id}`} class="quiet">
-            <bdi>{subjectOf(last.commit)}</bdi>
-          </Link>,
-          <Day seconds={last.commit.committer.time} />,
-        ]}
-      />
-    </p>
-  )
-
-const NoCode = () => (
-  <Section id="code" title="Code">
-    <p class="muted">The files of this repository are not shown here.</p>
-  </Section>
+const LastCommit = ({ view, commit, people }: { view: RepositoryView; commit: Commit; people: People }) => (
+  <p class="small last">
+    <Dots
+      facts={[
+        <Author author={commit.author} people={people} />,
+        <Link to={`${view.path}/commit/${commit.id}`} class="quiet">
+          <bdi>{subjectOf(commit)}</bdi>
+        </Link>,
+        <Day seconds={commit.committer.time} />,
+      ]}
+    />
+  </p>
 )
 
 /** Instructions for a repository without branches. */
@@ -182,6 +166,13 @@ const FirstPush = ({
   )
 }
 
+const Fact = ({ icon, children }: RenderableProps<{ icon: IconName }>) => (
+  <li class="iconic">
+    <Icon name={icon} />
+    {children}
+  </li>
+)
+
 const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
   const { description, website, topics = [], stars, forks, watchers } = repository
   return (
@@ -195,23 +186,19 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
       )}
       <ul class="plain facts">
         {website !== '' && (
-          <li class="iconic">
-            <Icon name="link" />
+          <Fact icon="link">
             <Website url={website} />
-          </li>
+          </Fact>
         )}
         {parent !== null && (
-          <li class="iconic">
-            <Icon name="fork" />
+          <Fact icon="fork">
             <span>
               Forked from{' '}
-              <Link to={`/${parent.owner.name}/${parent.repository.name}`}>
-                <bdi>
-                  {parent.owner.name}/{parent.repository.name}
-                </bdi>
-              </Link>
+              <NameLink to={`/${parent.owner.name}/${parent.repository.name}`}>
+                {parent.owner.name}/{parent.repository.name}
+              </NameLink>
             </span>
-          </li>
+          </Fact>
         )}
         {topics.length > 0 && (
           <li>
@@ -222,30 +209,19 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
             ))}
           </li>
         )}
-        <li class="iconic">
-          <Icon name="star" />
-          {formatCount(stars, 'star')}
-        </li>
-        <li class="iconic">
-          <Icon name="fork" />
-          {formatCount(forks, 'fork')}
-        </li>
-        <li class="iconic">
-          <Icon name="eye" />
-          {formatCount(watchers, 'watcher')}
-        </li>
-        <li class="iconic">
-          <Icon name="repositories" />
+        <Fact icon="star">{formatCount(stars, 'star')}</Fact>
+        <Fact icon="fork">{formatCount(forks, 'fork')}</Fact>
+        <Fact icon="eye">{formatCount(watchers, 'watcher')}</Fact>
+        <Fact icon="repositories">
           <span>
-            Created on <Day seconds={repository.createdAt} />
+            <Dated seconds={repository.createdAt}>Created on</Dated>
           </span>
-        </li>
-        <li class="iconic">
-          <Icon name="history" />
+        </Fact>
+        <Fact icon="history">
           <span>
-            Updated on <Day seconds={repository.updatedAt} />
+            <Dated seconds={repository.updatedAt}>Updated on</Dated>
           </span>
-        </li>
+        </Fact>
       </ul>
     </Section>
   )

@@ -9,10 +9,10 @@ import { Icon } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
 import { List, Row } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type PageRequest, type PageServices, shownAgain, type View } from '../parts/route.ts'
+import { shownAgain, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
+import { type RepositoryRequest, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
 
 /** Declared by every page of issues. */
 export const ISSUE_PAGE = { kind: 'issue', scope: 'read:issue', part: 'issues' } as const
@@ -21,12 +21,12 @@ export const issueListPageRoutes = [
   repositoryPage({
     ...ISSUE_PAGE,
     path: '/{owner}/{repo}/issues',
-    async handle(view, request, services) {
+    async handle(request) {
       try {
-        return listView(view, request, await foundIssues(services, request, view))
+        return listView(request, await foundIssues(request))
       } catch (error) {
         const sent = { path: request.path, form: formOf(request.query) }
-        return shownAgain(error, sent, () => listView(view, request, undefined))
+        return shownAgain(error, sent, () => listView(request, undefined))
       }
     },
   }),
@@ -40,11 +40,10 @@ const searchIn = (query: URLSearchParams) => ({
   q: (query.get('q') ?? '').slice(0, 255),
 })
 
-const foundIssues = async (
-  { hosting, store }: PageServices,
-  { user, query, client }: PageRequest,
-  { name, repository }: RepositoryView,
-): Promise<Page<IssueDetails>> => {
+const foundIssues = async (request: RepositoryRequest): Promise<Page<IssueDetails>> => {
+  const { services, view, user, query, client } = request
+  const { hosting, store } = services
+  const { name, repository } = view
   const slice = sliceOf(pageNumber(query))
   const found = await hosting.issues.list(user, name, searchIn(query), slice, client)
   const { items, total } = found?.page ?? { items: [], total: 0 }
@@ -52,11 +51,7 @@ const foundIssues = async (
 }
 
 /** @param found the issues; undefined when the search was refused */
-const listView = (
-  view: RepositoryView,
-  { user, query }: PageRequest,
-  found: Page<IssueDetails> | undefined,
-): View => {
+const listView = ({ view, user, query }: RepositoryRequest, found: Page<IssueDetails> | undefined): View => {
   const { items, total } = found ?? { items: [], total: 0 }
   const { state, q } = searchIn(query)
   const to = (one: State, page = 1) =>

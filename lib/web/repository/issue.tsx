@@ -4,8 +4,8 @@ import type { Comment, Issue } from '../../records/schema/index.ts'
 import { formatCount } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { PageLinks } from '../parts/paging.tsx'
-import type { PageRequest, PageServices, View } from '../parts/route.ts'
-import { missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
+import type { View } from '../parts/route.ts'
+import { missing, type RepositoryRequest, repositoryPage, repositoryView } from './access.tsx'
 import { ISSUE_PAGE } from './issue-list.tsx'
 import { PostedText } from './posted-text.tsx'
 import { type RenderedText, renderText } from './rendered-text.tsx'
@@ -14,7 +14,7 @@ export const issuePageRoutes = [
   repositoryPage({
     ...ISSUE_PAGE,
     path: '/{owner}/{repo}/issues/{index}',
-    handle: (view, request, services) => issueView(services, request, view, request.params.index),
+    handle: (request) => issueView(request, request.params.index),
   }),
 ]
 
@@ -34,14 +34,9 @@ interface RenderedComment extends ContentDetails<Comment> {
   readonly text: RenderedText
 }
 
-const issueView = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-  index: string,
-): Promise<View> => {
+const issueView = async (request: RepositoryRequest, index: string): Promise<View> => {
+  const { services, view, user, query } = request
   const { hosting, store } = services
-  const { user, query } = request
   const number = /^[1-9]\d{0,14}$/.test(index) ? Number(index) : 0
   const from = firstIn(query)
   const slice = { offset: 0, limit: MAX_COMMENTS + 1 }
@@ -51,7 +46,7 @@ const issueView = async (
   const [details] = await store.read((tx) => issueDetails(tx, user, view.repository, [issue]))
   const comments = await store.read((tx) => contentDetails(tx, user, view.repository, 'comment', page.items))
   const render = (text: string) =>
-    renderText(services, request, text, { mode: 'comment', context: view.path, budget: TEXT_BUDGET })
+    renderText(request, text, { mode: 'comment', context: view.path, budget: TEXT_BUDGET })
   const body = await render(issue.body)
   const left = BUDGET - Buffer.byteLength(body.html)
   const shown = await renderComments(comments.slice(0, MAX_COMMENTS), render, left)

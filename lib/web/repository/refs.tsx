@@ -9,12 +9,12 @@ import { Empty, Link, NameLink, StrongLink } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { List, Row } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,
   type RefName,
+  type RepositoryRequest,
   type RepositoryView,
   refPath,
   refTitle,
@@ -55,9 +55,7 @@ const PREFIXES: Readonly<Record<RefName['kind'], readonly string[]>> = {
  * @throws AllotError not_found
  */
 export const findNamed = async (
-  { hosting }: PageServices,
-  { user, client }: PageRequest,
-  { name }: RepositoryView,
+  { services: { hosting }, view: { name }, user, client }: RepositoryRequest,
   rest: string,
 ): Promise<NamedCommit> => {
   const [kind = '', ...segments] = rest.split('/')
@@ -162,8 +160,8 @@ const listPage = (kind: 'branch' | 'tag') => {
   return repositoryPage({
     path: `/{owner}/{repo}/${tab}`,
     part: 'code',
-    async handle(view, { user, client, query }, { hosting }) {
-      const open = await hosting.contents?.open(user, view.name, client)
+    async handle({ view, user, client, query, services }) {
+      const open = await services.hosting.contents?.open(user, view.name, client)
       if (open === undefined) throw missing(title)
       const number = pageNumber(query)
       const { items, total } = await list(open, sliceOf(number))

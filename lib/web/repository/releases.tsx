@@ -7,10 +7,17 @@ import { RequestCommand } from '../parts/command.tsx'
 import { Empty, Link, NameLink, Section } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber } from '../parts/paging.tsx'
-import type { PageRequest, PageServices, View } from '../parts/route.ts'
+import type { View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
+import {
+  filePath,
+  missing,
+  type RepositoryRequest,
+  type RepositoryView,
+  repositoryPage,
+  repositoryView,
+} from './access.tsx'
 import { AttachedFiles } from './attached-files.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -25,17 +32,18 @@ export const releasePageRoutes = [
   repositoryPage({
     ...read,
     path: '/{owner}/{repo}/releases',
-    handle: (view, request, services) => listView(services, request, view),
+    handle: (request) => listView(request),
   }),
   repositoryPage({
     ...read,
     path: '/{owner}/{repo}/releases/tag/{tag}',
     takesRest: true,
-    async handle(view, request, services) {
-      const { tag } = request.params
-      const found = await services.hosting.releases.find(request.user, view.name, { tag })
+    async handle(request) {
+      const { view, services, user, params } = request
+      const { tag } = params
+      const found = await services.hosting.releases.find(user, view.name, { tag })
       if (found === undefined) throw missing(`release ${tag}`)
-      const [release] = await present(services, request, view, [found.release], TEXT_BUDGET)
+      const [release] = await present(request, [found.release], TEXT_BUDGET)
       return repositoryView(
         view,
         'releases',
@@ -51,37 +59,28 @@ interface PresentedRelease extends ContentDetails<Release> {
 }
 
 const present = async (
-  services: PageServices,
-  request: PageRequest,
-  { repository, path }: RepositoryView,
+  request: RepositoryRequest,
   records: readonly Release[],
   budget: number,
 ): Promise<PresentedRelease[]> => {
-  const { store } = services
-  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'release', records))
+  const { services, view, user } = request
+  const details = await services.store.read((tx) =>
+    contentDetails(tx, user, view.repository, 'release', records),
+  )
   const presented: PresentedRelease[] = []
+  const options = { mode: 'comment', context: view.path, budget } as const
   for (const release of details)
-    presented.push({
-      ...release,
-      text: await renderText(services, request, release.record.body, {
-        mode: 'comment',
-        context: path,
-        budget,
-      }),
-    })
+    presented.push({ ...release, text: await renderText(request, release.record.body, options) })
   return presented
 }
 
-const listView = async (
-  services: PageServices,
-  request: PageRequest,
-  view: RepositoryView,
-): Promise<View> => {
-  const number = pageNumber(request.query)
+const listView = async (request: RepositoryRequest): Promise<View> => {
+  const { services, view, query } = request
+  const number = pageNumber(query)
   const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
   const found = await services.hosting.releases.list(request.user, view.name, {}, slice)
   const { items, total } = found?.page ?? { items: [], total: 0 }
-  const releases = await present(services, request, view, items, LIST_BUDGET)
+  const releases = await present(request, items, LIST_BUDGET)
   return repositoryView(
     view,
     'releases',

@@ -4,7 +4,8 @@
 import { AllotError } from '../../errors.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import { usePageContext } from '../parts/components.tsx'
-import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
+import { mountOf } from '../parts/route.ts'
+import { filePath, type RefName, type RepositoryRequest } from './access.tsx'
 import { pictureType } from './picture-type.ts'
 
 /** Safe HTML, and whether it is only the beginning of the text. */
@@ -30,13 +31,11 @@ const TRIES = 4
 
 /** @throws AllotError unavailable when too many texts of the client wait */
 export const renderText = async (
-  services: PageServices,
-  request: PageRequest,
+  { services, client, pagesUrl, user }: RepositoryRequest,
   text: string,
   { mode, context, root, budget }: RenderOptions,
 ): Promise<RenderedText> => {
   const { markdown, hosting } = services
-  const { client, pagesUrl, user } = request
   const knownNames = (names: string[]) => hosting.profiles.visibleNames(user, names)
   let part = beginningOf(text, MAX_TEXT)
   try {
@@ -60,6 +59,21 @@ export const renderText = async (
   }
   const plain = beginningOf(text, Math.floor(budget / 6))
   return { html: `<pre>${escapeHtml(plain)}</pre>`, isCut: plain.length < text.length }
+}
+
+/**
+ * Renders a markdown file.
+ * @param budget bytes of HTML
+ */
+export const renderFile = (
+  request: RepositoryRequest,
+  { ref, path }: { ref: RefName; path: string },
+  text: string,
+  budget: number,
+): Promise<RenderedText> => {
+  const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
+  const [root, context] = ['', folder].map((one) => filePath(request.view, ref, one)) as [string, string]
+  return renderText(request, text, { mode: 'gfm', root, context, budget })
 }
 
 /** The beginning of a text, to the end of a paragraph or a line where there is one. */
