@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { type CommandLine, PROGRAM, served } from '../bin/program.ts'
+import { PROGRAM, served } from '../bin/program.ts'
 import { outcome } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
@@ -38,13 +38,8 @@ before(async () => {
   writeFileSync(at('tokens'), TOKENS)
 })
 
-interface Wrong {
-  readonly words: readonly string[]
-  readonly why: RegExp
-  /** 2 for a wrong command line, 1 for a source or a machine that refuses. */
-  readonly code?: 1 | 2
-  readonly token?: () => string | Promise<string>
-}
+/** Words with blanks between them; the code is 2 for a wrong command line, 1 for a source or a machine that refuses. */
+type Wrong = readonly [words: string, why: RegExp, code?: 1 | 2]
 
 /**
  * BASE is the address of the source, HTTPS the same with that scheme, CLOSING a server that answers nothing,
@@ -57,323 +52,106 @@ const filled = (word: string) =>
     .replace('HTTPS', source.base.replace('http', 'https'))
     .replace('CLOSING', closing.origin)
 
-const lineOf = async (
-  names: readonly string[],
-  { words, token = () => source.root.token }: Omit<Wrong, 'why'>,
-): Promise<CommandLine> => {
+const lineOf = (names: readonly string[], words: readonly string[], token = source.root.token) => {
   const data = words.includes('--data') ? [] : ['--data', at('data')]
-  return { args: [...names, ...data, ...words.map(filled)], env: { ALLOT_FROM_TOKEN: await token() } }
+  return { args: [...names, ...data, ...words.map(filled)], env: { ALLOT_FROM_TOKEN: token } }
 }
 
-const run = async (names: readonly string[], words: readonly string[]) => {
-  const { args, env } = await lineOf(names, { words })
+const run = (names: readonly string[], words: readonly string[]) => {
+  const { args, env } = lineOf(names, words)
   return command(args, { env })
 }
 
-/** Each of the options, with a slip of the keyboard. */
+const FROM = '--from BASE'
+const ADDRESS = /^allot: --from [^\n]+: expected an address such as https:\/\/git\.example\.org\n$/
+const NO_API =
+  /^allot: there is no Gitea, Forgejo or Allot at http\S+: http\S+\/api\/v1\/version has no version\n$/
+const NOBODY = /^allot: there is no user or organization named \S+ at http\S+\n$/
+
 const OF_BOTH: readonly Wrong[] = [
+  [`${FROM} --tokn=x`, /^error: unknown option '-\S+'\n/],
+  [`${FROM} --report x --report x`, /^error: option '--\w+ <\w+>' is given twice: give it once\n/],
+  [`${FROM} --owner`, /^error: option '--\w+ <\w+>' argument missing\n/],
+  [`${FROM} --owner=`, /^error: option '--\w+ <\w+>' is empty: give it a value\n/],
+  ['--from --token x', /^error: option '--\w+ <\w+>' has no value: --token follows it, which is an option\n/],
+  [`${FROM} --token=`, /^allot: the source needs an access token: give --token, or set/],
+  ['', /^(?:allot|error): required option '--from <url>' not specified\n/],
+  ['BASE', /^error: (?:too many arguments|required option '--from <url>' not specified)/],
+  [`${FROM} ann`, /^error: too many arguments for '[\w ]+'\. Expected 0 arguments but got 1\.\n/],
   ...[
-    '--form',
-    '--tokn=x',
-    '--owners=ann',
-    '--reports=HERE/new',
-    '--date=x',
-    '--confg=x',
-    '--storge=x',
-    '-from',
-  ].map((word): Wrong => ({ words: ['--from', 'BASE', word], why: /^error: unknown option '-\S+'\n/ })),
-  ...['--from', '--token', '--report', '--data', '--config', '--storage'].map(
-    (word): Wrong => ({
-      words: ['--from', 'BASE', '--data', 'HERE/data', word, 'x', word, 'x'],
-      why: /^error: option '--\w+ <\w+>' is given twice: give it once\n/,
-    }),
-  ),
-  ...['--from', '--token', '--owner', '--report', '--data', '--config', '--storage'].map(
-    (word): Wrong => ({
-      words: word === '--from' ? [word] : ['--from', 'BASE', word],
-      why: /^error: option '--\w+ <\w+>' argument missing\n/,
-    }),
-  ),
-  ...['--from', '--owner', '--report', '--config', '--storage'].flatMap((word): Wrong[] => [
-    {
-      words: [...(word === '--from' ? [] : ['--from', 'BASE']), `${word}=`],
-      why: /^error: option '--\w+ <\w+>' is empty: give it a value\n/,
-    },
-    {
-      words: [...(word === '--from' ? [] : ['--from', 'BASE']), word, '--token', 'x'],
-      why: /^error: option '--\w+ <\w+>' has no value: --token follows it, which is an option\n/,
-    },
-  ]),
-  {
-    words: ['--from', 'BASE', '--token', ''],
-    why: /^allot: the source needs an access token: give --token, or set/,
-  },
-  { words: [], why: /^(?:allot|error): required option '--from <url>' not specified\n/ },
-  { words: ['BASE'], why: /^error: (?:too many arguments|required option '--from <url>' not specified)/ },
-  {
-    words: ['--from', 'BASE', 'ann'],
-    why: /^error: too many arguments for '[\w ]+'\. Expected 0 arguments but got 1\.\n/,
-  },
-  ...[
-    ...['git.example.org', 'localhost:3000', '127.0.0.1', '/srv/git', 'git@127.0.0.1:ann/app.git'],
-    ...[
-      'ftp://127.0.0.1',
-      'file:///srv',
-      'http://',
-      'http:/127.0.0.1',
-      'http://[::1',
-      'http://127.0.0.1:99999',
-      ' ',
-    ],
-  ].map(
-    (url): Wrong => ({
-      words: ['--from', url],
-      why: /^allot: --from [^\n]+: expected an address such as https:\/\/git\.example\.org\n$/,
-    }),
-  ),
-  {
-    words: ['--from', 'http://ann:secret@127.0.0.1'],
-    why: /^allot: --from must not hold a password: the token is enough\n$/,
-  },
-  {
-    words: ['--from', 'http://secret@127.0.0.1'],
-    why: /^allot: --from must not hold a password: the token is enough\n$/,
-  },
-  {
-    words: ['--from', 'BASE?page=2'],
-    why: /^allot: --from must not have a query or a fragment: give the address/,
-  },
-  {
-    words: ['--from', 'BASE/#ann'],
-    why: /^allot: --from must not have a query or a fragment: give the address/,
-  },
-  {
-    words: ['--from', `http://${'x'.repeat(300)}`],
-    why: /^allot: --from must not be longer than 255 characters\n$/,
-  },
-  ...['BASE/ann', 'BASE/ann/app/', 'BASE/ann/app.git', 'BASE/api/v2'].map(
-    (url): Wrong => ({
-      words: ['--from', url],
-      why: /^allot: there is no Gitea, Forgejo or Allot at http\S+: http\S+\/api\/v1\/version has no version\n$/,
-      code: 1,
-    }),
-  ),
-  {
-    words: ['--from', 'http://127.0.0.1:1'],
-    why: /^allot: http:\/\/127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'HTTPS'],
-    why: /^allot: https\S+ cannot be reached: this port does not speak https: write http:\/\//,
-    code: 1,
-  },
-  {
-    words: ['--from', 'CLOSING'],
-    why: /^allot: http\S+ cannot be reached: the server closed the connection: write https:/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE'],
-    token: () => '',
-    why: /^allot: the source needs an access token: give --token, or set/,
-  },
-  {
-    words: ['--from', 'BASE'],
-    token: () => 'ü',
-    why: /^allot: the token contains characters that no token has\n$/,
-  },
-  {
-    words: ['--from', 'BASE'],
-    token: () => 'token abc',
-    why: /^allot: the token contains characters that no token has\n$/,
-  },
-  {
-    words: ['--from', 'BASE'],
-    token: () => '@tokens',
-    why: /^allot: http\S+ does not know this token\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--token', 'wrong'],
-    why: /^allot: http\S+ does not know this token\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE'],
-    token: () => source.scoped(source.root, 'read:admin', 'read:user'),
-    why: /^allot: the token of root lacks the scope read:organization: [^\n]+\n$/,
-    code: 1,
-  },
+    'git.example.org',
+    'localhost:3000',
+    '/srv/git',
+    'git@127.0.0.1:ann/app.git',
+    'ftp://127.0.0.1',
+    'http://',
+  ].map((url): Wrong => [`--from ${url}`, ADDRESS]),
+  ['--from http://ann:secret@127.0.0.1', /^allot: --from must not hold a password: the token is enough\n$/],
+  ['--from http://secret@127.0.0.1', /^allot: --from must not hold a password: the token is enough\n$/],
+  ['--from BASE?page=2', /^allot: --from must not have a query or a fragment: give the address/],
+  ['--from BASE/#ann', /^allot: --from must not have a query or a fragment: give the address/],
+  [`--from http://${'x'.repeat(300)}`, /^allot: --from must not be longer than 255 characters\n$/],
+  ...['BASE/ann/app/', 'BASE/ann/app.git', 'BASE/api/v2'].map((url): Wrong => [`--from ${url}`, NO_API, 1]),
+  ['--from http://127.0.0.1:1', /^allot: http:\/\/127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/, 1],
+  ['--from HTTPS', /^allot: https\S+ cannot be reached: this port does not speak https: write http:\/\//, 1],
+  ['--from CLOSING', /^allot: http\S+ cannot be reached: the server closed the connection: write https:/, 1],
+  [`${FROM} --token wrong`, /^allot: http\S+ does not know this token\n$/, 1],
   ...['nobody', 'ann/app', 'ann,ben', '..', '@ann'].map(
-    (owner): Wrong => ({
-      words: ['--from', 'BASE', '--owner', owner],
-      why: /^allot: there is no user or organization named \S+ at http\S+\n$/,
-      code: 1,
-    }),
+    (owner): Wrong => [`${FROM} --owner ${owner}`, NOBODY, 1],
   ),
-  {
-    words: ['--from', 'BASE', '--report', 'HERE/none/r'],
-    why: /^allot: the report \S+ cannot be written: no such file/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--report', 'HERE/tokens/r'],
-    why: /^allot: the report \S+ cannot be written: not a dir/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--report', 'HERE/folder'],
-    why: /^allot: the report \S+ cannot be written: [^\n]+\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--config', 'HERE/none'],
-    why: /^allot: \S+ cannot be read: there is no such file\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--config', 'HERE/folder'],
-    why: /^allot: \S+ cannot be read: it is a folder\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--storage', 'nope:x'],
-    why: /^allot: --storage nope:…: expected level:<folder>, /,
-  },
-  {
-    words: ['--from', 'BASE', '--data', 'HERE/tokens'],
-    why: /^allot: \S+ is a file, or lies below one: name a folder/,
-    code: 1,
-  },
+  [`${FROM} --report HERE/none/r`, /^allot: the report \S+ cannot be written: no such file/, 1],
+  [`${FROM} --report HERE/folder`, /^allot: the report \S+ cannot be written: [^\n]+\n$/, 1],
+  [`${FROM} --config HERE/none`, /^allot: \S+ cannot be read: there is no such file\n$/, 1],
+  [`${FROM} --storage nope:x`, /^allot: --storage nope:…: expected level:<folder>, /],
+  [`${FROM} --data HERE/tokens`, /^allot: \S+ is a file, or lies below one: name a folder/, 1],
 ]
 
+const PAIR = /^allot: --rename \S+: expected OLD=NEW, or OWNER\/OLD=OWNER\/NEW for a repository\n$/
+const NOT_THERE = /^allot: --rename \S+: [^\n]+ at http[^\n]+; nothing was copied\n$/
+
 const OF_MIGRATE: readonly Wrong[] = [
-  ...['--keep', '--report-file=x', '--renames=a=b', '--token-file=x'].map(
-    (word): Wrong => ({
-      words: ['--from', 'BASE', word],
-      why: /^error: unknown option '--\S+'\n[^\n]*\(run allot migrate --help for the options\)\n$|\(Did you mean/,
-    }),
+  [
+    `${FROM} --keep`,
+    /^error: unknown option '--keep'\n[\s\S]*\(run allot migrate --help for the options\)\n$/,
+  ],
+  [
+    `${FROM} --finish --owner ann`,
+    /^(error|allot): --finish ends the migration of everything: leave out --owner\n/,
+  ],
+  [`${FROM} --rename ann`, PAIR],
+  ...['nobody=x', 'app/ann=app/x', 'ann=ben', 'ann=root', 'ann/app=ann/two', 'ann/none=ann/x'].map(
+    (pair): Wrong => [`${FROM} --rename ${pair}`, NOT_THERE, 1],
   ),
-  {
-    words: ['--from', 'BASE', '--tokens', 'HERE/a', '--tokens', 'HERE/b'],
-    why: /^error: option '--tokens <file>' is given twice/,
-  },
-  { words: ['--from', 'BASE', '--tokens'], why: /^error: option '--tokens <file>' argument missing\n/ },
-  { words: ['--from', 'BASE', '--rename'], why: /^error: option '--rename <old=new>' argument missing\n/ },
-  {
-    words: ['--from', 'BASE', '--tokens='],
-    why: /^error: option '--tokens <file>' is empty: give it a value\n/,
-  },
-  {
-    words: ['--from', 'BASE', '--rename='],
-    why: /^error: option '--rename <old=new>' is empty: give it a value\n/,
-  },
-  {
-    words: ['--from', 'BASE', '--report', '--tokens'],
-    why: /^error: option '--report <file>' has no value: --tokens follows/,
-  },
-  {
-    words: ['--from', 'BASE', '--finish', '--owner', 'ann'],
-    why: /^(error|allot): --finish ends the migration of everything: leave out --owner\n/,
-  },
-  {
-    words: ['--from', 'BASE', 'yes'],
-    why: /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1\.\n/,
-  },
-  ...['ann', 'ann=', '=', '==', 'ann==x', 'ann:x', 'ann=a/b', 'ann=../x', 'ann/app=x'].map(
-    (pair): Wrong => ({
-      words: ['--from', 'BASE', '--rename', pair],
-      why: /^allot: --rename \S+: expected OLD=NEW, or OWNER\/OLD=OWNER\/NEW for a repository\n$/,
-    }),
-  ),
-  {
-    words: ['--from', 'BASE', '--rename', 'ann = x'],
-    why: /^allot: --rename ann = x: name: only letters, digits/,
-  },
-  {
-    words: ['--from', 'BASE', '--rename', `ann=${'x'.repeat(99)}`],
-    why: /^allot: --rename \S+: name: must have 1 to 40 characters\n$/,
-  },
-  {
-    words: ['--from', 'BASE', '--rename', 'ann/app=ann/..'],
-    why: /^allot: --rename \S+: name: a repository cannot be named \.\.\n$/,
-  },
-  {
-    words: ['--from', 'BASE', '--rename', 'ann=x', '--rename', 'ann=y'],
-    why: /^allot: --rename ann=y: ann is given twice\n$/,
-  },
-  {
-    words: ['--from', 'BASE', '--rename', 'ann=x', '--rename', 'ben=x'],
-    why: /^allot: --rename ben=x: x is given twice\n$/,
-  },
-  ...[
-    'nobody=x',
-    '-=x',
-    'app=x',
-    'app/ann=app/x',
-    'ann=ben',
-    'ann=root',
-    'ann/app=ann/two',
-    'ann/none=ann/x',
-  ].map(
-    (pair): Wrong => ({
-      words: ['--from', 'BASE', '--rename', pair],
-      why: /^allot: --rename \S+: [^\n]+ at http[^\n]+; nothing was copied\n$/,
-      code: 1,
-    }),
-  ),
-  {
-    words: ['--from', 'BASE', '--rename', 'ann=ben', '--rename', 'ben=root'],
-    why: /^allot: --rename ben=root: root is another account at http[^\n]+; nothing was copied\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--tokens', 'HERE/none/t'],
-    why: /^allot: --tokens \S+: the file cannot be written: no such file/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--tokens', 'HERE/folder'],
-    why: /^allot: --tokens \S+: the file exists: name another one\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--tokens', 'HERE/tokens', '--report', 'HERE/new'],
-    why: /^allot: --tokens \S+: the file exists: name another one\n$/,
-    code: 1,
-  },
-  {
-    words: ['--from', 'BASE', '--tokens', 'HERE/new', '--report', 'HERE/folder/../new'],
-    why: /^allot: --report and --tokens name the same file: name two\n$/,
-  },
+  [
+    `${FROM} --rename ann=ben --rename ben=root`,
+    /^allot: --rename ben=root: root is another account at http/,
+    1,
+  ],
+  [`${FROM} --tokens HERE/none/t`, /^allot: --tokens \S+: the file cannot be written: no such file/, 1],
+  [
+    `${FROM} --tokens HERE/tokens --report HERE/new`,
+    /^allot: --tokens \S+: the file exists: name another one\n$/,
+    1,
+  ],
+  [
+    `${FROM} --tokens HERE/new --report HERE/folder/../new`,
+    /^allot: --report and --tokens name the same file: name two\n$/,
+  ],
 ]
 
 const OF_VERIFY: readonly Wrong[] = [
-  ...['--keep', '--rename=a=b', '--tokens=x'].map(
-    (word): Wrong => ({
-      words: ['--from', 'BASE', word],
-      why: /^error: unknown option '--\S+'\n/,
-    }),
-  ),
-  ...['HERE/folder', 'HERE/none'].map(
-    (data): Wrong => ({
-      words: ['--from', 'BASE', '--data', data],
-      why: /^allot: there is no store in \S+: name another folder with --data\n$/,
-      code: 1,
-    }),
-  ),
+  [`${FROM} --tokens=x`, /^error: unknown option '--\S+'\n/],
+  [`${FROM} --data HERE/none`, /^allot: there is no store in \S+: name another folder with --data\n$/, 1],
 ]
 
-const assertRefused = async (names: readonly string[], wrongs: readonly Wrong[]): Promise<void> => {
+const assertRefused = async (names: readonly string[], wrongs: readonly Wrong[], token?: string) => {
   const before = everything()
-  for (const wrong of wrongs) {
-    const { args, env } = await lineOf(names, wrong)
+  for (const [words, why, wrongCode = 2] of wrongs) {
+    const { args, env } = lineOf(names, words === '' ? [] : words.split(' '), token)
     const { code, out, err } = await command(args, { env })
-    const what = `${wrong.words.join(' ')}: ${err}`
-    assert.match(err, wrong.why, what)
-    assert.deepEqual([code, out], [wrong.code ?? 2, ''], what)
-    assert.ok(!err.includes('secret') && !err.includes(source.root.token), what)
+    assert.match(err, why, `${words}: ${err}`)
+    assert.deepEqual([code, out], [wrongCode, ''], `${words}: ${err}`)
+    assert.ok(!err.includes('secret') && !err.includes(source.root.token), `${words}: ${err}`)
   }
   assert.deepEqual(everything(), before)
 }
@@ -382,10 +160,20 @@ describe('allot migrate', () => {
   it('refuses what is typed wrong in one sentence, and changes nothing', () =>
     assertRefused(['migrate'], [...OF_BOTH, ...OF_MIGRATE]))
 
-  it('refuses a token of a user who is no administrator', async () => {
+  it('refuses a token that is none, or cannot read everything', async () => {
     const { token } = await source.person('carl')
-    const why = /^allot: the token belongs to carl, who is not an administrator of http\S+: use [^\n]+\n$/
-    await assertRefused(['migrate'], [{ words: ['--from', 'BASE'], token: () => token, why, code: 1 }])
+    for (const [given, why, code] of [
+      ['', /^allot: the source needs an access token: give --token, or set/, 2],
+      ['ü', /^allot: the token contains characters that no token has\n$/, 2],
+      ['token abc', /^allot: the token contains characters that no token has\n$/, 2],
+      [token, /^allot: the token belongs to carl, who is not an administrator of http\S+: use [^\n]+\n$/, 1],
+      [
+        await source.scoped(source.root, 'read:admin', 'read:user'),
+        /^allot: the token of root lacks the scope read:organization: [^\n]+\n$/,
+        1,
+      ],
+    ] as const)
+      await assertRefused(['migrate'], [[FROM, why, code]], given)
   })
 
   it('exchanges names that are given in a circle', async () => {
