@@ -272,17 +272,3 @@ describe('An account that is the only owner of many organizations', () => {
     assertList(await allot.as(other, 'GET', '/user/orgs'), 'name', ['not-sole'])
   })
 })
-
-describe('A private organization', () => {
-  it('does not exist for users who do not belong to it', async () => {
-    const [owner, other] = [await allot.person(), await allot.person()]
-    await allot.as(owner, 'POST', '/orgs', { username: 'quiet', visibility: 'private' })
-    for (const viewer of [undefined, other]) {
-      assertNotFound(await allot.as(viewer, 'GET', '/orgs/quiet'))
-      assertNotFound(await allot.as(viewer, 'GET', '/users/quiet'))
-    }
-    assert.equal((await allot.as(owner, 'GET', '/orgs/quiet')).status, 200)
-    await allot.as(owner, 'PUT', `/orgs/quiet/members/${other.name}`)
-    assert.equal((await allot.as(other, 'GET', '/orgs/quiet')).status, 200)
-  })
-})

@@ -102,17 +102,6 @@ describe('POST /org/{org}/repos', () => {
     assertNotFound(await allot.as(owner, 'POST', '/orgs/nothing/repos', { name: 'x' }))
   })
 
-  it('hides a private organization from users who do not belong to it', async () => {
-    const [owner, other] = [await allot.person(), await allot.person()]
-    const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
-    assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'x' }), 422)
-    assertNotFound(await allot.as(other, 'POST', `/orgs/${org}/repos`, { name: 'x' }))
-    assert.equal((await allot.as(owner, 'POST', `/org/${org}/repos`, { name: 'open' })).status, 201)
-    assertNotFound(await allot.as(other, 'GET', `/repos/${org}/open`))
-    assertNotFound(await allot.as(other, 'GET', `/orgs/${org}/repos`))
-    assertList(await allot.as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['open'])
-  })
-
   for (const name of ['.profile', '.github', '_us', '-dash', 'dash-', 'a..b', 'git', '...'])
     it(`accepts the name ${name}`, async () => {
       const owner = await allot.person()
@@ -271,19 +260,6 @@ describe('auto_init', () => {
 })
 
 describe('A repository', () => {
-  it('that is private does not exist for users who may not read it', async () => {
-    const [owner, other] = [await allot.person(), await allot.person()]
-    await allot.as(owner, 'POST', '/user/repos', { name: 'secret', private: true })
-    const path = `/repos/${owner.name}/secret`
-    for (const viewer of [undefined, other]) {
-      assertNotFound(await allot.as(viewer, 'GET', path))
-      assertList(await allot.as(viewer, 'GET', `/users/${owner.name}/repos`), 'name', [])
-    }
-    assertNotFound(await allot.as(other, 'PATCH', path, { description: 'x' }))
-    assertNotFound(await allot.as(other, 'DELETE', path))
-    for (const viewer of [owner, allot.root]) assert.equal((await allot.as(viewer, 'GET', path)).status, 200)
-  })
-
   it('of an organization can be read and pushed to by its members, and administered by its owners', async () => {
     const [owner, member] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'rights')

@@ -58,14 +58,6 @@ describe('/user/starred/{owner}/{repo} and /users/{username}/starred', () => {
       assertNotFound(await allot.as(bob, method, `/user/starred/${secret}`))
   })
 
-  it('answer 404 for an unknown or hidden user', async () => {
-    const [shy, other] = [await allot.person(), await allot.person()]
-    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
-    for (const name of ['nobody', shy.name])
-      assertNotFound(await allot.as(other, 'GET', `/users/${name}/starred`))
-    assertList(await allot.as(shy, 'GET', `/users/${shy.name}/starred`), 'name', [])
-  })
-
   it('leave out a repository while it is private', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'turning')

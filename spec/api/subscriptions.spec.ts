@@ -61,27 +61,4 @@ describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions
     for (const method of ['PUT', 'GET'])
       assert.equal((await allot.as(bob, method, path)).body.created_at, '2026-01-02T00:00:00Z')
   })
-
-  it('show the watch of a private repository to its readers only', async () => {
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    await allot.as(alice, 'POST', '/user/repos', { name: 'secret', private: true })
-    const path = `/repos/${alice.name}/secret/subscription`
-    for (const method of ['GET', 'PUT', 'DELETE']) assertNotFound(await allot.as(bob, method, path))
-    assertList(await allot.as(alice, 'GET', '/user/subscriptions'), 'name', ['secret'])
-    assertList(await allot.as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
-  })
-
-  it('answer 404 for an unknown or hidden user', async () => {
-    const [shy, other] = [await allot.person(), await allot.person()]
-    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
-    for (const name of ['nobody', shy.name])
-      assertNotFound(await allot.as(other, 'GET', `/users/${name}/subscriptions`))
-    assertList(await allot.as(shy, 'GET', `/users/${shy.name}/subscriptions`), 'name', [])
-  })
-
-  for (const method of ['GET', 'PUT', 'DELETE'])
-    it(`${method} answers 404 for an unknown repository`, async () => {
-      assertNotFound(await allot.as(allot.root, method, '/repos/nobody/demo/subscription'))
-      assertNotFound(await allot.as(allot.root, method, '/repos/root/nothing/subscription'))
-    })
 })

@@ -84,13 +84,6 @@ describe('GET /users/{username}', () => {
     it(`answers 404 for ${name.slice(0, 20)}`, async () => {
       assertNotFound(await as(undefined, `/users/${name}`))
     })
-
-  it('answers 404 for a private user to anyone but the user and administrators', async () => {
-    const [shy, other] = [await allot.person('shy'), await allot.person()]
-    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
-    for (const viewer of [undefined, other]) assertNotFound(await as(viewer, '/users/shy'))
-    for (const viewer of [shy, allot.root]) assert.equal((await as(viewer, '/users/shy')).status, 200)
-  })
 })
 
 describe('GET /users/search', () => {
