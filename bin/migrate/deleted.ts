@@ -4,7 +4,6 @@ import { followAccount } from './accounts.ts'
 import { collaboratorsOf } from './collaborators.ts'
 import { Copies } from './copies.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
-import { followRepositoryNames } from './names/changes.ts'
 import { textOf } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
 import { membershipsOf } from './organizations.ts'
@@ -75,8 +74,8 @@ export interface Listed {
 }
 
 /**
- * Makes copied repositories private and archived when the source has deleted them, or has moved them to a
- * user who does not exist here, or to an organization whose repositories are not listed.
+ * Makes copied repositories private and archived when the source has deleted them, or has moved them to an
+ * account whose repositories are not listed: a run of everything moves these.
  */
 export const revokeDeletedRepositories = async (
   migration: Migration,
@@ -90,20 +89,16 @@ export const revokeDeletedRepositories = async (
   for (const record of await migrationLog.list('repository')) {
     const path = record.original?.name ?? textOf(record)
     if (seen.has(textOf(record)) || !owners.has(path.split('/')[0]!)) continue
-    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record))
+    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
   }
 }
 
-const revokeIfGone = async (migration: Migration, record: MigrationRecord): Promise<void> => {
+const revokeIfGone = async (migration: Migration, record: MigrationRecord, path: string): Promise<void> => {
   const { migrationLog, names, allot } = migration
   const id = record.copy?.id
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
-  const moved = await movedTo(migration, record)
-  if (moved === 'unknown') return
-  const to = moved && (await names.accountOf(moved.given.owner.login))
-  // An organization whose repositories are not listed can have members here whom the source has removed.
-  if (moved !== undefined && to?.kind === 'user') return followRepositoryNames(migration, [moved])
+  if (!(await hasLeft(migration, record, path.split('/')[0]!))) return
   await followRepository(migration, {
     ...{ id: repository.id, key: record, label: await names.pathOf(repository) },
     valuesIn: () => ({ private: true, archived: true }),
@@ -111,18 +106,16 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord): Prom
   await new Copies(migration, collaboratorsOf(migration, { key: record, repository })).withdraw([])
 }
 
-/** Where the original is now; undefined when it was deleted. */
-const movedTo = async (
+/** Whether the original was deleted, or has another owner than the one whose repositories were listed. */
+const hasLeft = async (
   migration: Migration,
   { scope, name, original }: MigrationRecord,
-): Promise<OwnedRepository | undefined | 'unknown'> => {
-  const { source } = migration
-  if (original === undefined)
-    return (await isDeleted(migration, apiPath('repos', scope, name))) ? undefined : 'unknown'
+  owner: string,
+): Promise<boolean> => {
+  const { source, names } = migration
+  if (original === undefined) return isDeleted(migration, apiPath('repos', scope, name))
   const path = apiPath('repositories', String(original.id))
   const { status, text } = await source.request(path)
-  if (status === 404) return undefined
-  if (status !== 200) return 'unknown'
-  // The owner was not listed, so its visibility is not known.
-  return { given: parseResponse(SourceRepository, source.base, path, text), visibility: 'private' }
+  if (status !== 200) return status === 404
+  return names.key(parseResponse(SourceRepository, source.base, path, text).owner.login) !== owner
 }

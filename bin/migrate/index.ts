@@ -2,7 +2,7 @@ import { now } from '../../lib/clock.ts'
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
 import { copyUser } from './accounts.ts'
 import { copyCollaborators } from './collaborators.ts'
-import { Authors } from './content/authors.ts'
+import { authorsOf } from './content/authors.ts'
 import { copyGitData } from './content/git-data.ts'
 import { copyIssues } from './content/issues.ts'
 import { reportLeftBehind } from './content/left-behind.ts'
@@ -122,7 +122,7 @@ export const prepare = async (options: MigrationOptions, accounts: SourceAccount
     content,
     packages: hosting.migratedPackages(migrationLog),
     names,
-    authors: new Authors(names, options.comparison === undefined ? () => content.ghost() : async () => 0),
+    authors: authorsOf(names, options.comparison === undefined ? () => content.ghost() : async () => 0),
     startedAt: now(),
     repositories: new Map(),
     teams: new Map(),

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
-import type { Account, CopyIds } from '../../lib/records/schema/index.ts'
+import type { Account } from '../../lib/records/schema/index.ts'
 import { Copies } from './copies.ts'
 import { followLinks } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
@@ -44,33 +44,34 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
     await reportErrors(report, `the quota group ${name}`, () => copyAssignments(migration, name))
 }
 
-interface Numbers {
-  numberOf(name: string): Promise<number | undefined>
-}
-
-/** The number tells a copy from another rule or group that was created here under its name. */
-const byNumber =
-  (numbers: Numbers): Things['find'] =>
-  async (name) => {
+/** Rules or groups. The number tells a copy from another one that was created here under its name. */
+const numbered = (
+  kind: Things['kind'],
+  records: {
+    list(slice: Slice): Promise<Page<{ readonly name: string }>>
+    remove(name: string, by: typeof OPERATOR): Promise<unknown>
+  },
+  numbers: { numberOf(name: string): Promise<number | undefined> },
+  more: Pick<Things, 'members' | 'isNeeded'>,
+): Things => {
+  const find = async (name: string) => {
     const id = await numbers.numberOf(name)
     return id === undefined ? undefined : { id }
   }
-
-/** Rules or groups, for `Things.list`. */
-const namedHere = async (
-  { list }: { list(slice: Slice): Promise<Page<{ readonly name: string }>> },
-  numbers: Numbers,
-): Promise<{ copy: CopyIds; label: string }[]> => {
-  const all = await allItems(list)
-  return Promise.all(
-    all.map(async ({ name }) => ({ copy: { id: (await numbers.numberOf(name))! }, label: name })),
-  )
+  return {
+    ...{ kind, scope: '', find },
+    async list() {
+      const all = await allItems((slice) => records.list(slice))
+      return Promise.all(all.map(async ({ name }) => ({ copy: (await find(name))!, label: name })))
+    },
+    remove: (name) => records.remove(name, OPERATOR),
+    ...more,
+  }
 }
 
 const rulesOf = ({ allot }: Migration): Things => {
   const { rules, groups } = allot.quota
-  return {
-    ...{ kind: 'quotaRule', scope: '', find: byNumber(allot.hosting.quotaRules) },
+  return numbered('quotaRule', rules, allot.hosting.quotaRules, {
     async members(_, name) {
       const { limit, subjects = [] } = (await rules.get(name)) ?? {}
       return { limit, subjects: [...subjects].sort() }
@@ -79,9 +80,7 @@ const rulesOf = ({ allot }: Migration): Things => {
       const all = await allItems((slice) => groups.list(slice))
       return all.some((group) => group.rules.some((rule) => rule.name === name))
     },
-    remove: (name) => rules.remove(name, OPERATOR),
-    list: () => namedHere(rules, allot.hosting.quotaRules),
-  }
+  })
 }
 
 const itemsOfRules = ({ allot }: Migration, given: readonly SourceRule[]): Item[] => {
@@ -108,8 +107,7 @@ const parseSubjects = (names: readonly string[]): Subject[] => {
 const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Things => {
   const { groups } = allot.quota
   const { quotaGroups } = allot.hosting
-  return {
-    ...{ kind: 'quotaGroup', scope: '', find: byNumber(quotaGroups) },
+  return numbered('quotaGroup', groups, quotaGroups, {
     members: async (_, name) => ({ rules: (await groups.get(name))?.rules.map((rule) => rule.name).sort() }),
     async isNeeded(_, name) {
       if (defaultGroups.includes(name)) return true
@@ -118,9 +116,7 @@ const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Thing
       const members = await quotaGroups.members(name, { offset: 0, limit: copied.size + 1 })
       return members?.items.some((id) => !copied.has(id)) === true
     },
-    remove: (name) => groups.remove(name, OPERATOR),
-    list: () => namedHere(groups, quotaGroups),
-  }
+  })
 }
 
 const itemsOfGroups = ({ allot }: Migration, given: readonly SourceGroup[]): Item[] =>

@@ -8,42 +8,31 @@ export interface Author {
   readonly name: string
 }
 
+/** Calls a function once for each argument. */
+const once = <K, V>(work: (argument: K) => V): ((argument: K) => V) => {
+  const known = new Map<K, V>()
+  return (argument) => {
+    if (!known.has(argument)) known.set(argument, work(argument))
+    return known.get(argument)!
+  }
+}
+
 /**
  * Finds the accounts of authors. An author who does not exist here is a ghost, also for later migrations
  * until it exists.
+ * @param newGhost makes an id that no account will have
  */
-export class Authors {
-  readonly #names: Names
-  readonly #newGhost: () => Promise<number>
-  readonly #known = new Map<string, Promise<Author>>()
-  readonly #keys = new Map<number, Promise<string>>()
-  #ghost: Promise<Author> | undefined
-
-  /** @param newGhost makes an id that no account will have */
-  constructor(names: Names, newGhost: () => Promise<number>) {
-    this.#names = names
-    this.#newGhost = newGhost
-  }
-
-  /** @param login the name at the source */
-  find(login: string): Promise<Author> {
-    const name = this.#names.key(login)
-    const known = this.#known.get(name) ?? this.#read(name)
-    this.#known.set(name, known)
-    return known
-  }
-
-  /** The key of an author here by its id; empty for a ghost. */
-  keyOf(id: number): Promise<string> {
-    const known = this.#keys.get(id) ?? this.#names.keyOfId(id)
-    this.#keys.set(id, known)
-    return known
-  }
-
-  async #read(name: string): Promise<Author> {
-    const account = name === '' ? undefined : await this.#names.accountWithKey(name)
-    if (account?.kind === 'user') return { id: account.id, name }
-    this.#ghost ??= this.#newGhost().then((id) => ({ id, name: '' }))
-    return this.#ghost
+export const authorsOf = (names: Names, newGhost: () => Promise<number>) => {
+  const ghost = once(async (name: '') => ({ id: await newGhost(), name }))
+  return {
+    /** @param login the name at the source */
+    find: once(async (login: string): Promise<Author> => {
+      const name = names.key(login)
+      const account = name === '' ? undefined : await names.accountWithKey(name)
+      return account?.kind === 'user' ? { id: account.id, name } : ghost('')
+    }),
+    /** The key of an author here by its id; empty for a ghost. */
+    keyOf: once((id: number) => names.keyOfId(id)),
   }
 }
+export type Authors = ReturnType<typeof authorsOf>
