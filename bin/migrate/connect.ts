@@ -47,16 +47,8 @@ const readVersion = async (source: Source): Promise<string> => {
 const VERSION_PATH = '/api/v1/version'
 
 const redirectError = (base: string, location: string): string => {
-  const asked = new URL(base + VERSION_PATH)
-  const to = new URL(location, asked)
-  if (to.href === asked.href)
-    return `${base} redirects in a circle, ${asked} to itself: check that server, or the proxy in front of it`
-  const address = to.pathname.endsWith(VERSION_PATH)
-    ? to.origin + to.pathname.slice(0, -VERSION_PATH.length)
-    : to.origin
-  if (address === base)
-    return `${base} redirects ${asked} to ${to.origin}${to.pathname}, which is not its API: check the address`
-  return `${base} redirects to ${address}, and the token is not sent there: give that address if it is the right one`
+  const { origin, pathname } = new URL(location, base + VERSION_PATH)
+  return `${base} redirects ${VERSION_PATH} to ${origin}${pathname}, and the token is not sent there: give the address that answers without that`
 }
 
 /** @returns the owner of the token */

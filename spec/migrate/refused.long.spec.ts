@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
-import { type Listening, listen } from '../support/listen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
@@ -24,81 +23,18 @@ before(async () => {
 const changed = (table: Record<string, Reply>): Promise<Replay> => replay(table, source.allot.handler)
 
 describe('A source', () => {
-  let page: Listening
-  before(async () => {
-    page = await listen((_, res) => res.end('<!doctype html><title>A page</title>'))
-  })
-
   const secret = 'f'.repeat(40)
-  const REFUSED: [what: string, from: () => string, token: () => string | Promise<string>, why: RegExp][] = [
-    [
-      'that is not an address',
-      () => 'git.example.org',
-      () => secret,
-      /^--from git.example.org: expected an address/,
-    ],
-    ['whose address has a password', () => 'http://a:b@127.0.0.1', () => secret, /must not hold a password/],
-    [
-      'that does not answer',
-      () => 'http://127.0.0.1:9',
-      () => secret,
-      /^http:\/\/127.0.0.1:9 cannot be reached: /,
-    ],
-    [
-      'that is something else',
-      () => page.origin,
-      () => secret,
-      /^there is no Gitea, Forgejo or Allot at http/,
-    ],
-    ['that does not know the token', () => source.base, () => secret, /does not know this token$/],
-    [
-      'with a token of a user who is not an administrator',
-      () => source.base,
-      async () => (await source.person('carl')).token,
-      /^the token belongs to carl, who is not an administrator of http.* with the scopes read:admin, /,
-    ],
-    [
-      'with a token of too few scopes',
-      () => source.base,
-      () => source.scoped(source.root, 'read:repository'),
-      /\/user answered 403: .*; use an administrator's token with the scopes read:admin, /,
-    ],
-  ]
-  for (const [what, from, token, why] of REFUSED)
-    it(`${what} is refused in one sentence without the token`, async () => {
-      const given = await token()
-      await assert.rejects(connectSource(from(), given), ({ message }: Error) => {
-        assert.match(message, why)
-        assert.ok(!message.includes(given) && !message.includes('\n'))
-        return true
-      })
-    })
 
   it('that redirects to another address is not sent the token there', async () => {
     const moved = await replay({}, (_, res) =>
       res.writeHead(301, { location: 'https://git.example.org/api/v1/version' }).end(),
     )
-    await assert.rejects(connectSource(moved.base, secret), /redirects to https:\/\/git\.example\.org, /)
+    await assert.rejects(
+      connectSource(moved.base, secret),
+      /redirects \/api\/v1\/version to https:\/\/git\.example\.org\/api\/v1\/version, and the token is not sent there/,
+    )
     moved.stop()
   })
-
-  const TO_ITSELF: [what: string, location: (base: string) => string, why: RegExp][] = [
-    ['in a circle, by its path', () => '/api/v1/version', /redirects in a circle, .* to itself: check /],
-    ['in a circle, by its address', (base) => `${base}/api/v1/version`, /redirects in a circle, /],
-    ['its API to a page', () => '/login?next=1', /redirects .*\/version to .*\/login, which is not its API/],
-  ]
-  for (const [what, location, why] of TO_ITSELF)
-    it(`that redirects ${what} is refused without the advice to give its address again`, async () => {
-      const moved = await replay({}, (req, res) =>
-        res.writeHead(302, { location: location(`http://${req.headers.host}`) }).end(),
-      )
-      await assert.rejects(connectSource(moved.base, secret), ({ message }: Error) => {
-        assert.match(message, why)
-        assert.doesNotMatch(message, /give that address/)
-        return true
-      })
-      moved.stop()
-    })
 
   it('may be given by the address of its API', async () => {
     assert.equal((await connectSource(`${source.api}/`, source.root.token)).base, source.base)

@@ -168,6 +168,11 @@ describe('allot migrate', () => {
       ['token abc', /^allot: the token contains characters that no token has\n$/, 2],
       [token, /^allot: the token belongs to carl, who is not an administrator of http\S+: use [^\n]+\n$/, 1],
       [
+        await source.scoped(source.root, 'read:repository'),
+        /\/user answered 403: [^\n]+ scopes read:admin, /,
+        1,
+      ],
+      [
         await source.scoped(source.root, 'read:admin', 'read:user'),
         /^allot: the token of root lacks the scope read:organization: [^\n]+\n$/,
         1,
