@@ -1,49 +1,25 @@
 import { EMAIL_IS_HIDDEN, inAll, USER_COUNTS, USER_LACKS } from './shapes.ts'
 import type { Difference } from './table.ts'
 
+/** The recordings that have users in their answers. */
+const WITH_USERS = inAll(
+  ...['authentication', 'following', 'paging', 'quota-groups', 'quota-evaluation', 'quota-user', 'setup'],
+  ...['starred', 'subscriptions', 'users', 'ssh-keys', 'repositories', 'repository-lists', 'search'],
+)
+
 /** Differences of users, organizations and tokens. */
 export const accounts: readonly Difference[] = [
   {
     title: 'Users lack what Allot does not keep',
     reason:
       'A member is never invented: Allot has no login sources, languages, pronouns or restricted accounts.',
-    records: inAll(
-      'authentication',
-      'following',
-      'paging',
-      'quota-groups',
-      'quota-evaluation',
-      'quota-user',
-      'setup',
-      'starred',
-      'subscriptions',
-      'users',
-      'ssh-keys',
-      'repositories',
-      'repository-lists',
-      'search',
-    ),
+    records: WITH_USERS,
     lines: USER_LACKS,
   },
   {
     title: 'Counts of followers, followed users and stars are sent with a profile only',
     reason: 'A list of 50 users would need 150 more counts.',
-    records: inAll(
-      'authentication',
-      'following',
-      'paging',
-      'quota-groups',
-      'quota-evaluation',
-      'quota-user',
-      'setup',
-      'starred',
-      'subscriptions',
-      'users',
-      'ssh-keys',
-      'repositories',
-      'repository-lists',
-      'search',
-    ),
+    records: WITH_USERS,
     lines: USER_COUNTS,
   },
   {
