@@ -6,7 +6,6 @@ import { type AllotOptions, createAllot } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 import { allot, served } from './in-process.ts'
-import { served as servedApart } from './program.ts'
 
 const PLAN = `
 [[rules]]
@@ -132,32 +131,6 @@ describe('allot quota apply', () => {
     assert.match(added.err, /name: must not have control characters/)
     assert.deepEqual([applied.code, added.code], [1, 1])
     assert.doesNotMatch((await allot(['quota', 'groups', '--data', data])).out, /b/)
-  })
-
-  it('works on a running server', async () => {
-    const data = temporaryDirectory()
-    const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])
-    const server = await servedApart(['--data', data])
-    const [token, file] = [out.trim(), written(PLAN)]
-    try {
-      const refused = await allot(['quota', 'apply', file, '--data', data])
-      assert.deepEqual([refused.code, /in use/.test(refused.err)], [1, true], refused.err)
-      for (const [url, expected] of [
-        [new URL(server.api).origin, MADE],
-        [`${server.api}/`, ''],
-      ] as const) {
-        const made = await allot(['quota', 'apply', file, '--url', url, '--token', token])
-        assert.deepEqual([made.code, made.out], [0, expected], made.err)
-      }
-      const wrong = await allot(['quota', 'apply', file, '--url', server.api, '--token', 'wrong'])
-      assert.equal(wrong.code, 1)
-      assert.match(wrong.err, /^allot: http:\S+ answered 401: /)
-      const unknown = written('[assignments]\nnobody = []')
-      const nobody = await allot(['quota', 'apply', unknown, '--url', server.api, '--token', token])
-      assert.match(nobody.err, /answered 422: assignments: there is no user or organization named nobody\n$/)
-    } finally {
-      await server.stop()
-    }
   })
 
   const WRONG: [what: string, text: string, message: RegExp][] = [
