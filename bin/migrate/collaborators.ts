@@ -3,7 +3,6 @@ import { type Account, type Level, Level as Levels } from '../../lib/records/sch
 import { Copies } from './copies.ts'
 import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
-import { textOf } from './names/index.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
 import { isProtected } from './teams/rights.ts'
@@ -73,7 +72,7 @@ export const collaboratorsOf = (
   const records = allot.hosting.collaborators
   const address = async () => (await names.addressOf(repository))!
   return followLinks<Account>(migration, {
-    ...{ kind: 'collaborator', scope: textOf(key), of: repository.id },
+    ...{ kind: 'collaborator', scope: key, of: repository.id },
     withKey: (name) => names.userWithKey(name),
     all: async (slice) => records.list(OPERATOR, await address(), slice),
     has: ({ id }) => records.level(repository.id, id),

@@ -4,7 +4,6 @@ import { followAccount } from './accounts.ts'
 import { collaboratorsOf } from './collaborators.ts'
 import { Copies } from './copies.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
-import { textOf } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
 import { membershipsOf } from './organizations.ts'
 import { followRepository, type OwnedRepository } from './repositories.ts'
@@ -85,10 +84,10 @@ export const revokeDeletedRepositories = async (
   const seen = new Set<string>()
   for (const { given } of repositories)
     if ((await names.accountOf(given.owner.login)) !== undefined)
-      seen.add(textOf(names.repositoryKey(given.owner.login, given.name, given.id)))
+      seen.add(names.repositoryKey(given.owner.login, given.name, given.id))
   for (const record of await migrationLog.list('repository')) {
-    const path = record.original?.name ?? textOf(record)
-    if (seen.has(textOf(record)) || !owners.has(path.split('/')[0]!)) continue
+    const path = record.original?.name ?? record.name
+    if (seen.has(record.name) || !owners.has(path.split('/')[0]!)) continue
     await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
   }
 }
@@ -100,20 +99,20 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   if (repository === undefined) return migrationLog.remove([record])
   if (!(await hasLeft(migration, record, path.split('/')[0]!))) return
   await followRepository(migration, {
-    ...{ id: repository.id, key: record, label: await names.pathOf(repository) },
+    ...{ id: repository.id, key: record.name, label: await names.pathOf(repository) },
     valuesIn: () => ({ private: true, archived: true }),
   })
-  await new Copies(migration, collaboratorsOf(migration, { key: record, repository })).withdraw([])
+  await new Copies(migration, collaboratorsOf(migration, { key: record.name, repository })).withdraw([])
 }
 
 /** Whether the original was deleted, or has another owner than the one whose repositories were listed. */
 const hasLeft = async (
   migration: Migration,
-  { scope, name, original }: MigrationRecord,
+  { name, original }: MigrationRecord,
   owner: string,
 ): Promise<boolean> => {
   const { source, names } = migration
-  if (original === undefined) return isDeleted(migration, apiPath('repos', scope, name))
+  if (original === undefined) return isDeleted(migration, apiPath('repos', ...name.split('/')))
   const path = apiPath('repositories', String(original.id))
   const { status, text } = await source.request(path)
   if (status !== 200) return status === 404

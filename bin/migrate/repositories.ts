@@ -11,7 +11,7 @@ import { rightsToSee, visibilityAt } from './accounts.ts'
 import { Copies, removedHere } from './copies.ts'
 import type { Right } from './labels.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
-import { type Names, type RepositoryKey, textOf } from './names/index.ts'
+import type { Names } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
 import { digestOf, type Item, type Things, type Values } from './things.ts'
@@ -29,7 +29,7 @@ export interface CopiedRepository {
   readonly owner: Account
   readonly repository: Repository
   /** Identifies it in the migration log. */
-  readonly key: RepositoryKey
+  readonly key: string
   /** Whether a migration from this source created it. */
   readonly isCopy: boolean
 }
@@ -72,7 +72,7 @@ export const copyRepository = async (
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
     const key = names.repositoryKey(given.owner.login, given.name, given.id)
-    const existing = await names.repositoryOf(given.owner.login, given.name, given.id)
+    const existing = await names.repositoryWithKey(key)
     const found = existing ?? (await createRepository(migration, owner, given, audience))
     if (found === undefined) return
     if (found.owner !== owner.id) return report.note('differs', MOVED, label)
@@ -88,7 +88,7 @@ export const copyRepository = async (
     if (repository === undefined) throw invalid(DELETED)
     if (audienceHere(owner, repository) < audience && comparison === undefined) throw invalid(MORE_VISIBLE)
     report.noteName('repositories', label, `${owner.name}/${repository.name}`)
-    const known = await migrationLog.get('repository', key.scope, key.name)
+    const known = await migrationLog.get('repository', '', key)
     copied = { given, owner, repository, key, isCopy: known?.copy?.id === repository.id }
   })
   return copied
@@ -129,7 +129,7 @@ const membersOf = ({
 
 interface FollowedRepository {
   readonly id: number
-  readonly key: RepositoryKey
+  readonly key: string
   /** Its name in the report. */
   readonly label: string
   /** The values at the source for the owner here. */
@@ -143,7 +143,7 @@ interface FollowedRepository {
  */
 export const followRepository = async (
   migration: Migration,
-  { id, key: { scope, name }, label, valuesIn, kept = {} }: FollowedRepository,
+  { id, key: name, label, valuesIn, kept = {} }: FollowedRepository,
 ): Promise<'found' | 'updated'> => {
   const { repositories, accounts, topics } = migration.allot.hosting
   const read = async () => {
@@ -151,8 +151,7 @@ export const followRepository = async (
     return { repository, owner: (await accounts.byId(repository.owner))! }
   }
   const things: Things = {
-    ...{ kind: 'repository', scope },
-    hasFullLabels: true,
+    ...{ kind: 'repository', scope: '' },
     find: async () => ({ id }),
     members: async () => membersOf((await read()).repository),
     async kept() {
@@ -204,18 +203,18 @@ const createRepository = async (
   const { repositories } = allot.hosting
   const { login } = given.owner
   const key = names.repositoryKey(login, given.name, given.id)
-  const known = await migrationLog.get('repository', key.scope, key.name)
+  const known = await migrationLog.get('repository', '', key)
   if (known?.copy !== undefined) report.note('overwritten', removedHere('repository'), given.full_name)
   const name = await freeName(migration, owner, given, key)
   const record = {
-    ...({ kind: 'repository', ...key } as const),
+    ...({ kind: 'repository', scope: '', name: key } as const),
     ...originalOf(names, given),
   }
   // A user who creates a repository watches it, and may no longer watch it at the source.
   const watch = {
     kind: 'watch',
     scope: names.keyHere(owner),
-    name: textOf(key),
+    name: key,
   } as const
   await migrationLog.save(owner.kind === 'user' ? [record, watch] : [record])
   const created = await repositories.create(owner, owner, {
@@ -243,11 +242,11 @@ const freeName = async (
   { allot, names }: Migration,
   owner: Account,
   given: SourceRepository,
-  key: RepositoryKey,
+  key: string,
 ): Promise<string> => {
   const name = names.wantedName(`${given.owner.login}/${given.name}`)
   const found = await allot.hosting.repositories.find(OPERATOR, owner.name, name)
-  if (found === undefined || !names.isCopyOfOther('repository', found.id, textOf(key))) return name
+  if (found === undefined || !names.isCopyOfOther('repository', found.id, key)) return name
   throw invalid(
     `name: ${owner.name}/${name} here is the copy of another repository of the source: give --rename ${given.full_name}=${given.owner.login}/NAME, or rename the copy`,
   )
@@ -261,7 +260,8 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
     const { names, allot, report, comparison } = migration
     const { owner, name } = (given.fork && given.parent) || {}
-    const parent = owner && name ? await names.repositoryOf(owner.login, name) : undefined
+    const parent =
+      owner && name ? await names.repositoryWithKey(names.repositoryKey(owner.login, name)) : undefined
     if (given.fork && parent === undefined) report.note('notCopied', FORK, given.full_name)
     if (comparison !== undefined) return compareParent(migration, comparison, { repository, given }, parent)
     if (parent === undefined || repository.parent !== null) return

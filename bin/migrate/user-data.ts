@@ -5,7 +5,6 @@ import type { Account, Repository } from '../../lib/records/schema/index.ts'
 import { Copies } from './copies.ts'
 import { followLinks } from './links.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
-import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
 import type { Item, Things } from './things.ts'
@@ -225,6 +224,6 @@ const relationsOf = (
   return {
     ...{ ...links, path, shape: SourceRepository },
     itemFor: ({ id, owner, name, full_name: label }) =>
-      links.itemFor(textOf(names.repositoryKey(owner.login, name, id)), label),
+      links.itemFor(names.repositoryKey(owner.login, name, id), label),
   }
 }

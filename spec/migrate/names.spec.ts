@@ -289,7 +289,7 @@ describe('A later run', () => {
     assert.equal(await repositories.find({ id: ben, admin: false }, 'acme', 'site'), undefined)
     for (const line of [
       /^ {2}collaborators: dora \(ann\/shared\)$/m,
-      /^ {2}repositories of teams: site \(acme\/crew\)$/m,
+      /^ {2}repositories of teams: acme\/site \(acme\/crew\)$/m,
     ])
       assert.match(text, line)
   })

@@ -4,7 +4,6 @@ import { allItems } from '../../../lib/records/pages.ts'
 import type { Attachment } from '../../../lib/records/schema/index.ts'
 import { Copies } from '../copies.ts'
 import { apiPath, isDeleted, type Migration, OPERATOR } from '../migration.ts'
-import { textOf } from '../names/index.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { SourceAttachment } from '../shapes.ts'
 import type { Item, Things, Values } from '../things.ts'
@@ -49,7 +48,7 @@ export const openContents = (
   copied: CopiedRepository,
   root: RootKind,
 ): RepositoryContents => {
-  const scope = textOf(copied.key)
+  const scope = copied.key
   const attachment = `${scope}/${root}s`
   const comment = root === 'issue' ? scope : attachment
   const open = (kind: ContentKind, own: string, parts: Parts = {}): Contents => ({

@@ -37,14 +37,13 @@ export const copyLfs = (migration: Migration, { repository, given, key }: Copied
     const { git, migrationLog } = migration
     if (git === undefined || given.empty) return
     const { id } = repository
-    const { scope, name } = key
     const digest = digestOf([await listReferences(id, git)])
-    const known = await migrationLog.get('lfs', scope, name)
+    const known = await migrationLog.get('lfs', '', key)
     if (known?.digest === digest && known.copy?.id === id) return
     let isComplete = true
     for await (const batch of inBatches(lfsPointers(id, git)))
       if (!(await copyBatch(migration, { repository, given }, batch))) isComplete = false
-    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, copy: { id }, digest }])
+    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope: '', name: key, copy: { id }, digest }])
   })
 
 /** The objects, as many at a time as one request asks for. */

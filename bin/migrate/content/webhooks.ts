@@ -9,7 +9,6 @@ import type { HookPlace } from '../../../lib/webhooks/places.ts'
 import { isEvent } from '../../../lib/webhooks/recipients.ts'
 import { Copies } from '../copies.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
-import { textOf } from '../names/index.ts'
 import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Item, Things } from '../things.ts'
@@ -80,7 +79,7 @@ const ofAccount = ({ names }: Migration, account: Account, login: string): HookL
 })
 
 const ofRepository = ({ owner, repository, given, key }: CopiedRepository): HookList => ({
-  scope: textOf(key),
+  scope: key,
   label: given.full_name,
   place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
   creator: createdFor(owner),

@@ -121,7 +121,7 @@ const repositoryChange = async (
 ): Promise<Change | undefined> => {
   const { migrationLog, names, allot } = migration
   const key = names.repositoryKey(given.owner.login, given.name, given.id)
-  const known = await migrationLog.get('repository', key.scope, key.name)
+  const known = await migrationLog.get('repository', '', key)
   const copy =
     known?.copy?.id === undefined ? undefined : await allot.hosting.repositories.byId(known.copy.id)
   const owner = await names.accountOf(given.owner.login)

@@ -4,13 +4,6 @@ import type { Account, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
 import { KnownNames, type Named } from './known-names.ts'
 
-/** Identifies a repository in the migration log, whatever its name and its owner are now. */
-export interface RepositoryKey {
-  /** Key of the owner that the repository had first. */
-  readonly scope: string
-  readonly name: string
-}
-
 /** Names to have here, by the name at the source in lower case: `owner` or `owner/name`. */
 export type Renames = ReadonlyMap<string, string>
 
@@ -47,8 +40,7 @@ export class Names {
       names.#accounts.know(record, record.name)
       if (record.copy?.id !== undefined) names.#keysHere.set(record.copy.id, record.name)
     }
-    for (const record of await migrationLog.list('repository'))
-      names.#repositories.know(record, textOf(record))
+    for (const record of await migrationLog.list('repository')) names.#repositories.know(record, record.name)
     for (const account of accounts) names.#accounts.learn(account, account.name.toLowerCase())
     return names
   }
@@ -126,41 +118,29 @@ export class Names {
   }
 
   /**
-   * Key of a repository in the migration log.
+   * Key of a repository in the migration log: the key of the owner that it had first, a slash and its name.
    * @param owner
    * @param name names at the source
    * @param id there
    */
-  repositoryKey(owner: string, name: string, id?: number): RepositoryKey {
+  repositoryKey(owner: string, name: string, id?: number): string {
     const path = `${this.key(owner)}/${name.toLowerCase()}`
     if (id !== undefined) this.#repositories.learn({ id, name }, path)
-    const [scope = '', own = ''] = this.#repositories.keyOf(path).split('/')
-    return { scope, name: own }
+    return this.#repositories.keyOf(path)
   }
 
-  /**
-   * The repository here.
-   * @param owner
-   * @param name names at the source
-   * @param id there
-   */
-  async repositoryOf(owner: string, name: string, id?: number): Promise<Repository | undefined> {
-    const key = this.repositoryKey(owner, name, id)
-    const copy = await this.#copyOf(key)
-    if (copy !== undefined) return copy
-    const account = await this.accountOf(owner)
-    return account && this.#byName(account, this.wantedName(`${owner}/${name}`), key)
-  }
-
-  /** The repository here that has the key, as a text. */
+  /** The repository here that has the key. */
   async repositoryWithKey(key: string): Promise<Repository | undefined> {
-    const [scope = '', name = ''] = key.split('/')
-    const copy = await this.#copyOf({ scope, name })
+    const { migrationLog, hosting } = this.#options
+    const id = (await migrationLog.get('repository', '', key))?.copy?.id
+    const copy = id === undefined ? undefined : await hosting.repositories.byId(id)
     if (copy !== undefined) return copy
     const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
     const account = await this.accountWithKey(owner)
-    const login = this.#accounts.nameOf(owner)
-    return account && this.#byName(account, this.wantedName(`${login}/${own}`), { scope, name })
+    if (account === undefined) return undefined
+    const name = this.wantedName(`${this.#accounts.nameOf(owner)}/${own}`)
+    const found = await hosting.repositories.find(OPERATOR, account.name, name)
+    return found && this.#repositories.isOther(found.id, key) ? undefined : found
   }
 
   /** Where a repository is here. */
@@ -174,18 +154,4 @@ export class Names {
     const { owner = '', name = '' } = (await this.addressOf(repository)) ?? {}
     return `${owner}/${name}`
   }
-
-  async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {
-    const { migrationLog, hosting } = this.#options
-    const id = (await migrationLog.get('repository', scope, name))?.copy?.id
-    return id === undefined ? undefined : hosting.repositories.byId(id)
-  }
-
-  async #byName(owner: Account, name: string, key: RepositoryKey): Promise<Repository | undefined> {
-    const found = await this.#options.hosting.repositories.find(OPERATOR, owner.name, name)
-    return found && this.#repositories.isOther(found.id, textOf(key)) ? undefined : found
-  }
 }
-
-/** A key as a text: `owner/name`. */
-export const textOf = ({ scope, name }: RepositoryKey): string => `${scope}/${name}`

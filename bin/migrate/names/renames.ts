@@ -127,7 +127,7 @@ const nameTaken = async (
   const account = await names.accountOf(owner)
   const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
   const key = names.repositoryKey(owner, old)
-  const known = await migrationLog.get('repository', key.scope, key.name)
+  const known = await migrationLog.get('repository', '', key)
   return isFree(found, known) || name.toLowerCase() === old ? undefined : `${account!.name}/${name}`
 }
 

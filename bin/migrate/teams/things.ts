@@ -3,7 +3,6 @@ import type { Account, Level, Repository, Team } from '../../../lib/records/sche
 import { REVOKED } from '../labels.ts'
 import { followLinks } from '../links.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
-import { textOf } from '../names/index.ts'
 import type { Item, Things } from '../things.ts'
 import type { TeamRights } from './rights.ts'
 
@@ -160,7 +159,7 @@ export const membersOf = (
   return { things, items: [...team.users].map((login) => things.itemFor(names.key(login), login)) }
 }
 
-/** The repositories on which a team has rights. The log names them without their owner, the organization. */
+/** The repositories on which a team has rights. */
 export const repositoriesOf = (
   migration: Migration,
   organization: Account,
@@ -169,19 +168,17 @@ export const repositoriesOf = (
 ): Followed => {
   const { allot, names } = migration
   const { teamRepositories } = allot.hosting
-  const owner = names.keyHere(organization)
   const path = ({ name }: Repository) => ({ owner: organization.name, name })
   const things = followLinks<Repository>(migration, {
-    ...{ kind: 'teamRepository', scope: `${owner}/${keyOf(team)}`, of: id },
-    withKey: (name) => names.repositoryWithKey(name.includes('/') ? name : `${owner}/${name}`),
+    ...{ kind: 'teamRepository', scope: `${names.keyHere(organization)}/${keyOf(team)}`, of: id },
+    withKey: (name) => names.repositoryWithKey(name),
     all: (slice) => teamRepositories.list(OPERATOR, id, slice),
     has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),
     add: (repository) => teamRepositories.add(OPERATOR, id, path(repository)),
     remove: (repository) => teamRepositories.remove(OPERATOR, id, path(repository)),
   })
-  const items = [...(team.repositories ?? [])].map((label) => {
-    const given = names.repositoryKey(team.organization, label)
-    return things.itemFor(given.scope === owner ? given.name : textOf(given), label)
-  })
+  const items = [...(team.repositories ?? [])].map((label) =>
+    things.itemFor(names.repositoryKey(team.organization, label), label),
+  )
   return { things, items }
 }
