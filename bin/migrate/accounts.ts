@@ -153,15 +153,27 @@ export const followAccount = async (
     create: async () => false,
     async edit(_, { email, ...edit }: Partial<Members>) {
       await accounts.edit(id, edit, { by: OPERATOR })
-      if (email === undefined) return
-      // Another account can have the address here.
-      await accounts.edit(id, { email }, { by: OPERATOR }).catch((error: unknown) => {
-        if (!isRefused(error)) throw error
-        migration.report.note('differs', EMAIL_REFUSED, `${account.name} (${error.message})`)
-      })
+      if (email !== undefined) await followEmail(migration, account, email)
     },
   }
   return new Copies(migration, things).followNarrowed(async () => item, { id })
+}
+
+/** Another account can have the address here, also a copy that gets another one in this run. */
+const followEmail = async (
+  migration: Migration,
+  account: Account,
+  email: string,
+  isAgain = false,
+): Promise<void> => {
+  const { allot, report, giving } = migration
+  try {
+    await allot.hosting.accounts.edit(account.id, { email }, { by: OPERATOR })
+  } catch (error) {
+    if (!isRefused(error)) throw error
+    if (isAgain) report.note('differs', EMAIL_REFUSED, `${account.name} (${error.message})`)
+    else giving.push(() => followEmail(migration, account, email, true))
+  }
 }
 
 const isRefused = (error: unknown): error is AllotError =>

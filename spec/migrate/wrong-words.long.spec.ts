@@ -38,7 +38,7 @@ before(async () => {
   writeFileSync(at('tokens'), TOKENS)
 })
 
-/** Words with blanks between them; the code is 2 for a wrong command line, 1 for a source or a machine that refuses. */
+/** Words with blanks between them; the code is 1 for a source or a machine that refuses, else 2. */
 type Wrong = readonly [words: string, why: RegExp, code?: 1 | 2]
 
 /**
