@@ -139,10 +139,6 @@ const DAMAGES: [what: string, harm: (store: string, files: string[]) => Promise<
   ['whose CURRENT file is gone', (store) => rm(join(store, 'CURRENT'))],
   ['whose manifest is empty', (store, files) => truncate(join(store, manifestIn(files)))],
   ['that lacks its manifest', (store, files) => rm(join(store, manifestIn(files)))],
-  [
-    'whose log has lost its end',
-    (store, files) => truncate(join(store, files.find((one) => one.endsWith('.log'))!), 1500),
-  ],
 ]
 
 describe('allot verify --repair of a LevelDB', () => {
