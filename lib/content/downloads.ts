@@ -16,7 +16,7 @@ export interface SentFile {
   readonly tag: string
   readonly name: string
   /** Content type; `application/octet-stream` when absent. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** @param range first and last byte, both inclusive; the whole file when absent */
   read(range?: ByteRange): Promise<Readable>
 }

@@ -174,7 +174,7 @@ interface FileContent {
   /** Entity tag of the content, without quotes. */
   readonly tag: string
   /** Content type; `application/octet-stream` when absent. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** File name that browsers suggest when saving. */
   readonly name?: string
   /** @param range first and last byte, both inclusive; the whole file when absent */

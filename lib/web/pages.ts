@@ -256,7 +256,6 @@ const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {
   match: () => ({
     params: {},
     route: page({
-      method: 'GET',
       path: '/',
       auth: 'optional',
       handle: async () => failureView(404, ''),

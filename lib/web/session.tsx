@@ -108,7 +108,6 @@ export const SESSION_ENDED = `${SIGN_IN}?ended=yes`
 
 export const signInPageRoutes = [
   page({
-    method: 'GET',
     path: SIGN_IN,
     auth: 'optional',
     handle: async ({ query, user }) => {

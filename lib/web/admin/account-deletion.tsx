@@ -10,6 +10,7 @@ import { type Account, accounts, ownerUsages } from '../../records/schema/index.
 import { accountPath, formatCount, Link, Notice, PageHead, Post, Section } from '../parts/components.tsx'
 import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import { Box, useChosen } from '../parts/fields.tsx'
+import { Joined } from '../parts/inline.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { freedText, type RemovedItem, RemovedKinds, RemovedTable, removedItems } from '../storage/removed.tsx'
 import { CRUMBS } from './account-views.tsx'
@@ -200,16 +201,7 @@ const AlsoOrganizations = ({ owned: { organizations, optional } }: { owned: Owne
 )
 
 const Names = ({ accounts }: { accounts: readonly Account[] }) => (
-  <>
-    {accounts.map(({ id, name }, index) => (
-      <>
-        {index > 0 && ', '}
-        <Link key={id} to={accountPath(name)}>
-          {name}
-        </Link>
-      </>
-    ))}
-  </>
+  <Joined parts={accounts.map(({ name }) => <Link to={accountPath(name)}>{name}</Link>)} />
 )
 
 /** By kind, and on demand by repository. */

@@ -5,12 +5,22 @@ import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS } from '../../accounts/own-passwords.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Link, PageHead, Post, Section, Size, Submit, usePageContext } from '../parts/components.tsx'
+import {
+  groupPath,
+  Link,
+  PageHead,
+  Post,
+  rulePath,
+  Section,
+  Size,
+  Submit,
+  unbrokenLimit,
+  unbrokenSize,
+  usePageContext,
+} from '../parts/components.tsx'
 import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
 import { Table } from '../parts/list.tsx'
-import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
-import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
 import { Avatar } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
@@ -181,3 +191,44 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
     </Section>
   )
 }
+
+const PasswordField = () =>
+  usePageContext().hasSessions ? (
+    <Field
+      name="password"
+      type="password"
+      hint={`At least ${MIN_PASSWORD_LENGTH} characters. Without a password, the user signs in with a token.`}
+    />
+  ) : null
+
+/** The page with the form that creates a user or an organization. */
+export const newAccountView = (kind: Account['kind']): View =>
+  adminView(
+    `New ${kind}`,
+    <Section id="account" title="Account">
+      <Post to="/-/admin/accounts/new" fields={{ kind }} class="stacked">
+        <Fields>
+          <Field name="name" hint="Part of every URL; it cannot be changed here later." isRequired />
+          <Field name="fullName" />
+        </Fields>
+        {kind === 'user' ? (
+          <Fields>
+            <Field name="email" type="email" />
+            <PasswordField />
+          </Fields>
+        ) : (
+          <>
+            <Field name="description" />
+            <Field
+              name="owner"
+              hint="The user who owns the organization. Without an owner, administrators manage it."
+            />
+          </>
+        )}
+        <Visibility value="public" />
+        {kind === 'user' && <AdminBox />}
+        <button type="submit">Create {kind}</button>
+      </Post>
+    </Section>,
+    CRUMBS,
+  )

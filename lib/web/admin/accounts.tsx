@@ -15,9 +15,8 @@ import { type FormAction, form, type PageRequest, type PageServices, page } from
 import { passwordLinkView } from '../people/set-password.tsx'
 import { createdView, createToken } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
-import { adminAccountView, CRUMBS } from './account-views.tsx'
+import { adminAccountView, CRUMBS, newAccountView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
-import { newAccountView } from './new-account.tsx'
 
 type AccountRequest = PageRequest<never, Identity>
 

@@ -1,7 +1,6 @@
 /** What the records of the audit log name, and the paths of its pages. */
 import { type AuditAction, type AuditRecord, accounts } from '../../records/schema/index.ts'
-import { accountPath } from '../parts/components.tsx'
-import { groupPath, rulePath } from '../parts/quota-paths.ts'
+import { accountPath, groupPath, rulePath } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
 
 type Kind = 'account' | 'rule' | 'group' | 'repository'

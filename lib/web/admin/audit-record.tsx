@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { NameLink, usePageContext } from '../parts/components.tsx'
+import { Joined } from '../parts/inline.tsx'
 import { wordFor } from '../parts/labels.ts'
 import { detailsOf, isAssignment, kindInList, listOf, pathOfNamed, subjectKind } from './audit-names.ts'
 
@@ -55,16 +56,7 @@ export const AuditDetails = ({ record }: AuditProps) => {
       ? []
       : [<span key={name}>{`${wordFor(name)} ${texts.join(' → ')}`.trim()}</span>]
   })
-  return (
-    <>
-      {parts.map((part, index) => (
-        <>
-          {index > 0 && '; '}
-          {part}
-        </>
-      ))}
-    </>
-  )
+  return <Joined by="; " parts={parts} />
 }
 
 type PathOf = ((name: string) => string) | undefined
@@ -86,12 +78,7 @@ const listParts = (
 const Names = ({ label, names, pathOf }: { label: string; names: readonly string[]; pathOf: PathOf }) => (
   <span>
     {label} {names.length === 0 && 'none'}
-    {names.map((name, index) => (
-      <>
-        {index > 0 && ', '}
-        <Name name={name} to={pathOf?.(name)} />
-      </>
-    ))}
+    <Joined parts={names.map((name) => <Name name={name} to={pathOf?.(name)} />)} />
   </span>
 )
 

@@ -36,8 +36,7 @@ export const ownerNamed =
   }
 
 /** Declares that a page is for administrators. */
-export const adminRights = { auth: 'admin', scope: 'read:admin' } as const
-export const adminPage = { ...adminRights, method: 'GET' } as const
+export const adminPage = { auth: 'admin', scope: 'read:admin' } as const
 
 /** What an administrator's form does. */
 interface AdminAction extends Omit<FormAction, 'asks'> {
@@ -59,7 +58,7 @@ export const adminForm = <const Path extends string>(
   prepare: (request: PageRequest<never, Identity>, services: PageServices) => Promise<AdminAction>,
 ): PageRoute =>
   // A preview only reads; applying the change checks `write:admin`.
-  form({ ...adminRights, path }, async (request, services) => {
+  form({ ...adminPage, path }, async (request, services) => {
     const action = await prepare(request as PageRequest<never, Identity>, services)
     return {
       ...action,

@@ -3,6 +3,7 @@ import type { Account } from '../../records/schema/index.ts'
 import {
   ActionButtons,
   formatCount,
+  groupPath,
   Post,
   PREVIEW,
   Section,
@@ -12,7 +13,6 @@ import {
 import { FieldFailure, useInvalid } from '../parts/fields.tsx'
 import { labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
-import { groupPath } from '../parts/quota-paths.ts'
 
 interface MembersProps {
   group: string

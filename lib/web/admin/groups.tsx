@@ -4,15 +4,24 @@ import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { allItems } from '../../records/pages.ts'
-import { ActionButtons, Empty, formatCount, Link, Post, Section, Submit } from '../parts/components.tsx'
+import {
+  ActionButtons,
+  Empty,
+  formatCount,
+  groupPath,
+  Link,
+  Post,
+  rulePath,
+  Section,
+  Submit,
+  unbrokenLimit,
+} from '../parts/components.tsx'
 import { Box, FieldFailure, NameField, useChosen } from '../parts/fields.tsx'
 import { Named } from '../parts/inline.tsx'
 import { labelOf } from '../parts/labels.ts'
 import { List, Table } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
-import { unbrokenLimit } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView, ownerNamed } from './form.tsx'

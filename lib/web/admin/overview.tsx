@@ -10,7 +10,7 @@ import { usedBy } from '../../quota/subjects.ts'
 import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
-import { Figures, formatCount, Link, NameLink, Section, Size } from '../parts/components.tsx'
+import { Figures, formatCount, Link, NameLink, Section, Size, StrongLink } from '../parts/components.tsx'
 import { Table } from '../parts/list.tsx'
 import { sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
@@ -21,9 +21,9 @@ import { GrowthText, OwnerGrowth } from '../storage/pace.tsx'
 import { shareColumn } from '../storage/share.tsx'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 import { adminPage, adminView } from './form.tsx'
-import { OverSection } from './over-quota.tsx'
-import { OwnersBeingRead } from './owners-form.tsx'
+import { OwnerBadge, OwnerLimit, OwnersBeingRead } from './owners-form.tsx'
 
+/** Owners that a section lists; the table of owners has the others. */
 const LISTED = 8
 
 export const adminPageRoutes = [
@@ -140,6 +140,37 @@ const TotalHistory = ({ owners, history }: TotalsProps) => {
     </Section>
   )
 }
+
+/** Owners that are over quota or near their limit, the largest excess first. */
+const OverSection = ({ owners: { overAndNear } }: { owners: OwnersSnapshot }) => (
+  <Section
+    id="over"
+    title="Needs attention"
+    aside={
+      <Link to="/-/admin/owners?sort=share">
+        {overAndNear.length > LISTED
+          ? `View all ${overAndNear.length.toLocaleString('en')}`
+          : 'Owners by limit'}
+      </Link>
+    }
+  >
+    {overAndNear.length === 0 ? (
+      <p class="muted">No owner is over quota or near the limit.</p>
+    ) : (
+      <ul class="plain rows">
+        {overAndNear.slice(0, LISTED).map((owner) => (
+          <li key={owner.id} class="line">
+            <div class="whole">
+              <StrongLink to={`/-/storage/${owner.name}`}>{owner.name}</StrongLink>
+              <OwnerLimit owner={owner} />
+            </div>
+            <OwnerBadge owner={owner} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Section>
+)
 
 interface TopConsumersProps {
   owners: readonly OwnerSummary[]

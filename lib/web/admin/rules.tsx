@@ -5,14 +5,23 @@ import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { allItems } from '../../records/pages.ts'
-import { ActionButtons, Empty, formatCount, Link, Post, Section, Submit } from '../parts/components.tsx'
+import {
+  ActionButtons,
+  Empty,
+  formatCount,
+  groupPath,
+  Link,
+  Post,
+  rulePath,
+  Section,
+  Submit,
+  unbrokenLimit,
+} from '../parts/components.tsx'
 import { NameField } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
-import { Named } from '../parts/inline.tsx'
+import { Joined, Named } from '../parts/inline.tsx'
 import { List, Table } from '../parts/list.tsx'
-import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
-import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
@@ -214,14 +223,6 @@ const UsedBy = ({ groups }: { groups: readonly string[] }) =>
   ) : (
     <>
       Used by {groups.length === 1 ? 'the group' : 'the groups'}{' '}
-      {groups.map((group, index) => (
-        <>
-          {index > 0 && ', '}
-          <Link key={group} to={groupPath(group)}>
-            {group}
-          </Link>
-        </>
-      ))}
-      .
+      <Joined parts={groups.map((group) => <Link to={groupPath(group)}>{group}</Link>)} />.
     </>
   )

@@ -1,5 +1,6 @@
 /** Commands to copy: of git, and requests of the API with an access token. */
 import { Link, usePageContext } from './components.tsx'
+import { Joined } from './inline.tsx'
 
 /**
  * An argument of a command, quoted for the shell unless it consists of characters that no shell interprets.
@@ -58,13 +59,8 @@ export const TokenCommand = ({ scopes, text }: { scopes: readonly string[]; text
     <Command text={text} />
     <p class="small">
       TOKEN is an access token with {scopes.length === 1 ? 'the scope' : 'the scopes'}{' '}
-      {scopes.map((scope, index) => (
-        <>
-          {index > 0 && ' and '}
-          <code>{scope}</code>
-        </>
-      ))}
-      . <Link to="/-/account">Create a token</Link>, and set it with{' '}
+      <Joined by=" and " parts={scopes.map((scope) => <code>{scope}</code>)} />.{' '}
+      <Link to="/-/account">Create a token</Link>, and set it with{' '}
       <code class="unbroken">export TOKEN=…</code>.
     </p>
   </>

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
-import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import { formatBytes, formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { IconName } from '../styles/icons.ts'
 import { Icon } from './inline.tsx'
 import { messageOf } from './labels.ts'
@@ -256,6 +256,14 @@ export const SizeCell = ({ bytes }: { bytes: number }) => (
   </td>
 )
 
+const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0')
+
+/** `1.25 MiB`, whose number and unit stay on one line. */
+export const unbrokenSize = (bytes: number): string => unbroken(formatSize(bytes))
+
+/** A limit as it was written: a number of bytes, a size, or `unlimited`. */
+export const unbrokenLimit = (limit: number): string => unbroken(formatExactLimit(limit))
+
 /** `1 owner`, `2,000 owners` */
 export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`
@@ -276,3 +284,6 @@ export const sentence = (message: string): string => `${message.charAt(0).toUppe
 
 /** Path of an account's page for administrators. */
 export const accountPath = (name: string): string => `/-/admin/account?name=${encodeURIComponent(name)}`
+
+export const rulePath = (name: string): string => `/-/admin/rule?name=${encodeURIComponent(name)}`
+export const groupPath = (name: string): string => `/-/admin/group?name=${encodeURIComponent(name)}`

@@ -44,3 +44,15 @@ export const Dots = ({ facts }: { facts: readonly ComponentChildren[] }) => (
       ))}
   </span>
 )
+
+/** Parts of a sentence, with a text between each two. */
+export const Joined = ({ parts, by = ', ' }: { parts: readonly ComponentChildren[]; by?: string }) => (
+  <>
+    {parts.map((part, index) => (
+      <>
+        {index > 0 && by}
+        {part}
+      </>
+    ))}
+  </>
+)

@@ -148,9 +148,10 @@ export interface PageRoute {
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
 
-/** Declares the route of a page. */
+/** Declares the route of a page, which is read unless it says `POST`. */
 export const page = <const Path extends string, const A extends Auth>(
-  route: Omit<PageRoute, 'path' | 'auth' | 'handle'> & {
+  route: Omit<PageRoute, 'method' | 'path' | 'auth' | 'handle'> & {
+    method?: 'POST'
     path: Path
     auth: A
     handle: (
@@ -158,7 +159,7 @@ export const page = <const Path extends string, const A extends Auth>(
       services: PageServices,
     ) => Promise<PageReply>
   },
-): PageRoute => route as unknown as PageRoute
+): PageRoute => ({ method: 'GET', ...route }) as unknown as PageRoute
 
 /** A form that is shown again. */
 export interface Entered {

@@ -6,7 +6,7 @@ import type { Page } from '../../records/pages.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Count, Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
+import { Count, Empty, formatCount, Link, PageHead, Section, Tabs } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { List } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
@@ -32,7 +32,6 @@ export const visibleOwner = async (
 
 export const accountPageRoutes = [
   page({
-    method: 'GET',
     path: '/{owner}',
     auth: 'optional',
     scope: 'read:user',
@@ -105,30 +104,25 @@ const createPath = async (
 
 /** @param user the viewer, if the viewer may see the storage of the account */
 export const AccountHead = ({ account, user }: { account: Account; user: Viewer }) => (
-  <div class="head">
-    <div class="profile">
-      <Avatar name={account.name} size="large" />
-      <div>
-        <h1>
-          <bdi>{account.fullName || account.name}</bdi>
-        </h1>
-        <p class="subtitle">
-          <Dots
-            facts={[
-              account.fullName !== '' && <bdi>{account.name}</bdi>,
-              account.kind,
-              account.visibility !== 'public' && account.visibility,
-            ]}
-          />
-        </p>
-      </div>
-    </div>
+  <PageHead
+    picture={<Avatar name={account.name} size="large" />}
+    title={<bdi>{account.fullName || account.name}</bdi>}
+    subtitle={
+      <Dots
+        facts={[
+          account.fullName !== '' && <bdi>{account.name}</bdi>,
+          account.kind,
+          account.visibility !== 'public' && account.visibility,
+        ]}
+      />
+    }
+  >
     {user !== null && (
       <Link class="button secondary" to={`/-/storage/${account.name}`}>
         View storage
       </Link>
     )}
-  </div>
+  </PageHead>
 )
 
 export const AccountTabs = ({ name, packages }: { name: string; packages: boolean }) => (

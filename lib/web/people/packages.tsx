@@ -27,7 +27,7 @@ import { Dated, Day } from '../parts/times.tsx'
 import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
 import { AccountLink } from './account-parts.tsx'
 
-const read = { method: 'GET', auth: 'optional', scope: 'read:package', kind: 'package' } as const
+const read = { auth: 'optional', scope: 'read:package', kind: 'package' } as const
 
 const versionPath = ({ owner, type, name, version }: PackageName): string =>
   `/${owner}/-/packages/${[type, name, version].map(encodeURIComponent).join('/')}`

@@ -12,7 +12,6 @@ const PATH = '/-/settings/password'
 export const passwordPageRoutes = [
   page({
     ...settingsForm,
-    method: 'GET',
     path: PATH,
     handle: ({ user }, services) => passwordView(services, user),
   }),

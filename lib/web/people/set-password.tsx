@@ -1,6 +1,7 @@
 /**
  * The page on which a user sets a password once, with a link that an administrator or a migration has made.
  */
+
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS, type LinkUse } from '../../accounts/own-passwords.ts'
 import { AllotError } from '../../errors.ts'
@@ -20,7 +21,6 @@ const linkIn = ({ address, query, form }: PageRequest): LinkUse => ({
 
 export const setPasswordPageRoutes = [
   page({
-    method: 'GET',
     path: SET_PASSWORD,
     auth: 'optional',
     async handle(request, { hosting }) {

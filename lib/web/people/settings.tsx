@@ -11,7 +11,7 @@ import { form, type PageContext, type PageServices, page, type View } from '../p
 const FIELDS = ['fullName', 'description', 'website', 'location'] as const
 
 /** Declare the pages of a user's own settings. */
-export const settingsPage = { method: 'GET', auth: 'required', scope: 'read:user' } as const
+export const settingsPage = { auth: 'required', scope: 'read:user' } as const
 export const settingsForm = { auth: 'required', scope: 'write:user' } as const
 
 const PATH = '/-/settings'

@@ -58,7 +58,6 @@ export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
   ...rest
 }: RepositoryPage<Path>): PageRoute =>
   page({
-    method: 'GET',
     auth: 'optional',
     scope: 'read:repository',
     kind: 'repository',

@@ -6,11 +6,10 @@ import { NameLink, Size } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
 import { missing } from './access.tsx'
-import { pictureTypeOf } from './picture-type.ts'
+import { pictureType } from './picture-type.ts'
 
 export const attachmentPageRoutes = [
   page({
-    method: 'GET',
     path: '/-/attachments/{uuid}',
     auth: 'optional',
     async handle({ user, params, whileAllowed }, { hosting }) {
@@ -21,7 +20,7 @@ export const attachmentPageRoutes = [
       }
       const found = await open(user)
       whileAllowed(open)
-      return async ({ headers }) => fileReply(headers, { ...found, ...pictureTypeOf(found) })
+      return async ({ headers }) => fileReply(headers, { ...found, type: pictureType(found.name) })
     },
   }),
 ]

@@ -33,7 +33,7 @@ import {
 } from './access.tsx'
 import { subjectOf } from './commits.tsx'
 import { fileBody } from './file-view.tsx'
-import { pictureTypeOf } from './picture-type.ts'
+import { pictureType } from './picture-type.ts'
 import { findNamed, type NamedEntry, RefChoice, readChoices } from './refs.tsx'
 import { Prose, renderFile } from './rendered-text.tsx'
 
@@ -88,11 +88,10 @@ export const filePageRoutes = [
       if (!isFile) throw missing(`file ${path}`)
       const { id } = view.repository
       whileAllowed((user) => services.store.read((tx) => requireStill(tx, user, id, 'read')))
-      return async ({ headers, signal }) =>
-        fileReply(headers, {
-          ...(await fileOfCommit(open, found, signal, services.hosting)),
-          ...pictureTypeOf(found.entry),
-        })
+      return async ({ headers, signal }) => {
+        const file = await fileOfCommit(open, found, signal, services.hosting)
+        return fileReply(headers, { ...file, type: pictureType(file.name) ?? file.type })
+      }
     },
   }),
 ]

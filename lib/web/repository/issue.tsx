@@ -1,14 +1,16 @@
 /** One issue with its comments. */
 import { type ContentDetails, contentDetails, issueDetails } from '../../content/details.ts'
 import type { Comment, Issue } from '../../records/schema/index.ts'
-import { formatCount } from '../parts/components.tsx'
+import { formatCount, Link } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { PageLinks } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
+import { AccountLink } from '../people/account-parts.tsx'
 import { missing, type RepositoryRequest, repositoryPage, repositoryView } from './access.tsx'
+import { AttachedFiles } from './attached-files.tsx'
 import { ISSUE_PAGE } from './issue-list.tsx'
-import { PostedText } from './posted-text.tsx'
-import { type RenderedText, renderText } from './rendered-text.tsx'
+import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
 export const issuePageRoutes = [
   repositoryPage({
@@ -112,3 +114,39 @@ const renderComments = async (
   }
   return shown
 }
+
+/** The text of an issue or of a comment, with who wrote it and the files that belong to it. */
+const PostedText = ({
+  details: { record, author, attachments },
+  text,
+  verb,
+  to,
+}: {
+  details: ContentDetails<Issue | Comment>
+  text: RenderedText
+  verb: string
+  /** Address of a comment. */
+  to?: string
+}) => (
+  <article id={'number' in record ? undefined : `issuecomment-${record.id}`} class="card post">
+    <p class="small">
+      <Dots
+        facts={[
+          <>
+            <AccountLink account={author} /> {verb} on{' '}
+            {to === undefined ? (
+              <Day seconds={record.createdAt} />
+            ) : (
+              <Link to={to} class="quiet">
+                <Day seconds={record.createdAt} />
+              </Link>
+            )}
+          </>,
+          record.updatedAt > record.createdAt && !('number' in record) && 'edited',
+        ]}
+      />
+    </p>
+    {record.body === '' ? <p class="muted">No text.</p> : <Prose text={text} />}
+    <AttachedFiles files={attachments} />
+  </article>
+)

@@ -10,12 +10,6 @@ const PICTURES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 }
 
-/** The content type of a file that is a picture, as a member; nothing for other files. */
-export const pictureTypeOf = ({ name }: { readonly name: string }): { type?: string } => {
-  const type = pictureType(name)
-  return type === undefined ? {} : { type }
-}
-
 /** @returns the content type of a picture; undefined for other files */
 export const pictureType = (name: string): string | undefined =>
   PICTURES[name.slice(name.lastIndexOf('.') + 1).toLowerCase()]

@@ -5,9 +5,8 @@
  */
 
 import { dateOf } from '../../clock.ts'
-import { Size } from '../parts/components.tsx'
+import { Size, unbrokenSize } from '../parts/components.tsx'
 import { Table } from '../parts/list.tsx'
-import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 

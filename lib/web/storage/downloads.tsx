@@ -15,7 +15,6 @@ import { packageOf } from './removal.tsx'
 
 export const downloadPageRoutes = [
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/download',
     auth: 'required',
     async handle({ user, params, query }, services) {

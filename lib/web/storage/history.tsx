@@ -5,9 +5,8 @@ import { today } from '../../clock.ts'
 import { noUsage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { formatCount, Link, Section, usePageContext } from '../parts/components.tsx'
+import { formatCount, Link, Section, unbrokenSize, usePageContext } from '../parts/components.tsx'
 import { page } from '../parts/route.ts'
-import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { accessibleOwner, ownerView } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
@@ -23,7 +22,6 @@ const periodIn = (text: string | null): Period =>
 
 export const usageHistoryPageRoutes = [
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/history',
     auth: 'required',
     async handle(request, services) {

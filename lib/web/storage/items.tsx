@@ -24,21 +24,18 @@ import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, ownerView } from './access.tsx'
-import { type ItemListQuery, isStorageItemKind, pathOf, readQuery } from './item-query.ts'
 import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
-import { Items } from './items-table.tsx'
+import { type ItemListQuery, Items, isStorageItemKind, pathOf, readQuery } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 
 export const itemPageRoutes = [
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/usage',
     auth: 'required',
     handle: (request, services) =>
       showItems(request, services, request.params.owner, readQuery(request.query)),
   }),
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/usage.csv',
     auth: 'required',
     async handle({ user, params, query }, services) {
@@ -62,7 +59,6 @@ export const itemPageRoutes = [
     },
   }),
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/{kind}',
     auth: 'required',
     async handle(request, services) {

@@ -10,8 +10,7 @@ import {
 } from '../../quota/evaluate.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
-import { Size } from '../parts/components.tsx'
-import { unbrokenSize } from '../parts/sizes.ts'
+import { Size, unbrokenSize } from '../parts/components.tsx'
 import { subjectsInWords } from '../parts/subject-names.ts'
 
 /** The parts of a usage bar; together they are the total usage. */

@@ -9,10 +9,9 @@ import { type Usage, usedBy } from '../../quota/subjects.ts'
 import { allItems, type Page } from '../../records/pages.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { formatCount, Link, Section, Size } from '../parts/components.tsx'
-import { groupPath } from '../parts/quota-paths.ts'
+import { formatCount, groupPath, Link, Section, Size, unbrokenSize } from '../parts/components.tsx'
+import { Joined } from '../parts/inline.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { unbrokenSize } from '../parts/sizes.ts'
 import { accessibleOwner, ownerView } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
@@ -32,13 +31,11 @@ const LARGEST = { offset: 0, limit: 8 }
 
 export const overviewPageRoutes = [
   page({
-    method: 'GET',
     path: '/',
     auth: 'required',
     handle: (request, services) => showStorage(services, request, request.user.username),
   }),
   page({
-    method: 'GET',
     path: '/-/storage/{owner}',
     auth: 'required',
     handle: (request, services) => showStorage(services, request, request.params.owner),
@@ -204,15 +201,8 @@ const Limits = ({ owner, usage, limits, history }: UsageProps) =>
 
 const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   <span class="small">
-    Groups:{' '}
-    {groups.length === 0
-      ? 'none'
-      : groups.map(({ name }, index) => (
-          <>
-            {index > 0 && ', '}
-            <Link to={groupPath(name)}>{name}</Link>
-          </>
-        ))}
+    Groups: {groups.length === 0 && 'none'}
+    <Joined parts={groups.map(({ name }) => <Link to={groupPath(name)}>{name}</Link>)} />
   </span>
 )
 

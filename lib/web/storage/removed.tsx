@@ -9,10 +9,9 @@ import {
 } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { LedgerKind } from '../../records/schema/index.ts'
-import { Link, Size, SizeCell } from '../parts/components.tsx'
+import { Link, Size, SizeCell, unbrokenSize } from '../parts/components.tsx'
 import { Table } from '../parts/list.tsx'
 import type { PageServices } from '../parts/route.ts'
-import { unbrokenSize } from '../parts/sizes.ts'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 
 /** An item that goes; a repository with what is in it. */

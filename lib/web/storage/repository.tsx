@@ -12,7 +12,6 @@ import { shareColumn } from './share.tsx'
 
 export const repositoryPageRoutes = [
   page({
-    method: 'GET',
     path: '/-/storage/{owner}/repositories/{repo}',
     auth: 'required',
     async handle(request, services) {

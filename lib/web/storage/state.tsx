@@ -3,8 +3,7 @@
  * link.
  */
 import type { UsageState } from '../../quota/evaluate.ts'
-import { Link } from '../parts/components.tsx'
-import { unbrokenSize } from '../parts/sizes.ts'
+import { Link, unbrokenSize } from '../parts/components.tsx'
 import { formatUsedOf, type LimitState } from './limits.tsx'
 
 export type State = UsageState | 'unlimited'

@@ -10,9 +10,8 @@ import { countedAs } from '../../quota/ledger.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import { usageOfRepository } from '../../quota/usage.ts'
 import type { Account, LedgerKind } from '../../records/schema/index.ts'
-import { formatCount, Link, Notice } from '../parts/components.tsx'
+import { formatCount, Link, Notice, unbrokenSize } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
-import { unbrokenSize } from '../parts/sizes.ts'
 import { isElsewhere } from './item-text.tsx'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 import { MAX_SELECTED } from './removal.tsx'
@@ -52,8 +51,10 @@ export const suggestionFor = async (
 }
 
 /**
+ * Selects until enough is freed, or as much as one form deletes; nothing in it is part of another item in it.
  * Git data can only be freed with its whole repository, so repositories are the last choice; where files do
  * not suffice, because one form cannot delete enough of them, repositories are the first.
+ * @param files the largest first
  */
 const selectionFor = (
   { rule, left }: LimitState,
@@ -62,88 +63,42 @@ const selectionFor = (
 ) => {
   // Below the limit, not at it: usage at the limit is over quota.
   const needed = (left < 0 ? -left : 0) + 1
-  const select = (...steps: ((selection: Selection) => void)[]) => {
-    const selection = new Selection(rule, needed)
-    for (const step of steps) step(selection)
-    const { items, freed } = selection
+  const counted = new Map(
+    [...files, ...repositories].map((item) => [item, item.isHidden ? 0 : countedIn(rule, item)]),
+  )
+  const freedBy = (items: readonly StorageItem[]) =>
+    items.reduce((sum, item) => sum + (counted.get(item) ?? 0), 0)
+  const nextFile = (items: readonly StorageItem[]) =>
+    files.find((file) => counted.get(file)! > 0 && !items.some((item) => item === file || isIn(file, item)))
+  /** The smallest repository that suffices, or else the one that frees most besides what is in it already. */
+  const nextRepository = (items: readonly StorageItem[]) => {
+    const gains = repositories
+      .filter((repository) => !items.includes(repository))
+      .map((item) => ({ item, gain: counted.get(item)! - freedBy(items.filter((one) => isIn(one, item))) }))
+      .filter(({ gain }) => gain > 0)
+      .sort((one, other) => other.gain - one.gain)
+    return (gains.findLast(({ gain }) => gain >= needed - freedBy(items)) ?? gains[0])?.item
+  }
+  const select = (...choices: ((items: readonly StorageItem[]) => StorageItem | undefined)[]) => {
+    let items: StorageItem[] = []
+    for (const next of choices)
+      while (freedBy(items) < needed && items.length < MAX_SELECTED) {
+        const chosen = next(items)
+        if (chosen === undefined) break
+        items = [...items.filter((item) => !isIn(item, chosen)), chosen]
+      }
+    const freed = freedBy(items)
     return { items, freed, isEnough: freed >= needed }
   }
-  const addFiles = (selection: Selection) => selection.addFiles(files)
-  const addRepositories = (selection: Selection) => selection.addRepositories(repositories)
-  const filesFirst = select(addFiles, addRepositories)
+  const filesFirst = select(nextFile, nextRepository)
   if (filesFirst.isEnough) return filesFirst
-  const repositoriesFirst = select(addRepositories, addFiles)
+  const repositoriesFirst = select(nextRepository, nextFile)
   return repositoriesFirst.freed > filesFirst.freed ? repositoriesFirst : filesFirst
 }
 
-/** Grows until it frees enough, or is as large as one form. Nothing in it is part of another item in it. */
-class Selection {
-  items: StorageItem[] = []
-  /** Bytes of the items, as the rule counts them. */
-  freed = 0
-  readonly #rule: QuotaRule
-  readonly #needed: number
-  /** Bytes of the items in each repository, or of the whole repository. */
-  readonly #freedIn = new Map<number, number>()
-
-  constructor(rule: QuotaRule, needed: number) {
-    this.#rule = rule
-    this.#needed = needed
-  }
-
-  get #canGrow(): boolean {
-    return this.freed < this.#needed && this.items.length < MAX_SELECTED
-  }
-
-  /** @param files the largest first */
-  addFiles(files: readonly StorageItem[]): void {
-    const whole = new Set(this.items.map(({ repositoryId }) => repositoryId))
-    for (const file of files) {
-      if (!this.#canGrow) return
-      const bytes = file.isHidden ? 0 : countedIn(this.#rule, file)
-      if (bytes > 0 && (file.repositoryId === null || !whole.has(file.repositoryId))) this.#add(file, bytes)
-    }
-  }
-
-  /**
-   * Each time the smallest repository that suffices, or else the one that frees most. What is in it goes with
-   * it.
-   */
-  addRepositories(repositories: readonly StorageItem[]): void {
-    const left = new Map(
-      repositories.flatMap((one) => (one.isHidden ? [] : [[one, countedIn(this.#rule, one)]])),
-    )
-    while (this.#canGrow) {
-      const chosen = this.#nextOf(left)
-      if (chosen === undefined) return
-      const [repository, gain] = chosen
-      left.delete(repository)
-      this.items = this.items.filter(({ repositoryId }) => repositoryId !== repository.repositoryId)
-      this.#add(repository, gain)
-    }
-  }
-
-  #add(item: StorageItem, bytes: number): void {
-    this.items.push(item)
-    this.freed += bytes
-    if (item.repositoryId !== null)
-      this.#freedIn.set(item.repositoryId, (this.#freedIn.get(item.repositoryId) ?? 0) + bytes)
-  }
-
-  /** The next repository, with the bytes that it frees besides the items in it that are selected already. */
-  #nextOf(repositories: ReadonlyMap<StorageItem, number>): readonly [StorageItem, gain: number] | undefined {
-    const missing = this.#needed - this.freed
-    let enough: readonly [StorageItem, number] | undefined
-    let most: readonly [StorageItem, number] | undefined
-    for (const [repository, bytes] of repositories) {
-      const gain = bytes - (this.#freedIn.get(repository.repositoryId!) ?? 0)
-      if (gain <= 0) continue
-      if (gain >= missing && (enough === undefined || gain <= enough[1])) enough = [repository, gain]
-      if (most === undefined || gain > most[1]) most = [repository, gain]
-    }
-    return enough ?? most
-  }
-}
+/** Whether an item goes with a repository. */
+const isIn = (item: StorageItem, { kind, repositoryId }: StorageItem): boolean =>
+  kind === 'repositories' && item.kind !== 'repositories' && item.repositoryId === repositoryId
 
 /** Bytes of an item, as a rule counts them: once for each of its subjects. */
 const countedIn = ({ subjects }: QuotaRule, item: StorageItem): number => {
