@@ -8,7 +8,6 @@ import {
   keyText,
   Lifecycle,
   type PendingChange,
-  prefetch,
   REASON_IN_LOG,
   type ReadTransaction,
   type StorageDriver,
@@ -195,24 +194,30 @@ const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransact
   }
 }
 
-const rangeOf = (database: Database, range: KeyRange, options: SnapshotOption): AsyncIterable<Entry> =>
-  prefetch(() => {
-    const { start, end, reverse = false, limit = Number.POSITIVE_INFINITY } = range
-    const iterator = database.iterator({
-      gte: start,
-      lt: end,
-      reverse,
-      limit: Number.isFinite(limit) ? limit : -1,
-      highWaterMarkBytes: MAX_PAGE_BYTES,
-      ...options,
-    })
-    let size = MIN_PAGE / 2
-    const next = () => {
-      size = Math.min(2 * size, MAX_PAGE)
-      return iterator.nextv(size)
-    }
-    return { next, close: () => iterator.close() }
+/** Fetches pages, the first of them small. */
+async function* rangeOf(
+  database: Database,
+  { start, end, reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
+  options: SnapshotOption,
+): AsyncGenerator<Entry> {
+  const iterator = database.iterator({
+    gte: start,
+    lt: end,
+    reverse,
+    limit: Number.isFinite(limit) ? limit : -1,
+    highWaterMarkBytes: MAX_PAGE_BYTES,
+    ...options,
   })
+  try {
+    for (let size = MIN_PAGE; ; size = Math.min(2 * size, MAX_PAGE)) {
+      const page = await iterator.nextv(size)
+      if (page.length === 0) return
+      for (const entry of page) yield entry
+    }
+  } finally {
+    await iterator.close()
+  }
+}
 
 /** Uses a chained batch: abstract-level takes five times as long for an array of operations. */
 const writeSynced = async (database: Database, changes: Iterable<PendingChange>): Promise<void> => {
