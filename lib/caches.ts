@@ -4,10 +4,10 @@ import { hash } from 'node:crypto'
  * The caches of records and credentials; those of git data are in `lib/git/objects` and
  * `lib/repositories/contents`. "Memory of caches" in docs/operations.md has the bound of each:
  *
- * - `Store.cached` (lib/records/store.ts): whole replies of the JSON API, the senders of tokens, the commits
- *   of references, and the repositories of an owner with their usage. A write drops what was read from its
- *   keys before it is committed, and nothing else ends an entry, so only a write can end a token. Only on a
- *   store of one process: elsewhere each of these reads the records;
+ * - `Store.cached` (lib/records/store.ts): whole replies of the JSON API, also by what a request sends, the
+ *   senders of tokens, the commits of references, and the repositories of an owner with their usage. A write
+ *   drops what was read from its keys before it is committed, and nothing else ends an entry, so only a write
+ *   can end a token. Only on a store of one process: elsewhere each of these reads the records;
  * - results of queries on PostgreSQL (`drivers/postgres/query-cache.ts`), which one query validates before
  *   each use;
  * - what write transactions read on LevelDB (`RecentReads` in `lib/storage/transactions.ts`), dropped after

@@ -78,6 +78,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     },
     htmlUrls,
     clientOf: clientOfRequest,
+    keptSender: (req) => hosting.identities.kept(req),
     store,
     basePath: options.basePath,
     signInMessage: signInMessages(host).json,

@@ -213,11 +213,23 @@ export const senderOfToken = (store: Store, token: string): Promise<TokenSender 
     return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
   })
 
-/** The same, if the store has it in its cache. */
-export const knownSender = (store: Store, token: string): TokenSender | undefined =>
-  store.known(senderKey(token))
+/** The same, if the store keeps it. */
+export const keptSender = (store: Store, token: string, uses: TokenUses): KeptSender | undefined => {
+  const key = senderKey(token)
+  const sender = store.known<TokenSender>(key)
+  return sender && { key, user: sender.identity, use: () => uses.note(sender.tokenId) }
+}
 
 const senderKey = (token: string): string => `sender ${token}`
+
+/** A sender whom the store keeps under a key. */
+export interface KeptSender {
+  /** Undefined without credentials. */
+  readonly key: string | undefined
+  readonly user: Identity | null
+  /** Notes that the token is used. */
+  use?(): void
+}
 
 interface TokenSender {
   readonly identity: Identity

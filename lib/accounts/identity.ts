@@ -13,7 +13,8 @@ import {
   credentialsIn,
   identityOf,
   isTokenScheme,
-  knownSender,
+  type KeptSender,
+  keptSender,
   malformedHeader,
   senderOfToken,
   TOKEN,
@@ -46,7 +47,6 @@ interface IdentitiesOptions {
   hasTokens: boolean
 }
 
-const NO_CREDENTIALS = { scheme: '', value: '' }
 const NO_TOKEN = 'the access token does not exist'
 
 /** Finds out who sent a request. `lib/caches.ts` says what is cached of a token, and until when. */
@@ -69,9 +69,6 @@ export class Identities {
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { authenticate } = this.#options
     const isSudo = sudoIn(req) !== undefined
-    // Most requests end here, without the promises of a read.
-    const known = isSudo || authenticate !== undefined ? undefined : this.#known(req)
-    if (known !== undefined) return Promise.resolve(known)
     const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
     // Returning here avoids allocating a closure and a promise per request.
     if (!isSudo) return sender
@@ -109,13 +106,16 @@ export class Identities {
     return store.read((tx) => identityNow(tx, user, hostDecides))
   }
 
-  /** The sender of a token that the store has in its cache. */
-  #known(req: IncomingMessage): Identity | undefined {
-    const { store, tokenUses } = this.#options
-    const { scheme, value } = credentialsIn(req) ?? NO_CREDENTIALS
-    const sender = isTokenScheme(scheme) ? knownSender(store, value) : undefined
-    if (sender !== undefined) tokenUses.note(sender.tokenId)
-    return sender?.identity
+  /**
+   * The sender of a request without credentials, or with a token whose sender the store keeps. Undefined
+   * where anything else says who sends a request: the host's own login, a password, or Sudo.
+   */
+  kept(req: IncomingMessage): KeptSender | undefined {
+    const { store, tokenUses, authenticate } = this.#options
+    if (authenticate !== undefined || sudoIn(req) !== undefined) return undefined
+    const credentials = credentialsIn(req)
+    if (credentials === undefined) return { key: undefined, user: null }
+    return isTokenScheme(credentials.scheme) ? keptSender(store, credentials.value, tokenUses) : undefined
   }
 
   async #byCredentials(req: IncomingMessage): Promise<Identity | null> {

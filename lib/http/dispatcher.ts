@@ -12,8 +12,9 @@ import { ClientDisconnected, type Failure, failedRequest, toFailure } from './fa
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import { type LastingRights, lastingRights } from './lasting.ts'
 import { type Log, noteUser } from './log.ts'
-import { inRequestOrder, trackInFlight, UnreadResponses } from './pipelining.ts'
+import { inRequestOrder, isNext, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
+import type { KeptReply } from './responses.ts'
 import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
 import { refuseAmbiguous } from './smuggling.ts'
@@ -81,6 +82,8 @@ export interface Endpoints<
    * URL below which a client reaches these routes, without their base path; that of the service when absent.
    */
   urlOf?(context: RequestContext<I, R>): string
+  /** The reply that is kept for requests like this one; undefined when the request must be handled. */
+  kept?(req: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
@@ -140,6 +143,8 @@ export class Dispatcher<I extends Caller> {
     const { endpoints: all, baseUrl = '', unmatched } = this.#options
     for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
+      const kept = url && this.#kept(endpoints, req, url)
+      if (kept !== undefined) return inRequestOrder(res, () => this.#sendKept(kept, req, res))
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
       const rights = lastingRights(() => this.#userNow(endpoints, context))
@@ -152,6 +157,29 @@ export class Dispatcher<I extends Caller> {
   /** Resolves when all responses in flight have ended. */
   idle(): Promise<void> {
     return this.#inFlight.idle()
+  }
+
+  /** Undefined also for a request that waits, since the reply may change meanwhile. */
+  #kept(endpoints: Endpoints<I>, req: IncomingMessage, url: RequestUrl): KeptReply<I> | undefined {
+    if (endpoints.kept === undefined || !this.#unread.isEmpty || !isNext(req)) return undefined
+    const { baseUrl, trustedProxies } = this.#options
+    try {
+      return endpoints.kept(req, url, baseUrl ?? baseUrlOf(req, url.mount, trustedProxies))
+    } catch {
+      // The Host header is malformed, which the request is told when it is served.
+      return undefined
+    }
+  }
+
+  #sendKept({ sender, send }: KeptReply<I>, req: IncomingMessage, res: ServerResponse): void {
+    const { corsOrigins = [], clientOf } = this.#options
+    const { user } = sender
+    this.#inFlight.begin(res)
+    if (corsOrigins.length > 0) allowOrigin(req, res, corsOrigins)
+    sender.use?.()
+    noteUser({ req, user })
+    send(req, res)
+    this.#unread.count(() => clientOf(req, user), res)
   }
 
   async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
@@ -8,15 +8,18 @@ import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
-import { isPageView } from './request-url.ts'
+import { isPageView, type RequestUrl } from './request-url.ts'
 import {
   type JsonKind,
+  type KeptReply,
+  type KeptSender,
   matchesETag,
   type OpenDownload,
   type Produce,
   type Reply,
   type ReplyStore,
   replyKey,
+  requestKey,
   SerializedJson,
   sizeOfReply,
 } from './responses.ts'
@@ -31,6 +34,8 @@ interface JsonEndpointsOptions<I extends Caller, S> {
   htmlUrls: HtmlUrlsOf<S>
   store: ReplyStore
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Undefined for a sender whom more than the Authorization header and records names. */
+  keptSender?: (req: IncomingMessage) => KeptSender<I> | undefined
   /** Shared by all endpoints, so that a client has one turn. */
   turns: BodyTurns
   /** Path that all routes begin with, such as `/api/v1`. */
@@ -79,8 +84,28 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   async handle(context: Context<I, S>): Promise<JsonReply> {
     const { route } = context
     if (route === this.#unmatched) return replyUnmatched(context)
-    const known = route.cacheable ? this.#options.store.known<JsonReply>(replyKey(context)) : undefined
-    return known ?? this.#call(context)
+    if (!route.cacheable) return this.#call(context)
+    const key = replyKey(context)
+    const known = this.#options.store.known<JsonReply>(key)
+    if (known === undefined) return this.#call(context)
+    this.#keep(context, key, known)
+    return known
+  }
+
+  /** @returns the reply to each request like this one, whose credentials were accepted and have not ended */
+  kept({ method, headers }: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined {
+    if (method !== 'GET' || headers.sudo !== undefined) return undefined
+    return this.#options.store.known(requestKey(headers, url, baseUrl))
+  }
+
+  /** Keeps a known reply for requests like this one until the reply or its sender is not kept any more. */
+  #keep({ req, url, baseUrl, user = null }: Context<I, S>, key: string, reply: JsonReply): void {
+    const { store, keptSender } = this.#options
+    const sender = req.method === 'GET' ? keptSender?.(req) : undefined
+    if (sender === undefined || sender.user !== user) return
+    const kept: KeptReply<I> = { sender, send: (req, res) => sendJson(req, res, reply) }
+    const parts = sender.key === undefined ? [key] : [key, sender.key]
+    store.join(requestKey(req.headers, url, baseUrl), parts, kept)
   }
 
   /** Reads and validates the input, and calls the handler. */
@@ -131,8 +156,9 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     return reply!
   }
 
-  async send(context: Context<I, S>, { status, body, headers = [] }: JsonReply): Promise<void> {
+  async send(context: Context<I, S>, reply: JsonReply): Promise<void> {
     const { req, res, route } = context
+    const { status, body, headers = [] } = reply
     if (status === 404) return this.#sendNotFound(context, this.#options.notFoundMessage)
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
@@ -148,12 +174,8 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
         // JSON, also where a status is not declared, such as 405. Another kind of body needs a case.
         kind satisfies JsonKind | undefined
     }
-    const json = SerializedJson.of(body)
-    if (route.method !== 'GET' || status >= 300)
-      return send(res, status, json.text, [...JSON_HEADERS, ...headers])
-    const { text, tag, size } = json
-    if (matchesETag(req.headers['if-none-match'], tag)) sendEmpty(res, 304, ['ETag', tag, ...headers])
-    else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
+    if (route.method === 'GET' && status < 300) sendJson(req, res, reply)
+    else send(res, status, SerializedJson.of(body).text, [...JSON_HEADERS, ...headers])
   }
 
   sendFailure(context: Context<I, S>, failure: Failure): void {
@@ -172,6 +194,13 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     if (this.#options.notFoundMessage === undefined) return sendEmpty(res, 404)
     send(res, 404, JSON.stringify({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
+}
+
+/** Sends what a GET has found, or 304 to a client that has it already. */
+const sendJson = (req: IncomingMessage, res: ServerResponse, { status, body, headers = [] }: JsonReply) => {
+  const { text, tag, size } = SerializedJson.of(body)
+  if (matchesETag(req.headers['if-none-match'], tag)) sendEmpty(res, 304, ['ETag', tag, ...headers])
+  else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
 }
 
 const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({

@@ -21,7 +21,11 @@ export const standardError: Log = {
 }
 
 /** The users who have sent requests, for the log of a server. */
-const users = new WeakMap<IncomingMessage, string>()
+const USER = Symbol('user')
+
+interface NotedRequest extends IncomingMessage {
+  [USER]?: string
+}
 
 export const noteUser = ({
   req,
@@ -30,8 +34,8 @@ export const noteUser = ({
   req: IncomingMessage
   user: { readonly username: string } | null | undefined
 }): void => {
-  if (user) users.set(req, user.username)
+  if (user) (req as NotedRequest)[USER] = user.username
 }
 
 /** Name of the user who has sent a request; undefined without one. */
-export const userOfRequest = (req: IncomingMessage): string | undefined => users.get(req)
+export const userOfRequest = (req: IncomingMessage): string | undefined => (req as NotedRequest)[USER]

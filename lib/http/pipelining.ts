@@ -47,6 +47,12 @@ export const inRequestOrder = (res: ServerResponse, begin: () => void): void => 
   else req.socket.destroy()
 }
 
+/** Whether {@link inRequestOrder} begins a request at once. */
+export const isNext = (req: IncomingMessage): boolean => {
+  const current = req.httpVersionMajor > 1 ? undefined : queues.get(req.socket)?.current
+  return current === undefined || current === req
+}
+
 const start = (queue: RequestQueue, next: Waiting): void => {
   queue.current = next.req
   next.begin()
@@ -111,6 +117,11 @@ const UNCOUNTED = 64 * 1024
  */
 export class UnreadResponses {
   readonly #bytes = new Map<string, number>()
+
+  /** Whether no client has much left to read. */
+  get isEmpty(): boolean {
+    return this.#bytes.size === 0
+  }
 
   /** @throws AllotError unavailable for a client that does not read what it has asked for */
   refuseMore(client: () => string): void {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
@@ -119,6 +119,24 @@ export interface ReplyStore {
    * @param sizeOf bytes of the result, besides those of the records that were read
    */
   load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, sizeOf: (result: T) => number): Promise<T>
+  /** Keeps a value for as long as all the results under the keys `parts` are kept. */
+  join(key: string, parts: readonly string[], value: unknown): void
+}
+
+/** A sender whom the store keeps, and whom nothing but the Authorization header and records names. */
+export interface KeptSender<I> {
+  /** Key of the sender in the store; undefined without credentials. */
+  readonly key: string | undefined
+  readonly user: I | null
+  /** Notes that the credentials are used. */
+  use?(): void
+}
+
+/** A reply to the requests that are like another one: its sender is theirs, too. */
+export interface KeptReply<I> {
+  readonly sender: KeptSender<I>
+  /** Sends the reply. */
+  send(req: IncomingMessage, res: ServerResponse): void
 }
 
 interface RepliedRequest {
@@ -134,6 +152,13 @@ interface RepliedRequest {
  */
 export const replyKey = ({ url, baseUrl, user = null }: RepliedRequest): string =>
   `reply ${viewerText(user)} ${baseUrl} ${url.path}?${url.search}`
+
+/**
+ * Names all that the reply to a GET depends on besides records, for a sender whom its Authorization header
+ * alone names. That header comes last, since it can have spaces.
+ */
+export const requestKey = (headers: IncomingHttpHeaders, url: RequestUrl, baseUrl: string): string =>
+  `request ${baseUrl} ${url.path}?${url.search} ${headers.authorization ?? ''}`
 
 /** Bytes of a reply: each of its characters can take two. */
 export const sizeOfReply = (reply: Reply | undefined): number =>

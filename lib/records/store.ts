@@ -119,6 +119,14 @@ export class Store {
     return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx)), options), sizeOf)
   }
 
+  /**
+   * Keeps a value under a key for as long as the store keeps all of these results.
+   * @param parts keys of {@link load}
+   */
+  join(key: string, parts: readonly string[], value: unknown): void {
+    this.#cache?.join(key, parts, value)
+  }
+
   /** The result that is kept under the key, or that of {@link load}. */
   async cached<T>(key: string, read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return this.known<T>(key) ?? this.load(key, read)

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache } from '../caches.ts'
 import type { Bytes, Entry, KeyRange, ReadTransaction } from './driver.ts'
+import { getOrAdd, type Range, RangeIndex, rangeText } from './range-index.ts'
 import { keyText } from './transactions.ts'
 
 /** The result of a read, and the keys and ranges that it depends on. */
@@ -83,6 +84,18 @@ export class ReadCache {
   }
 
   /**
+   * Keeps a value for as long as all these results stay. Nothing is kept when one is missing.
+   * @param parts keys of results that the value is made of
+   */
+  join(cacheKey: string, parts: readonly string[], value: unknown): void {
+    const results = parts.map((part) => this.#results.peek(part))
+    if (!results.every((result) => result !== undefined)) return
+    const keys = [...new Set(results.flatMap((result) => result.keys))]
+    const ranges = distinctRanges(results.flatMap((result) => result.ranges))
+    this.#put(cacheKey, { value, keys, ranges, size: 0 })
+  }
+
+  /**
    * Removes the results that depend on the keys of a write which is about to be committed, and caches no such
    * result until the write has ended.
    * @param keys as texts
@@ -101,13 +114,17 @@ export class ReadCache {
   }
 
   #store(cacheKey: string, value: unknown, reading: ActiveRead): void {
-    const [keys, ranges] = [[...reading.keys], rangesOf(reading)]
-    if (isOutdated(reading, ranges)) return
-    this.#results.set(cacheKey, { value, keys, ranges, size: reading.size })
+    const ranges = distinctRanges(reading.ranges.flatMap(({ extent }) => extent ?? []))
+    if (!isOutdated(reading, ranges))
+      this.#put(cacheKey, { value, keys: [...reading.keys], ranges, size: reading.size })
+  }
+
+  #put(cacheKey: string, result: CachedRead): void {
+    this.#results.set(cacheKey, result)
     // The cache rejects a result that is too large.
-    if (this.#results.peek(cacheKey)?.value !== value) return
-    for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(cacheKey)
-    for (const range of ranges) this.#byRange.add(range, cacheKey)
+    if (this.#results.peek(cacheKey) !== result) return
+    for (const key of result.keys) getOrAdd(this.#byKey, key, () => new Set()).add(cacheKey)
+    for (const range of result.ranges) this.#byRange.add(range, cacheKey)
   }
 
   #unlink({ keys, ranges }: CachedRead, cacheKey: string): void {
@@ -187,101 +204,7 @@ class ReadRange {
   }
 }
 
-/** The ranges of a read, each once. */
-const rangesOf = ({ ranges }: ActiveRead): Range[] => {
-  const distinct = new Map<string, Range>()
-  for (const { extent } of ranges) if (extent !== undefined) distinct.set(rangeText(extent), extent)
-  return [...distinct.values()]
-}
-
-/** The keys with `start <= key < end`, each as a string with one character per byte. */
-export interface Range {
-  /** The first key that can be in the range. */
-  readonly start: string
-  /** The first key after the range. */
-  readonly end: string
-}
-
-interface NamedRange extends Range {
-  readonly names: Set<string>
-}
-
-/** Ranges by the common prefix of their ends, and the lengths that these prefixes have. */
-interface Bucket {
-  readonly prefixes: Map<string, Map<string, NamedRange>>
-  readonly lengths: Set<number>
-}
-
-/** Characters of a prefix that select its bucket. Most written keys share them with no range. */
-const BUCKET_LENGTH = 8
-
-/**
- * Finds the named ranges that contain a key. A range is stored by the common prefix of its ends, so a lookup
- * tries the key's prefixes of the few lengths that occur, and not every range.
- */
-export class RangeIndex {
-  readonly #buckets = new Map<string, Bucket>()
-
-  /** Adds a range under a name; a name can have several ranges, and a range several names. */
-  add(range: Range, name: string): void {
-    const prefix = commonPrefix(range)
-    const bucket = getOrAdd(this.#buckets, bucketOf(prefix), () => ({
-      prefixes: new Map(),
-      lengths: new Set(),
-    }))
-    bucket.lengths.add(prefix.length)
-    const ranges = getOrAdd(bucket.prefixes, prefix, () => new Map<string, NamedRange>())
-    getOrAdd(ranges, rangeText(range), () => ({ ...range, names: new Set() })).names.add(name)
-  }
-
-  /** Removes a range that was added with the same ends under the name. */
-  remove(range: Range, name: string): void {
-    const [prefix, text] = [commonPrefix(range), rangeText(range)]
-    const bucket = this.#buckets.get(bucketOf(prefix))
-    const ranges = bucket?.prefixes.get(prefix)
-    const names = ranges?.get(text)?.names
-    if (bucket === undefined || ranges === undefined || names === undefined) return
-    names.delete(name)
-    if (names.size === 0) ranges.delete(text)
-    if (ranges.size === 0) bucket.prefixes.delete(prefix)
-    if (bucket.prefixes.size === 0) this.#buckets.delete(bucketOf(prefix))
-  }
-
-  /** The names of all ranges that contain the key. */
-  namesAt(key: string): string[] {
-    const found: string[] = []
-    addNamesAt(key, this.#buckets.get(SHORT_PREFIX), found)
-    if (key.length >= BUCKET_LENGTH) addNamesAt(key, this.#buckets.get(bucketOf(key)), found)
-    return found
-  }
-}
-
-/** The bucket of prefixes that are too short for a bucket of their own. */
-const SHORT_PREFIX = ''
-
-const bucketOf = (prefix: string): string =>
-  prefix.length < BUCKET_LENGTH ? SHORT_PREFIX : prefix.slice(0, BUCKET_LENGTH)
-
-/** Adds the names of the bucket's ranges that contain the key. */
-const addNamesAt = (key: string, bucket: Bucket | undefined, found: string[]): void => {
-  for (const length of bucket?.lengths ?? []) {
-    if (length > key.length) continue
-    for (const { start, end, names } of bucket?.prefixes.get(key.slice(0, length))?.values() ?? [])
-      if (start <= key && key < end) found.push(...names)
-  }
-}
-
-const commonPrefix = ({ start, end }: Range): string => {
-  let length = 0
-  while (length < start.length && start[length] === end[length]) length++
-  return start.slice(0, length)
-}
-
-/** A string that identifies the range. */
-const rangeText = ({ start, end }: Range): string => `${start.length} ${start}${end}`
-
-const getOrAdd = <V>(map: Map<string, V>, key: string, create: () => V): V => {
-  const value = map.get(key) ?? create()
-  map.set(key, value)
-  return value
-}
+/** Each range once. */
+const distinctRanges = (ranges: readonly Range[]): Range[] => [
+  ...new Map(ranges.map((range) => [rangeText(range), range])).values(),
+]

@@ -23,7 +23,6 @@ const oneOf = <T>(items: readonly T[]): T => items[Math.floor(random() * items.l
 const authenticate = ({ headers }: IncomingMessage): HostIdentity | undefined =>
   headers['x-identity'] === undefined ? undefined : JSON.parse(String(headers['x-identity']))
 
-const real = memory()
 const options = (): Partial<AllotOptions> => ({
   ...PATIENT,
   repositories: false,
@@ -31,7 +30,6 @@ const options = (): Partial<AllotOptions> => ({
   baseUrl: 'http://code.test',
   // A token that does not exist is tried often.
   login: false,
-  authenticate,
 })
 
 let allot: TestServer
@@ -44,24 +42,27 @@ let team: number
 /** A token of the member, which comes and goes. */
 let spare = ''
 
-before(async () => {
-  allot = await start({ ...options(), driver: real })
+const open = async (host: Pick<AllotOptions, 'authenticate'>) => {
+  const real = memory()
+  const given = { ...options(), ...host }
+  allot = await start({ ...given, driver: real })
   const shared = { ...real, shared: true, close: async () => undefined }
-  const other = await openAllot({ ...options(), driver: shared } as AllotOptions, { isServer: false })
+  const other = await openAllot({ ...given, driver: shared } as AllotOptions, { isServer: false })
   reading = await listen(other.handler)
   cached = createSender(allot.api)
   uncached = createSender(`${reading.origin}/api/v1`)
-  root = await allot.person('root', { admin: true })
+  root = host.authenticate === undefined ? allot.root : await allot.person('root', { admin: true })
   const [owner, member, mate, stranger] = await Promise.all(
     ['owner', 'member', 'mate', 'stranger'].map((name) => allot.person(name)),
   )
   people = { owner: owner!, member: member!, mate: mate!, stranger: stranger! }
   await fill()
-})
-after(async () => {
+}
+
+const stop = async () => {
   await reading.stop()
   await allot.stop()
-})
+}
 
 const made = async (who: Person, method: string, path: string, body?: unknown) => {
   const answer = await allot.as(who, method, path, body)
@@ -84,12 +85,14 @@ const fill = async () => {
     name: 'small',
     rules: [{ name: 'little', limit: 100, subjects: ['size:all'] }],
   })
-  for (const scopes of [['read:user'], ['read:repository', 'read:organization']])
-    limited.push(await allot.scoped(owner, ...scopes))
+  limited = [
+    await allot.scoped(owner, 'read:user'),
+    await allot.scoped(owner, 'read:repository', 'read:organization'),
+  ]
   spare = await allot.scoped(people.member, 'all')
 }
 
-const limited: string[] = []
+let limited: string[] = []
 
 const VIEWERS: Readonly<Record<string, () => Record<string, string>>> = {
   nobody: () => ({}),
@@ -102,6 +105,9 @@ const VIEWERS: Readonly<Record<string, () => Record<string, string>>> = {
   'a token for users': () => ({ authorization: `token ${limited[0]}` }),
   'a token for repositories': () => ({ authorization: `token ${limited[1]}` }),
   'a token that comes and goes': () => ({ authorization: `token ${spare}` }),
+}
+
+const HOST_VIEWERS: typeof VIEWERS = {
   'a user of the host': () => identity({}),
   'an administrator of the host': () => identity({ admin: true }),
   'a user of the host with one scope': () => identity({ scopes: ['read:user'] }),
@@ -180,9 +186,9 @@ interface Asked {
   readonly headers: Record<string, string>
 }
 
-const anyRequest = (): Asked => {
-  const who = oneOf(Object.keys(VIEWERS))
-  return { who, path: oneOf(PATHS), headers: VIEWERS[who]!() }
+const anyRequest = (viewers: typeof VIEWERS): Asked => {
+  const who = oneOf(Object.keys(viewers))
+  return { who, path: oneOf(PATHS), headers: viewers[who]!() }
 }
 
 const HEADERS = ['location', 'etag', 'link', 'x-total-count']
@@ -205,35 +211,40 @@ const inTurn = async (send: Send, asked: readonly Asked[]): Promise<string[]> =>
 
 const described = ({ who, path }: Asked) => `${who}: GET ${path}`
 
-describe('A server that keeps replies', () => {
-  it('replies at each moment as one that reads all of them, while others write', async () => {
-    const all = Object.keys(VIEWERS).flatMap((who) =>
-      PATHS.map((path) => ({ who, path, headers: VIEWERS[who]!() })),
-    )
-    await said(cached, all)
-    for (let step = 0; step < times(60, 600); step++) {
-      const name = oneOf(Object.keys(CHANGES))
-      const asked = Array.from({ length: 25 }, anyRequest)
-      const earlier = await said(uncached, asked)
-      const [, ...during] = await Promise.all([
-        CHANGES[name]!(),
-        ...Array.from({ length: 3 }, () => said(cached, asked)),
-      ])
-      const [later, last] = [await said(uncached, asked), await said(cached, asked)]
-      for (const [at, one] of asked.entries()) {
-        assert.equal(last[at], later[at], `${described(one)} after step ${step}, ${name}`)
-        for (const replies of during)
-          assert.ok(
-            [earlier[at], later[at]].includes(replies[at]),
-            `${described(one)} during step ${step}, ${name}: ${replies[at]}`,
-          )
-      }
+const repliesAsRead = async (viewers: typeof VIEWERS) => {
+  const all = Object.keys(viewers).flatMap((who) =>
+    PATHS.map((path) => ({ who, path, headers: viewers[who]!() })),
+  )
+  await said(cached, all)
+  for (let step = 0; step < times(60, 600); step++) {
+    const name = oneOf(Object.keys(CHANGES))
+    const asked = Array.from({ length: 25 }, () => anyRequest(viewers))
+    const earlier = await said(uncached, asked)
+    const [, ...during] = await Promise.all([
+      CHANGES[name]!(),
+      ...Array.from({ length: 3 }, () => said(cached, asked)),
+    ])
+    const [later, last] = [await said(uncached, asked), await said(cached, asked)]
+    for (const [at, one] of asked.entries()) {
+      assert.equal(last[at], later[at], `${described(one)} after step ${step}, ${name}`)
+      for (const replies of during)
+        assert.ok(
+          [earlier[at], later[at]].includes(replies[at]),
+          `${described(one)} during step ${step}, ${name}: ${replies[at]}`,
+        )
     }
-    const kept = await said(cached, all)
-    assert.deepEqual(kept, await said(uncached, all))
-    assert.deepEqual(await said(cached, all), kept)
-    assert.ok(new Set(kept).size > PATHS.length, 'the viewers get different replies')
-  })
+  }
+  const kept = await said(cached, all)
+  assert.deepEqual(kept, await said(uncached, all))
+  assert.deepEqual(await said(cached, all), kept)
+  assert.ok(new Set(kept).size > PATHS.length, 'the viewers get different replies')
+}
+
+describe('A server that keeps replies', () => {
+  before(() => open({}))
+  after(stop)
+
+  it('replies at each moment as one that reads all of them, while others write', () => repliesAsRead(VIEWERS))
 
   it('tells a query from the end of a path', async () => {
     const { owner } = people
@@ -255,8 +266,16 @@ describe('A server that keeps replies', () => {
     const { tokens } = allot.allot.hosting
     const { token, secret } = await tokens.create(people.mate.id, 'short', ['all'])
     const ask = async () => (await cached('GET', '/user/quota', { token: secret })).status
-    assert.deepEqual([await ask(), await ask()], [200, 200])
+    assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 200])
     await tokens.remove(people.mate.id, token.id)
     assert.equal(await ask(), 401)
   })
+})
+
+describe('A server with the login of its host that keeps replies', () => {
+  before(() => open({ authenticate }))
+  after(stop)
+
+  it('replies at each moment as one that reads all of them, while others write', () =>
+    repliesAsRead({ ...VIEWERS, ...HOST_VIEWERS }))
 })

@@ -54,6 +54,7 @@ type Options = Partial<
 
 const NO_CACHE = {
   known: () => undefined,
+  join: () => undefined,
   load: () => Promise.reject(new Error('the store of this spec has no records')),
 }
 

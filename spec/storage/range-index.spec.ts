@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { RangeIndex } from '../../lib/storage/read-cache.ts'
+import { RangeIndex } from '../../lib/storage/range-index.ts'
 
 const part = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\xff'), maxLength: 4 })
 /** Short ones, and some that have as much in common as ranges in a store do. */
