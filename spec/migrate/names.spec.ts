@@ -174,7 +174,10 @@ describe('A name that is chosen', () => {
       ['ann=ben', /: ben is another account at http\S+: choose another name, or rename that one too; /],
       ['ann=eve', /: eve exists here already: choose another name; nothing was copied$/],
       ['ann/none=ann/x', /: there is no repository ann\/none at http\S+; nothing was copied$/],
-      ['ann/demo=ann/other', /: ann\/other is another repository at http\S+: choose another name; /],
+      [
+        'ann/demo=ann/other',
+        /: ann\/other is another repository at http\S+: choose another name, or rename that one too; /,
+      ],
     ]
     for (const [pair, why] of TAKEN) await assert.rejects(run(renaming(pair)), why)
     assert.equal(await account('ann'), undefined)

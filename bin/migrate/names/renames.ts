@@ -59,9 +59,23 @@ export const checkRenamesAt = async (
   accounts: readonly Named[],
 ): Promise<void> => {
   const logins = new Set(accounts.map(({ name }) => name.toLowerCase()))
-  for (const [path, name] of renames)
-    if (path.includes('/')) await checkRepositoryAt(source, renames, path, name)
-    else checkAccountAt(source, renames, logins, path, name)
+  const exists = async (path: string): Promise<boolean> => {
+    const [owner = '', repository] = path.split('/')
+    if (repository === undefined) return logins.has(owner)
+    return (await source.request(apiPath('repos', owner, repository))).status === 200
+  }
+  for (const [path, name] of renames) {
+    const isRepository = path.includes('/')
+    const what = isRepository ? 'repository' : 'user or organization named'
+    if (!(await exists(path))) throw failed(path, name, `there is no ${what} ${path} at ${source.base}`)
+    const wanted = withLastName(path, name.toLowerCase())
+    if (wanted !== path && !renames.has(wanted) && (await exists(wanted)))
+      throw failed(
+        path,
+        name,
+        `${withLastName(path, name)} is another ${isRepository ? 'repository' : 'account'} at ${source.base}: choose another name, or rename that one too`,
+      )
+  }
 }
 
 /**
@@ -80,38 +94,6 @@ export const checkRenamesHere = async (migration: Migration): Promise<void> => {
 
 const failed = (path: string, name: string, reason: string): Error =>
   new Error(`--rename ${path}=${withLastName(path, name)}: ${reason}; nothing was copied`)
-
-const checkAccountAt = (
-  { base }: Source,
-  renames: Renames,
-  logins: ReadonlySet<string>,
-  old: string,
-  name: string,
-): void => {
-  if (!logins.has(old)) throw failed(old, name, `there is no user or organization named ${old} at ${base}`)
-  const wanted = name.toLowerCase()
-  if (wanted !== old && logins.has(wanted) && !renames.has(wanted))
-    throw failed(
-      old,
-      name,
-      `${name} is another account at ${base}: choose another name, or rename that one too`,
-    )
-}
-
-const checkRepositoryAt = async (
-  source: Source,
-  renames: Renames,
-  path: string,
-  name: string,
-): Promise<void> => {
-  const [owner = '', old = ''] = path.split('/')
-  const exists = async (repository: string) =>
-    (await source.request(apiPath('repos', owner, repository))).status === 200
-  if (!(await exists(old))) throw failed(path, name, `there is no repository ${path} at ${source.base}`)
-  const wanted = name.toLowerCase()
-  if (wanted !== old && !renames.has(`${owner}/${wanted}`) && (await exists(name)))
-    throw failed(path, name, `${owner}/${name} is another repository at ${source.base}: choose another name`)
-}
 
 /** The name, or the path, of what has the new name here; undefined when nothing else than the copy has it. */
 const nameTaken = async (
