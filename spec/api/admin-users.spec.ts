@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { basic, start, type TestServer } from '../support/test-server.ts'
@@ -8,7 +8,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 describe('POST /admin/users', () => {
   it('creates a user who can sign in with the password', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
@@ -11,7 +11,6 @@ before(async () => {
   allot = await start()
   alice = await allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' })
 })
-after(() => allot.stop())
 
 const whoami = (authorization: string) => allot.request('GET', '/user', { headers: { authorization } })
 

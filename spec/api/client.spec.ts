@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type AllotClient, createClient, type Schemas } from '../../lib/client/index.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { clientTypes, firstLine } from './client-types.ts'
@@ -10,7 +10,6 @@ before(async () => {
   allot = await start({ repositories: false })
   client = createClient({ baseUrl: allot.api, token: allot.root.token })
 })
-after(() => allot.stop())
 
 describe('allot/client', () => {
   it('has types made from the OpenAPI document', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
@@ -116,7 +116,6 @@ before(async () => {
   alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })
-after(() => allot.stop())
 
 const entry = '"repository":"alice/demo","name":"x"'
 const LFS = { 'content-type': 'application/vnd.git-lfs+json', accept: 'application/vnd.git-lfs+json' }

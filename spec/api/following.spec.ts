@@ -1,4 +1,4 @@
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -6,7 +6,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 const as = (person: Person | undefined, method: string, path: string) =>
   allot.request(method, path, person ? { token: person.token } : {})

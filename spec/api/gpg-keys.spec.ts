@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
 import { gnupg } from '../keys/gnupg.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
@@ -16,7 +16,6 @@ before(async () => {
   alice = await allot.person('alice', { email: 'Alice@example.test' })
   pair = generateGpgKey('Alice Example <alice@example.test>')
 })
-after(() => allot.stop())
 
 const add = (person: Person, armored_public_key: unknown) =>
   allot.as(person, 'POST', '/user/gpg_keys', { armored_public_key })

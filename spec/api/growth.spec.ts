@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
@@ -16,7 +16,6 @@ before(async () => {
   allot = await start({ driver: counted.driver, repositories: false })
   victim = await allot.person('victim')
 })
-after(() => allot.stop())
 
 const readsOf = (who: Person | undefined, path: string) =>
   counted.during(async () => assert.equal((await allot.as(who, 'GET', path)).status, 200, path))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -37,7 +37,6 @@ before(async () => {
   const profile = { full_name: `${MARK} full`, description: MARK, visibility: 'private' }
   await made(allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
 })
-after(() => allot.stop())
 
 const attach = async (path: string): Promise<void> => {
   const form = new FormData()

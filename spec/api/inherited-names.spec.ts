@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { readConfig, readPlan } from '../../bin/config/config.ts'
@@ -26,7 +26,6 @@ before(async () => {
     await asRoot('POST', '/admin/quota/groups', { name, rules: [rule] }, 201)
   }
 })
-after(() => allot.stop())
 
 const asRoot = async (method: string, path: string, body: unknown, status: number) => {
   const answer = await allot.as(allot.root, method, path, body)

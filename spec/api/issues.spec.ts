@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -11,7 +11,6 @@ before(async () => {
   ann = await allot.person('ann')
   ben = await allot.person('ben')
 })
-after(() => allot.stop())
 
 let repositories = 0
 /** @returns the path of a new repository of ann's */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -31,7 +31,6 @@ before(async () => {
     assert.equal((await asRoot('PUT', `/admin/ledger/${kind}/${index}`, entry)).status, 201)
   }
 })
-after(() => allot.stop())
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
 
 describe('GET /admin/quota/repositories', () => {

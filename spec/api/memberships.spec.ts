@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -15,7 +15,6 @@ before(async () => {
   await allot.as(owner, 'POST', '/orgs', { username: 'acme' })
   await allot.as(owner, 'PUT', '/orgs/acme/members/member')
 })
-after(() => allot.stop())
 
 describe('A membership of an organization', () => {
   it('is known to members and administrators, and to others when the member makes it public', async () => {

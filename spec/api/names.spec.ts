@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
 import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -14,7 +14,6 @@ before(async () => {
   alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })
-after(() => allot.stop())
 
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
 const ledger = (kind: string, key: string, name: string, size = 5) =>

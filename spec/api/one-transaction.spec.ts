@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { assertError, assertList, assertNotFound } from '../support/expectations.ts'
@@ -49,7 +49,6 @@ const { driver, armed } = interrupted()
 before(async () => {
   allot = await start({ driver, repositories: false })
 })
-after(() => allot.stop())
 
 const asRoot = async (method: string, path: string, body?: unknown) => {
   const answer = await allot.as(allot.root, method, path, body)

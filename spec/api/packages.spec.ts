@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -25,7 +25,6 @@ before(async () => {
     login_name: '',
   })
 })
-after(() => allot.stop())
 
 const registry = async (
   method: string,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { HostQuota, QuotaRule, Subject } from '../../lib/index.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -7,7 +7,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 const rule = { name: 'r', limit: 1, subjects: ['size:all'] } satisfies QuotaRule
 /** What a host without types can pass. */

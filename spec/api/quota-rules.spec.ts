@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { start, type TestServer } from '../support/test-server.ts'
@@ -8,7 +8,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 const asRoot = (method: string, path: string, body?: unknown) =>
   allot.request(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -9,7 +9,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 const ZERO = {
   repos: { public: 0, private: 0 },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -38,7 +38,6 @@ before(async () => {
     })),
   )
 })
-after(() => allot.stop())
 
 it('A browser that opens the base path of the API is sent to its reference, and other clients get 404', async () => {
   for (const path of ['/api/v1', '/api/v1/']) {

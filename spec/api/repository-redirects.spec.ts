@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { attempt, git, helperFor } from '../git/client.ts'
 import { assertNotFound } from '../support/expectations.ts'
@@ -10,7 +10,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 const make = async (owner: Person, name: string, more = {}): Promise<number> =>
   (await allot.as(owner, 'POST', '/user/repos', { name, ...more })).body.id

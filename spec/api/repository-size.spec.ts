@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -7,7 +7,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 const make = (owner: Person, name: string) => allot.as(owner, 'POST', '/user/repos', { name })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import { coercionOf } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound } from '../support/expectations.ts'
@@ -10,7 +10,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 /** Sends bytes over a new socket, and reads until the socket ends. */
 const raw = (bytes: string): Promise<string> =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertSearchError } from '../support/expectations.ts'
@@ -27,7 +27,6 @@ before(async () => {
   await allot.as(bob, 'PUT', '/user/starred/bob/seal')
   await allot.allot.hosting.repositories.resize(await idOf('bob/seal'), 1_000_000)
 })
-after(() => allot.stop())
 
 const idOf = async (path: string): Promise<number> =>
   (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.id

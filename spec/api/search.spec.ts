@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertSearchError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -23,7 +23,6 @@ before(async () => {
     body: { name: 'apple-press', private: true },
   })
 })
-after(() => allot.stop())
 
 const found = async (query: string, person?: Person) => {
   const { status, body, headers } = await allot.request(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -8,7 +8,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 const add = (person: Person, title: string, key: string) =>
   allot.as(person, 'POST', '/user/keys', { title, key })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -7,7 +7,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 const aRepository = async (owner: Person, name: string, more = {}) => {
   const answer = await allot.as(owner, 'POST', '/user/repos', { name, ...more })

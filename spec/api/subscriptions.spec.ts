@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -7,7 +7,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
-after(() => allot.stop())
 
 describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions', () => {
   it('PUT watches, GET answers WatchInfo while the repository is watched, and DELETE ends it', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
 import { createSender, type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -9,7 +9,6 @@ before(async () => {
   allot = await start()
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 /** Sends the request with the header, and again with the query parameter. */
 const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
@@ -10,7 +10,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false, webhooks: true })
 })
-after(() => allot.stop())
 
 /** Longer than every maximum. */
 const LONG = 'x'.repeat(200_000)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { TokenUses } from '../../lib/accounts/last-uses.ts'
 import { Store } from '../../lib/records/store.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
@@ -19,7 +19,6 @@ before(async () => {
     timers.mock.restore()
   }
 })
-after(() => allot.stop())
 
 describe('GET /users/{username}/tokens', () => {
   it("lists a user's tokens without the tokens themselves", async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertList, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -8,7 +8,6 @@ let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 const as = (person: Person | undefined, path: string) =>
   allot.request('GET', path, person ? { token: person.token } : {})

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
   allot = await start()
 })
-after(() => allot.stop())
 
 describe('GET /version', () => {
   it('returns the running version to every client', async () => {

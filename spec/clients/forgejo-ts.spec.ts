@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as forgejo from '@llamaduck/forgejo-ts'
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client'
 import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
@@ -11,7 +11,6 @@ before(async () => {
   // A client written against Forgejo needs its dialect.
   allot = await start({ dialect: 'forgejo' }, { store: createPersistentStore })
 })
-after(() => allot.stop())
 
 const clientOf = (authorization: string) =>
   createClient(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -9,7 +9,6 @@ before(async () => {
   allot = await start({ repositories: false })
   alice = await allot.person('alice')
 })
-after(() => allot.stop())
 
 const file = (name: string, words: string) => new File([words], name)
 

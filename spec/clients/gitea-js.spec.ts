@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
 import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { createPersistentStore } from '../support/store.ts'
@@ -9,7 +9,6 @@ let allot: TestServer
 before(async () => {
   allot = await start({}, { store: createPersistentStore })
 })
-after(() => allot.stop())
 
 /** The calls of the client, from accounts to quota; each step builds on the steps before it. */
 describe('The published client gitea-js', () => {

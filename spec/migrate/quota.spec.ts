@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import type { NamedPlan } from '../../lib/quota/plans-by-name.ts'
 import { start, type TestServer } from '../support/test-server.ts'
@@ -24,7 +24,6 @@ before(async () => {
   source = await start({ dialect: 'forgejo', repositories: false })
   for (const name of ['ann', 'ben', 'carl']) await source.person(name)
 })
-after(() => source.stop())
 beforeEach(async () => {
   await source.allot.quota.apply({ ...PLAN, prune: true })
   target = await startTarget({ git: false })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Answer, Person } from '../../support/test-server.ts'
@@ -37,7 +37,6 @@ before(async () => {
   path = pushed.path
   tip = pushed.ids.second!
 })
-after(() => allot.stop())
 
 type Response = Pick<Answer, 'status' | 'text' | 'body'>
 

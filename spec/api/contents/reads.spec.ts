@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
@@ -26,7 +26,6 @@ before(async () => {
   ;({ ids, checkout } = pushed)
   at = `/repos/${pushed.path}`
 })
-after(() => allot.stop())
 
 const get = (path: string, who: Person | undefined = ann) => allot.as(who, 'GET', at + path)
 const body = async (path: string) => {

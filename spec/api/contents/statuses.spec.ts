@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
 import { type Person, start, type TestServer } from '../../support/test-server.ts'
 
@@ -13,7 +13,6 @@ before(async () => {
   ben = await allot.person('ben')
   untouched = await aRepository()
 })
-after(() => allot.stop())
 
 let repositories = 0
 /** @returns the path of a new repository of ann's with one commit, and the commit's id */

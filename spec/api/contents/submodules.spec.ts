@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { aCheckout, git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { startTarget } from '../../migrate/two.ts'
@@ -54,7 +54,6 @@ before(async () => {
   await git(folder, 'push', '--quiet', urlFor(server, 'ann/app', ann), 'HEAD:main')
   rmSync(folder, { recursive: true })
 })
-after(() => server.stop())
 
 /** The addresses that the API gives, in the order of the submodules. */
 const addressesAt = async (from: TestServer): Promise<(string | null)[]> => {
