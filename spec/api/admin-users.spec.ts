@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { basic, start, type TestServer } from '../support/test-server.ts'
+import { basic, start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 describe('POST /admin/users', () => {
   it('creates a user who can sign in with the password', async () => {

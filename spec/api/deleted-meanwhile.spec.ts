@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertDeclared } from '../support/declared-answers.ts'
 import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 /** A request that is authenticated, and whose body has not arrived yet. */
 interface LetIn {

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false, dialect: 'forgejo', quota: { defaultTotal: 100 } })
-})
+const allot = startBefore({ repositories: false, dialect: 'forgejo', quota: { defaultTotal: 100 } })
 
 const ITEM = { owner: 'root', name: 'a', size: 1 }
 

@@ -1,11 +1,8 @@
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 const as = (person: Person | undefined, method: string, path: string) =>
   allot.request(method, path, person ? { token: person.token } : {})

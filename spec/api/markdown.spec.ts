@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false, markdown: { timeout: 30_000 } })
-})
+const allot = startBefore({ repositories: false, markdown: { timeout: 30_000 } })
 
 const render = (body: unknown) => allot.request('POST', '/markdown', { body })
 

@@ -8,13 +8,10 @@ import type { Route } from '../../lib/http/index.ts'
 import { assertDeclared } from '../support/declared-answers.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { exchange } from '../support/request.ts'
-import { type Answer, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, startBefore } from '../support/test-server.ts'
 import { committedSummary, currentSummary } from './document.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ webhooks: true })
-})
+const allot = startBefore({ webhooks: true })
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as JSON
 const theDocument = async (): Promise<any> => (await allot.request('GET', '/openapi.json')).body

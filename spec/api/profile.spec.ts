@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 describe('The settings of a user', () => {
   const INITIAL = {

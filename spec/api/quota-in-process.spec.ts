@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { HostQuota, QuotaRule, Subject } from '../../lib/index.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 const rule = { name: 'r', limit: 1, subjects: ['size:all'] } satisfies QuotaRule
 /** What a host without types can pass. */

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 const asRoot = (method: string, path: string, body?: unknown) =>
   allot.request(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })

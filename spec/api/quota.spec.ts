@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, startBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 const ZERO = {
   repos: { public: 0, private: 0 },

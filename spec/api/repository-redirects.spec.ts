@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { attempt, git, helperFor } from '../git/client.ts'
 import { assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 const make = async (owner: Person, name: string, more = {}): Promise<number> =>
   (await allot.as(owner, 'POST', '/user/repos', { name, ...more })).body.id

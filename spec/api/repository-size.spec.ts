@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 const make = (owner: Person, name: string) => allot.as(owner, 'POST', '/user/repos', { name })
 

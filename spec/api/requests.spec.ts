@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import { coercionOf } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 /** Sends bytes over a new socket, and reads until the socket ends. */
 const raw = (bytes: string): Promise<string> =>

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 const made = async (person: Person, path: string, body: object) => {
   const answer = await allot.as(person, 'POST', path, body)

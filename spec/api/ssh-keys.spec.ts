@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 const add = (person: Person, title: string, key: string) =>
   allot.as(person, 'POST', '/user/keys', { title, key })

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 const aRepository = async (owner: Person, name: string, more = {}) => {
   const answer = await allot.as(owner, 'POST', '/user/repos', { name, ...more })

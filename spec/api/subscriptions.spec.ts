@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false })
-})
+const allot = startBefore({ repositories: false })
 
 describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions', () => {
   it('PUT watches, GET answers WatchInfo while the repository is watched, and DELETE ends it', async () => {

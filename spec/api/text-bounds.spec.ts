@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { assertError, assertList } from '../support/expectations.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({ repositories: false, webhooks: true })
-})
+const allot = startBefore({ repositories: false, webhooks: true })
 
 /** Longer than every maximum. */
 const LONG = 'x'.repeat(200_000)

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
-import { start, type TestServer } from '../support/test-server.ts'
+import { describe, it } from 'node:test'
+import { start, startBefore, type TestServer } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 describe('GET /version', () => {
   it('returns the running version to every client', async () => {

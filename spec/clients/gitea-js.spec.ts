@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
 import { generateOpenPgpKey, generateSshKey } from '../support/keygen.ts'
 import { createPersistentStore } from '../support/store.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-before(async () => {
-  allot = await start({}, { store: createPersistentStore })
-})
+const allot = startBefore({}, { store: createPersistentStore })
 
 /** The calls of the client, from accounts to quota; each step builds on the steps before it. */
 describe('The published client gitea-js', () => {

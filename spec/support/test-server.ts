@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { before } from 'node:test'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import type { Mount as MountInHost } from '../hosts/mounts.ts'
@@ -124,6 +125,13 @@ export const start = async (
     },
     stop,
   }
+}
+
+/** Starts a server before the tests of a file. It has its members from then on. */
+export const startBefore = (...given: Parameters<typeof start>): TestServer => {
+  const server = {} as TestServer
+  before(async () => void Object.assign(server, await start(...given)))
+  return server
 }
 
 const anonymous: Person = { name: '', id: 0, token: '', password: '' }
