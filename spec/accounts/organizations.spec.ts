@@ -118,15 +118,11 @@ describe('A membership', () => {
   it('that an earlier version has saved in a user can be removed', async () => {
     const driver = memory()
     const allot = await start({ repositories: false, driver })
-    try {
-      const [alice, bob] = [await allot.person(), await allot.person()]
-      await new Store(driver).write((tx) =>
-        memberships.save(tx, { organization: alice.id, member: bob.id, owner: true, createdAt: 1 }),
-      )
-      assert.equal(await allot.allot.organizations.removeMember(alice.id, bob.id), true)
-    } finally {
-      await allot.stop()
-    }
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    await new Store(driver).write((tx) =>
+      memberships.save(tx, { organization: alice.id, member: bob.id, owner: true, createdAt: 1 }),
+    )
+    assert.equal(await allot.allot.organizations.removeMember(alice.id, bob.id), true)
   })
 })
 
@@ -134,25 +130,21 @@ describe('An organization to which an earlier version has given credentials', ()
   it('does not sign in with them', async () => {
     const driver = memory()
     const allot = await start({ repositories: false, driver })
-    try {
-      // A user whose record is changed has what the earlier version stored.
-      const old = await allot.person('old', { password: PASSWORD, admin: true })
-      const send = (credentials: { token: string } | { headers: Record<string, string> }) =>
-        allot.request('GET', '/user', credentials)
-      const ways = [
-        { token: old.token },
-        { headers: basic('old', PASSWORD) },
-        { headers: basic('old', old.token) },
-      ]
-      await new Store(driver).write(async (tx) => {
-        await accounts.save(tx, { ...(await accounts.get(tx, [old.id]))!, kind: 'organization' })
-      })
-      for (const way of ways) {
-        const { status, body } = await send(way)
-        assert.deepEqual([status, body.message], [401, 'an organization cannot sign in'])
-      }
-    } finally {
-      await allot.stop()
+    // A user whose record is changed has what the earlier version stored.
+    const old = await allot.person('old', { password: PASSWORD, admin: true })
+    const send = (credentials: { token: string } | { headers: Record<string, string> }) =>
+      allot.request('GET', '/user', credentials)
+    const ways = [
+      { token: old.token },
+      { headers: basic('old', PASSWORD) },
+      { headers: basic('old', old.token) },
+    ]
+    await new Store(driver).write(async (tx) => {
+      await accounts.save(tx, { ...(await accounts.get(tx, [old.id]))!, kind: 'organization' })
+    })
+    for (const way of ways) {
+      const { status, body } = await send(way)
+      assert.deepEqual([status, body.message], [401, 'an organization cannot sign in'])
     }
   })
 })

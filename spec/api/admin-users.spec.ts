@@ -66,15 +66,11 @@ describe('POST /admin/users', () => {
 describe('GET /admin/users', () => {
   it('lists all users, private ones too, by name', async () => {
     const own = await start({ repositories: false })
-    try {
-      for (const name of ['zoe', 'Anna']) await own.person(name)
-      await own.allot.hosting.organizations.create(own.root.id, { name: 'no-user' })
-      const token = own.root.token
-      assertList(await own.request('GET', '/admin/users', { token }), 'login', ['Anna', 'root', 'zoe'])
-      assertList(await own.request('GET', '/admin/users?limit=2&page=2', { token }), 'login', ['zoe'], 3)
-    } finally {
-      await own.stop()
-    }
+    for (const name of ['zoe', 'Anna']) await own.person(name)
+    await own.allot.hosting.organizations.create(own.root.id, { name: 'no-user' })
+    const token = own.root.token
+    assertList(await own.request('GET', '/admin/users', { token }), 'login', ['Anna', 'root', 'zoe'])
+    assertList(await own.request('GET', '/admin/users?limit=2&page=2', { token }), 'login', ['zoe'], 3)
   })
 })
 
@@ -127,39 +123,28 @@ describe('PATCH /admin/users/{username}', () => {
       ['DELETE', '/admin/users/root'],
       ['DELETE', '/admin/users/root?purge=true'],
     ]
-    try {
-      const ann = await own.person('ann', { admin: true })
-      assert.equal((await own.as(own.root, 'PATCH', '/admin/users/ann', { active: false })).status, 200)
-      await own.as(own.root, 'POST', '/orgs', { username: 'acme' })
-      for (const change of changes)
-        assertError(await own.as(own.root, ...change), 422, /^root is the last active administrator: /)
-      assert.equal((await own.as(own.root, 'GET', '/orgs/acme')).status, 200)
-      await own.as(own.root, 'PATCH', '/admin/users/ann', { active: true })
-      const statuses = (
-        await Promise.all([
-          own.as(own.root, 'PATCH', '/admin/users/ann', { admin: false }),
-          own.as(ann, 'PATCH', '/admin/users/root', { admin: false }),
-        ])
-      ).map(({ status }) => status)
-      assert.ok(
-        statuses.includes(200) && statuses.some((status) => [403, 422].includes(status)),
-        `${statuses}`,
-      )
-    } finally {
-      await own.stop()
-    }
+    const ann = await own.person('ann', { admin: true })
+    assert.equal((await own.as(own.root, 'PATCH', '/admin/users/ann', { active: false })).status, 200)
+    await own.as(own.root, 'POST', '/orgs', { username: 'acme' })
+    for (const change of changes)
+      assertError(await own.as(own.root, ...change), 422, /^root is the last active administrator: /)
+    assert.equal((await own.as(own.root, 'GET', '/orgs/acme')).status, 200)
+    await own.as(own.root, 'PATCH', '/admin/users/ann', { active: true })
+    const statuses = (
+      await Promise.all([
+        own.as(own.root, 'PATCH', '/admin/users/ann', { admin: false }),
+        own.as(ann, 'PATCH', '/admin/users/root', { admin: false }),
+      ])
+    ).map(({ status }) => status)
+    assert.ok(statuses.includes(200) && statuses.some((status) => [403, 422].includes(status)), `${statuses}`)
   })
 
   it('lets the host and the operator of the store take the right of the last administrator', async () => {
     const own = await start()
-    try {
-      const { id } = own.root
-      for (const options of [{}, { by: OPERATOR }]) {
-        assert.equal((await own.allot.hosting.accounts.edit(id, { admin: false }, options))?.admin, false)
-        await own.allot.hosting.accounts.edit(id, { admin: true })
-      }
-    } finally {
-      await own.stop()
+    const { id } = own.root
+    for (const options of [{}, { by: OPERATOR }]) {
+      assert.equal((await own.allot.hosting.accounts.edit(id, { admin: false }, options))?.admin, false)
+      await own.allot.hosting.accounts.edit(id, { admin: true })
     }
   })
 

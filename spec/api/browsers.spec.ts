@@ -44,34 +44,23 @@ describe('A POST that the page of another site can send', () => {
 describe('CORS', () => {
   it('is off by default', async () => {
     const allot = await start({ repositories: false })
-    try {
-      const { headers } = await allot.request('GET', '/version', { headers: { origin: ORIGIN } })
-      assert.equal(headers.get('access-control-allow-origin'), null)
-      const preflight = { origin: ORIGIN, 'access-control-request-method': 'GET' }
-      const asked = await allot.request('OPTIONS', '/version', { headers: preflight })
-      assert.equal(asked.headers.get('access-control-allow-origin'), null)
-    } finally {
-      await allot.stop()
-    }
+    const { headers } = await allot.request('GET', '/version', { headers: { origin: ORIGIN } })
+    assert.equal(headers.get('access-control-allow-origin'), null)
+    const preflight = { origin: ORIGIN, 'access-control-request-method': 'GET' }
+    const asked = await allot.request('OPTIONS', '/version', { headers: preflight })
+    assert.equal(asked.headers.get('access-control-allow-origin'), null)
   })
 
   it('lets pages of the configured origins, and no others, read responses and errors', async () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
-    try {
-      for (const path of ['/version', '/user', '/nothing']) {
-        const { headers } = await allot.request('GET', path, { headers: { origin: ORIGIN } })
-        assert.deepEqual(
-          [headers.get('access-control-allow-origin'), headers.get('vary')],
-          [ORIGIN, 'Origin'],
-        )
-        const other = await allot.request('GET', path, { headers: { origin: 'https://evil.test' } })
-        assert.deepEqual(
-          [other.headers.get('access-control-allow-origin'), other.headers.get('vary')],
-          [null, 'Origin'],
-        )
-      }
-    } finally {
-      await allot.stop()
+    for (const path of ['/version', '/user', '/nothing']) {
+      const { headers } = await allot.request('GET', path, { headers: { origin: ORIGIN } })
+      assert.deepEqual([headers.get('access-control-allow-origin'), headers.get('vary')], [ORIGIN, 'Origin'])
+      const other = await allot.request('GET', path, { headers: { origin: 'https://evil.test' } })
+      assert.deepEqual(
+        [other.headers.get('access-control-allow-origin'), other.headers.get('vary')],
+        [null, 'Origin'],
+      )
     }
   })
 
@@ -102,32 +91,28 @@ describe('CORS', () => {
 
   it('answers a preflight without credentials', async () => {
     const allot = await start({ repositories: false, cors: { origins: ['*'] } })
-    try {
-      const answer = await allot.request('OPTIONS', '/user/keys', {
-        headers: {
-          origin: ORIGIN,
-          'access-control-request-method': 'POST',
-          'access-control-request-headers': 'authorization,content-type',
-        },
-      })
-      assert.equal(answer.status, 204)
-      assert.equal(answer.headers.get('access-control-allow-origin'), '*')
-      assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/)
-      assert.equal(answer.headers.get('access-control-allow-headers'), 'authorization,content-type')
-      assert.equal(answer.headers.get('access-control-max-age'), '600')
-      const list = await allot.request('GET', '/user/keys', {
-        token: allot.root.token,
-        headers: { origin: ORIGIN },
-      })
-      const failure = await allot.request('GET', '/user', { headers: { origin: ORIGIN } })
-      for (const { headers } of [list, failure])
-        assert.match(
-          headers.get('access-control-expose-headers') ?? '',
-          /ETag, Link, .*Retry-After, .*X-Total-Count/,
-        )
-    } finally {
-      await allot.stop()
-    }
+    const answer = await allot.request('OPTIONS', '/user/keys', {
+      headers: {
+        origin: ORIGIN,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    })
+    assert.equal(answer.status, 204)
+    assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+    assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/)
+    assert.equal(answer.headers.get('access-control-allow-headers'), 'authorization,content-type')
+    assert.equal(answer.headers.get('access-control-max-age'), '600')
+    const list = await allot.request('GET', '/user/keys', {
+      token: allot.root.token,
+      headers: { origin: ORIGIN },
+    })
+    const failure = await allot.request('GET', '/user', { headers: { origin: ORIGIN } })
+    for (const { headers } of [list, failure])
+      assert.match(
+        headers.get('access-control-expose-headers') ?? '',
+        /ETag, Link, .*Retry-After, .*X-Total-Count/,
+      )
   })
 })
 

@@ -118,13 +118,9 @@ describe('An internal failure', () => {
 
   it('to find git is answered 503 with what to do, and leaves no repository', async () => {
     const allot = await start({ repositories: { git: 'no-such-git' } })
-    try {
-      const { token } = allot.root
-      const body = { name: 'x', auto_init: true }
-      assertError(await allot.request('POST', '/user/repos', { token, body }), 503, /install git/)
-      assert.deepEqual((await allot.request('GET', '/user/repos', { token })).body, [])
-    } finally {
-      await allot.stop()
-    }
+    const { token } = allot.root
+    const body = { name: 'x', auto_init: true }
+    assertError(await allot.request('POST', '/user/repos', { token, body }), 503, /install git/)
+    assert.deepEqual((await allot.request('GET', '/user/repos', { token })).body, [])
   })
 })

@@ -237,14 +237,10 @@ describe('Every html_url', () => {
 describe('The html_url of an entry', () => {
   it('replaces what is not valid Unicode text in its name', async () => {
     const allot = await start({ repositories: false })
-    try {
-      const item = { owner: 'root', name: 'x\ud800', size: 1, type: 'npm', version: '1' }
-      await allot.allot.ledger.put({ kind: 'packages', key: 'p', ...item })
-      const { body } = await allot.as(allot.root, 'GET', '/user/quota/packages')
-      assert.equal(body[0].html_url, `${allot.base}/root/-/packages/npm/x%EF%BF%BD/1`)
-    } finally {
-      await allot.stop()
-    }
+    const item = { owner: 'root', name: 'x\ud800', size: 1, type: 'npm', version: '1' }
+    await allot.allot.ledger.put({ kind: 'packages', key: 'p', ...item })
+    const { body } = await allot.as(allot.root, 'GET', '/user/quota/packages')
+    assert.equal(body[0].html_url, `${allot.base}/root/-/packages/npm/x%EF%BF%BD/1`)
   })
 })
 
@@ -256,19 +252,15 @@ describe('The html_url of an artifact without a repository', () => {
   ] as const)
     it(`is ${JSON.stringify(expected)} with the template ${artifact}`, async () => {
       const allot = await start({ repositories: false, htmlUrls: artifact === undefined ? {} : { artifact } })
-      try {
-        await allot.allot.ledger.put({
-          kind: 'artifacts',
-          key: 'b/1',
-          owner: 'root',
-          name: 'a',
-          size: 1,
-          run: 3,
-        })
-        assert.equal((await allot.as(allot.root, 'GET', '/user/quota/artifacts')).body[0].html_url, expected)
-      } finally {
-        await allot.stop()
-      }
+      await allot.allot.ledger.put({
+        kind: 'artifacts',
+        key: 'b/1',
+        owner: 'root',
+        name: 'a',
+        size: 1,
+        run: 3,
+      })
+      assert.equal((await allot.as(allot.root, 'GET', '/user/quota/artifacts')).body[0].html_url, expected)
     })
 })
 
@@ -290,15 +282,11 @@ describe("The host's function for html_url", () => {
           info: () => undefined,
         },
       })
-      try {
-        assert.equal((await allot.as(allot.root, 'GET', '/user')).status, 500)
-        assert.match(
-          logged.join(),
-          /^htmlUrl must return undefined or a URL that begins with https:\/\/.*kind user$/,
-        )
-      } finally {
-        await allot.stop()
-      }
+      assert.equal((await allot.as(allot.root, 'GET', '/user')).status, 500)
+      assert.match(
+        logged.join(),
+        /^htmlUrl must return undefined or a URL that begins with https:\/\/.*kind user$/,
+      )
     })
 })
 

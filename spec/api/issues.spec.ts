@@ -261,22 +261,18 @@ describe('The scopes of issues', () => {
 describe('A host that keeps issues and releases itself', () => {
   it('turns their routes off: the paths are 404, and not in the OpenAPI document', async () => {
     const without = await start({ repositories: false, issues: false })
-    try {
-      await without.as(without.root, 'POST', '/user/repos', { name: 'demo' })
-      for (const path of [
-        'issues',
-        'issues/1',
-        'issues/1/comments',
-        'issues/comments/1',
-        'releases',
-        'releases/1',
-      ])
-        assert.equal((await fetch(`${without.api}/repos/root/demo/${path}`)).status, 404)
-      const { body } = await without.request('GET', '/openapi.json')
-      assert.ok(Object.keys(body.paths).every((path) => !/issues|releases/.test(path)))
-      assert.ok(body.paths['/repos/{owner}/{repo}'])
-    } finally {
-      await without.stop()
-    }
+    await without.as(without.root, 'POST', '/user/repos', { name: 'demo' })
+    for (const path of [
+      'issues',
+      'issues/1',
+      'issues/1/comments',
+      'issues/comments/1',
+      'releases',
+      'releases/1',
+    ])
+      assert.equal((await fetch(`${without.api}/repos/root/demo/${path}`)).status, 404)
+    const { body } = await without.request('GET', '/openapi.json')
+    assert.ok(Object.keys(body.paths).every((path) => !/issues|releases/.test(path)))
+    assert.ok(body.paths['/repos/{owner}/{repo}'])
   })
 })

@@ -73,32 +73,27 @@ describe('GET /admin/quota/over', () => {
 
   it('lists each owner once, with the largest excess, and the broadest subject that has it', async () => {
     const other = await start({ repositories: false })
-    try {
-      const asOther = (method: string, path: string, body?: unknown) =>
-        other.as(other.root, method, path, body)
-      const { name, token } = await other.person()
-      await other.request('POST', '/user/repos', { token, body: { name: 'demo' } })
-      const item = { repository: `${name}/demo`, name: 'x', size: 40 }
-      await asOther('PUT', '/admin/ledger/lfs/l', item)
-      await asOther('PUT', '/admin/ledger/artifacts/a', { ...item, run: 1 })
-      const rules = [
-        { name: 'git', limit: 30, subjects: ['size:git:all'] },
-        { name: 'assets', limit: 15, subjects: ['size:assets:all'] },
-        { name: 'lfs', limit: 39, subjects: ['size:git:lfs'] },
-      ]
-      await asOther('POST', '/admin/quota/groups', { name: 'g', rules })
-      await asOther('PUT', `/admin/quota/groups/g/users/${name}`)
-      const over = async (query: string) =>
-        (await asOther('GET', `/admin/quota/over${query}`)).body.map((one: Over) => [
-          one.subject,
-          one.rule,
-          one.left,
-        ])
-      assert.deepEqual(await over(''), [['size:assets:all', 'assets', -25]])
-      assert.deepEqual(await over('?subject=size:git:lfs'), [['size:git:lfs', 'git', -10]])
-    } finally {
-      await other.stop()
-    }
+    const asOther = (method: string, path: string, body?: unknown) => other.as(other.root, method, path, body)
+    const { name, token } = await other.person()
+    await other.request('POST', '/user/repos', { token, body: { name: 'demo' } })
+    const item = { repository: `${name}/demo`, name: 'x', size: 40 }
+    await asOther('PUT', '/admin/ledger/lfs/l', item)
+    await asOther('PUT', '/admin/ledger/artifacts/a', { ...item, run: 1 })
+    const rules = [
+      { name: 'git', limit: 30, subjects: ['size:git:all'] },
+      { name: 'assets', limit: 15, subjects: ['size:assets:all'] },
+      { name: 'lfs', limit: 39, subjects: ['size:git:lfs'] },
+    ]
+    await asOther('POST', '/admin/quota/groups', { name: 'g', rules })
+    await asOther('PUT', `/admin/quota/groups/g/users/${name}`)
+    const over = async (query: string) =>
+      (await asOther('GET', `/admin/quota/over${query}`)).body.map((one: Over) => [
+        one.subject,
+        one.rule,
+        one.left,
+      ])
+    assert.deepEqual(await over(''), [['size:assets:all', 'assets', -25]])
+    assert.deepEqual(await over('?subject=size:git:lfs'), [['size:git:lfs', 'git', -10]])
   })
 
   it('lists owners near their limit too, within a percentage of the limit', async () => {
@@ -149,20 +144,16 @@ describe('GET /admin/quota/over', () => {
 
   it('applies the default groups to owners without a group', async () => {
     const other = await start({ quota: { defaultGroups: ['free'], defaultTotal: 10 } })
-    try {
-      const person = await other.person()
-      const entry = { owner: person.name, name: 'p', size: 10, type: 'npm', version: '1' }
-      await other.as(other.root, 'PUT', '/admin/ledger/packages/x', entry)
-      const over = async () => (await other.as(other.root, 'GET', '/admin/quota/over')).body as Over[]
-      const logins = async () => (await over()).map(({ owner }) => owner.login)
-      assert.deepEqual(await logins(), [person.name])
-      assert.equal((await over())[0]!.rule, 'default total')
-      const rules = [{ name: 'eleven', limit: 11, subjects: ['size:all'] }]
-      await other.as(other.root, 'POST', '/admin/quota/groups', { name: 'free', rules })
-      assert.deepEqual(await logins(), [])
-    } finally {
-      await other.stop()
-    }
+    const person = await other.person()
+    const entry = { owner: person.name, name: 'p', size: 10, type: 'npm', version: '1' }
+    await other.as(other.root, 'PUT', '/admin/ledger/packages/x', entry)
+    const over = async () => (await other.as(other.root, 'GET', '/admin/quota/over')).body as Over[]
+    const logins = async () => (await over()).map(({ owner }) => owner.login)
+    assert.deepEqual(await logins(), [person.name])
+    assert.equal((await over())[0]!.rule, 'default total')
+    const rules = [{ name: 'eleven', limit: 11, subjects: ['size:all'] }]
+    await other.as(other.root, 'POST', '/admin/quota/groups', { name: 'free', rules })
+    assert.deepEqual(await logins(), [])
   })
 
   for (const [wrong, message] of [

@@ -124,15 +124,11 @@ describe('POST /admin/quota/rules', () => {
 describe('GET /admin/quota/rules', () => {
   it('lists the rules in the order of their creation, in pages', async () => {
     const own = await start()
-    try {
-      const token = own.root.token
-      for (const name of ['b', 'a', 'c'])
-        await own.request('POST', '/admin/quota/rules', { token, body: { name, limit: 1 } })
-      assertList(await own.request('GET', '/admin/quota/rules', { token }), 'name', ['b', 'a', 'c'])
-      assertList(await own.request('GET', '/admin/quota/rules?page=2&limit=2', { token }), 'name', ['c'], 3)
-    } finally {
-      await own.stop()
-    }
+    const token = own.root.token
+    for (const name of ['b', 'a', 'c'])
+      await own.request('POST', '/admin/quota/rules', { token, body: { name, limit: 1 } })
+    assertList(await own.request('GET', '/admin/quota/rules', { token }), 'name', ['b', 'a', 'c'])
+    assertList(await own.request('GET', '/admin/quota/rules?page=2&limit=2', { token }), 'name', ['c'], 3)
   })
 })
 

@@ -266,76 +266,60 @@ describe('The configured defaults', () => {
       info: () => undefined,
     }
     const own = await start({ repositories: false, quota: { defaultGroups: ['fre'] }, log })
-    try {
-      await waitFor(() => logged.length > 0)
-      await own.person()
-      assert.deepEqual(logged, [
-        [
-          { group: 'fre' },
-          'quota.defaultGroups names a group that does not exist; it limits no owner until it is made',
-        ],
-      ])
-    } finally {
-      await own.stop()
-    }
+    await waitFor(() => logged.length > 0)
+    await own.person()
+    assert.deepEqual(logged, [
+      [
+        { group: 'fre' },
+        'quota.defaultGroups names a group that does not exist; it limits no owner until it is made',
+      ],
+    ])
   })
 
   it('apply to owners without an explicit group only', async () => {
     const own = await start({ repositories: false, quota: { defaultGroups: ['free', 'missing'] } })
-    try {
-      const { rules, groups } = own.allot.quota
-      await rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
-      await rules.create({ name: 'much', limit: -1, subjects: ['size:all'] })
-      await groups.create({ name: 'free', rules: ['none'] })
-      await groups.create({ name: 'paid', rules: ['much'] })
-      const person = await own.person()
-      const isOver = async () =>
-        (await own.request('GET', '/user/quota/check?subject=size:all', { token: person.token })).body
-      assert.equal(await isOver(), true)
-      assert.equal((await own.request('GET', '/user/quota', { token: person.token })).body.groups.length, 1)
-      await groups.assign(person.name, 'paid')
-      assert.equal(await isOver(), false)
-    } finally {
-      await own.stop()
-    }
+    const { rules, groups } = own.allot.quota
+    await rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
+    await rules.create({ name: 'much', limit: -1, subjects: ['size:all'] })
+    await groups.create({ name: 'free', rules: ['none'] })
+    await groups.create({ name: 'paid', rules: ['much'] })
+    const person = await own.person()
+    const isOver = async () =>
+      (await own.request('GET', '/user/quota/check?subject=size:all', { token: person.token })).body
+    assert.equal(await isOver(), true)
+    assert.equal((await own.request('GET', '/user/quota', { token: person.token })).body.groups.length, 1)
+    await groups.assign(person.name, 'paid')
+    assert.equal(await isOver(), false)
   })
 
   it('may be one total limit, named "default total", which is not shown as a group', async () => {
     const own = await start({ repositories: false, quota: { defaultTotal: '1 KiB' } })
-    try {
-      const person = await own.person()
-      const { id } = (await own.request('POST', '/user/repos', { token: person.token, body: { name: 'x' } }))
-        .body
-      const isOver = () => own.allot.quota.isOver(person.name, 'size:repos:public')
-      await own.allot.hosting.repositories.resize(id, 1023)
-      assert.equal(await isOver(), false)
-      await own.allot.hosting.repositories.resize(id, 1024)
-      assert.equal(await isOver(), true)
-      assert.deepEqual((await own.request('GET', '/user/quota', { token: person.token })).body.groups, [])
-      assert.deepEqual((await own.allot.quota.info(person.name)).groups, [])
-      const path = `/admin/users/${person.name}/quota/explain?subject=size:all`
-      const { rule, groups } = (await own.as(own.root, 'GET', path)).body
-      assert.deepEqual([rule, groups[0].name, groups[0].rules[0].name], Array(3).fill('default total'))
-    } finally {
-      await own.stop()
-    }
+    const person = await own.person()
+    const { id } = (await own.request('POST', '/user/repos', { token: person.token, body: { name: 'x' } }))
+      .body
+    const isOver = () => own.allot.quota.isOver(person.name, 'size:repos:public')
+    await own.allot.hosting.repositories.resize(id, 1023)
+    assert.equal(await isOver(), false)
+    await own.allot.hosting.repositories.resize(id, 1024)
+    assert.equal(await isOver(), true)
+    assert.deepEqual((await own.request('GET', '/user/quota', { token: person.token })).body.groups, [])
+    assert.deepEqual((await own.allot.quota.info(person.name)).groups, [])
+    const path = `/admin/users/${person.name}/quota/explain?subject=size:all`
+    const { rule, groups } = (await own.as(own.root, 'GET', path)).body
+    assert.deepEqual([rule, groups[0].name, groups[0].rules[0].name], Array(3).fill('default total'))
   })
 })
 
 describe('The quota engine enforces nothing', () => {
   it('refuses nothing to an owner who is over every limit', async () => {
     const own = await start({ quota: { defaultTotal: 0 } })
-    try {
-      const person = await own.person()
-      const { token } = person
-      assert.equal((await own.request('GET', '/user/quota/check?subject=size:all', { token })).body, true)
-      const made = await own.request('POST', '/user/repos', {
-        token,
-        body: { name: 'more', auto_init: true },
-      })
-      assert.equal(made.status, 201)
-    } finally {
-      await own.stop()
-    }
+    const person = await own.person()
+    const { token } = person
+    assert.equal((await own.request('GET', '/user/quota/check?subject=size:all', { token })).body, true)
+    const made = await own.request('POST', '/user/repos', {
+      token,
+      body: { name: 'more', auto_init: true },
+    })
+    assert.equal(made.status, 201)
   })
 })

@@ -110,12 +110,8 @@ describe('Bodies', () => {
 describe('Every response', () => {
   it('takes its links from the option baseUrl when it is set', async () => {
     const own = await start({ repositories: false, baseUrl: 'https://code.example.test/git' })
-    try {
-      const { body } = await own.request('GET', '/users/root')
-      assert.equal(body.html_url, 'https://code.example.test/git/root')
-      assert.equal(body.email, 'root@noreply.code.example.test')
-    } finally {
-      await own.stop()
-    }
+    const { body } = await own.request('GET', '/users/root')
+    assert.equal(body.html_url, 'https://code.example.test/git/root')
+    assert.equal(body.email, 'root@noreply.code.example.test')
   })
 })

@@ -476,15 +476,11 @@ describe('A transfer', () => {
 describe('An Allot without sharing', () => {
   it('serves no collaborators and teams, and transfers still', async () => {
     const without = await start({ repositories: false, sharing: false })
-    try {
-      for (const path of ['/orgs/x/teams', '/repos/root/x/collaborators', '/user/teams'])
-        assertNotFound(await without.as(without.root, 'GET', path))
-      const person = await without.person('ann')
-      await without.as(without.root, 'POST', '/user/repos', { name: 'x' })
-      const body = { new_owner: person.name }
-      assert.equal((await without.as(without.root, 'POST', '/repos/root/x/transfer', body)).status, 202)
-    } finally {
-      await without.stop()
-    }
+    for (const path of ['/orgs/x/teams', '/repos/root/x/collaborators', '/user/teams'])
+      assertNotFound(await without.as(without.root, 'GET', path))
+    const person = await without.person('ann')
+    await without.as(without.root, 'POST', '/user/repos', { name: 'x' })
+    const body = { new_owner: person.name }
+    assert.equal((await without.as(without.root, 'POST', '/repos/root/x/transfer', body)).status, 202)
   })
 })

@@ -59,35 +59,28 @@ describe('allot user, token and org', () => {
     assert.deepEqual([org.code, org.err], [0, 'added the organization acme, owned by ci\n'])
 
     const server = await served(['--data', data])
-    try {
-      const ask = createSender(server.api)
-      assert.equal((await ask('GET', '/user', { token: user.out.trim() })).body.login, 'ci')
-      assert.equal(
-        (await ask('GET', '/user', { headers: basic('chief', 'long enough') })).body.is_admin,
-        true,
-      )
-      assert.equal((await ask('GET', '/user/orgs', { token: user.out.trim() })).body[0].name, 'acme')
-      assert.equal((await ask('PUT', '/user/following/chief', { token: narrow.out.trim() })).status, 403)
-      assert.doesNotMatch(server.printed(), /root/, 'the store was not empty')
-      const administrator = { headers: basic('chief', 'long enough') }
-      const entries = (await ask('GET', '/admin/audit', administrator)).body as AuditEntry[]
-      assert.deepEqual(
-        entries.map(({ actor, action, subject }) => `${actor.id} ${actor.login}: ${action} ${subject}`),
-        [
-          '0 operator: account created acme',
-          '0 operator: password link created ci',
-          '0 operator: token created ci',
-          '0 operator: account changed chief',
-          '0 operator: account created chief',
-          '0 operator: token created ci',
-          '0 operator: account created ci',
-        ],
-        'the audit log names the command line',
-      )
-      assert.equal(JSON.parse(entries[3]!.after).admin, true)
-    } finally {
-      await server.stop()
-    }
+    const ask = createSender(server.api)
+    assert.equal((await ask('GET', '/user', { token: user.out.trim() })).body.login, 'ci')
+    assert.equal((await ask('GET', '/user', { headers: basic('chief', 'long enough') })).body.is_admin, true)
+    assert.equal((await ask('GET', '/user/orgs', { token: user.out.trim() })).body[0].name, 'acme')
+    assert.equal((await ask('PUT', '/user/following/chief', { token: narrow.out.trim() })).status, 403)
+    assert.doesNotMatch(server.printed(), /root/, 'the store was not empty')
+    const administrator = { headers: basic('chief', 'long enough') }
+    const entries = (await ask('GET', '/admin/audit', administrator)).body as AuditEntry[]
+    assert.deepEqual(
+      entries.map(({ actor, action, subject }) => `${actor.id} ${actor.login}: ${action} ${subject}`),
+      [
+        '0 operator: account created acme',
+        '0 operator: password link created ci',
+        '0 operator: token created ci',
+        '0 operator: account changed chief',
+        '0 operator: account created chief',
+        '0 operator: token created ci',
+        '0 operator: account created ci',
+      ],
+      'the audit log names the command line',
+    )
+    assert.equal(JSON.parse(entries[3]!.after).admin, true)
   })
 
   it('say that nobody can sign in as a user without a password and a token', async () => {
@@ -110,18 +103,14 @@ describe('allot user, token and org', () => {
     const scopes = ['--scopes', 'write:admin,write:user']
     const narrow = (await allot(['token', 'add', 'ci', ...scopes, '--data', data])).out.trim()
     const server = await served(['--data', data])
-    try {
-      const env = { ALLOT_TOKEN: narrow }
-      const add = ['user', 'add', 'bob', '--token', '--url', new URL(server.api).origin]
-      const { code, out, err } = await allot(add, undefined, { env })
-      assert.deepEqual([code, out], [1, ''])
-      assert.ok(err.startsWith('allot: the user bob was added, but has no token yet: '), err)
-      assert.match(err, / 403: this token cannot give a token the scope all, [^\n]+\n$/)
-      const { body } = await createSender(server.api)('GET', '/users/bob', { token: narrow })
-      assert.equal(body.login, 'bob')
-    } finally {
-      await server.stop()
-    }
+    const env = { ALLOT_TOKEN: narrow }
+    const add = ['user', 'add', 'bob', '--token', '--url', new URL(server.api).origin]
+    const { code, out, err } = await allot(add, undefined, { env })
+    assert.deepEqual([code, out], [1, ''])
+    assert.ok(err.startsWith('allot: the user bob was added, but has no token yet: '), err)
+    assert.match(err, / 403: this token cannot give a token the scope all, [^\n]+\n$/)
+    const { body } = await createSender(server.api)('GET', '/users/bob', { token: narrow })
+    assert.equal(body.login, 'bob')
   })
 
   it('delete organizations, and with --purge what these own, in a store and on a server', async () => {
@@ -133,19 +122,15 @@ describe('allot user, token and org', () => {
     const again = await allot(['org', 'delete', 'beta', '--data', own])
     assert.deepEqual([again.code, again.err], [1, 'allot: there is no organization named beta\n'])
     const server = await served(['--data', own])
-    try {
-      const ask = createSender(server.api)
-      const made = { token: out.trim(), body: { name: 'demo' } }
-      assert.equal((await ask('POST', '/orgs/acme/repos', made)).status, 201)
-      const remote = ['--url', new URL(server.api).origin, '--token', out.trim()]
-      const refused = await allot(['org', 'delete', 'acme', ...remote])
-      assert.equal(refused.code, 1)
-      assert.match(refused.err, /still owns repositories/)
-      assert.equal((await allot(['org', 'delete', 'acme', '--purge', ...remote])).code, 0)
-      assert.equal((await ask('GET', '/orgs/acme', { token: out.trim() })).status, 404)
-    } finally {
-      await server.stop()
-    }
+    const ask = createSender(server.api)
+    const made = { token: out.trim(), body: { name: 'demo' } }
+    assert.equal((await ask('POST', '/orgs/acme/repos', made)).status, 201)
+    const remote = ['--url', new URL(server.api).origin, '--token', out.trim()]
+    const refused = await allot(['org', 'delete', 'acme', ...remote])
+    assert.equal(refused.code, 1)
+    assert.match(refused.err, /still owns repositories/)
+    assert.equal((await allot(['org', 'delete', 'acme', '--purge', ...remote])).code, 0)
+    assert.equal((await ask('GET', '/orgs/acme', { token: out.trim() })).status, 404)
   })
 
   const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
@@ -377,13 +362,9 @@ timeout = 0
       `[server]\nport = 1\ndata = "${folder}/from-file"\n[api]\nbase_path = "/git/api"\n[quota]\ndefault_total = "1 MiB"\n[repositories]\ndirectory = "${folder}/repos"\n`,
     )
     const server = await served(['--config', file])
-    try {
-      assert.match(server.api, /:\d\d+\/git\/api$/)
-      assert.ok(server.printed().includes(`${folder}/from-file`))
-      assert.equal((await createSender(server.api)('GET', '/version')).status, 200)
-    } finally {
-      await server.stop()
-    }
+    assert.match(server.api, /:\d\d+\/git\/api$/)
+    assert.ok(server.printed().includes(`${folder}/from-file`))
+    assert.equal((await createSender(server.api)('GET', '/version')).status, 200)
   })
 })
 

@@ -60,18 +60,14 @@ describe('allot export --url', () => {
     const own = join(folder, 'own')
     const chief = (await allot(['user', 'add', 'chief', '--admin', '--token', '--data', own])).out.trim()
     const server = await served(['--data', own])
-    try {
-      const remote = ['--url', new URL(server.api).origin, '--token']
-      const scopes = ['--scopes', 'read:admin,write:admin']
-      const { out } = await allot(['token', 'add', 'chief', ...scopes, ...remote, chief])
-      const refused = join(folder, 'refused.ndjson')
-      const { code, err } = await allot(['export', '--out', refused, ...remote, out.trim()])
-      assert.equal(code, 1)
-      assert.match(err, /\/admin\/export answered 403: .*\[read:secrets\]/)
-      assert.ok(!existsSync(refused))
-    } finally {
-      await server.stop()
-    }
+    const remote = ['--url', new URL(server.api).origin, '--token']
+    const scopes = ['--scopes', 'read:admin,write:admin']
+    const { out } = await allot(['token', 'add', 'chief', ...scopes, ...remote, chief])
+    const refused = join(folder, 'refused.ndjson')
+    const { code, err } = await allot(['export', '--out', refused, ...remote, out.trim()])
+    assert.equal(code, 1)
+    assert.match(err, /\/admin\/export answered 403: .*\[read:secrets\]/)
+    assert.ok(!existsSync(refused))
   })
 })
 
@@ -224,17 +220,13 @@ describe('An export or import that fails', () => {
   })
 
   it('refuses a store that a server has open, and advises to use the server', async () => {
-    const server = await servedApart(['--data', data])
-    try {
-      const { code, err } = await allot(['export', '--data', data])
-      assert.equal(code, 1)
-      assert.match(
-        err,
-        /in use by another process .*: stop that process first, or name its server with --url, and a token in ALLOT_TOKEN\n$/,
-      )
-    } finally {
-      await server.stop()
-    }
+    await servedApart(['--data', data])
+    const { code, err } = await allot(['export', '--data', data])
+    assert.equal(code, 1)
+    assert.match(
+      err,
+      /in use by another process .*: stop that process first, or name its server with --url, and a token in ALLOT_TOKEN\n$/,
+    )
   })
 
   it('leaves no file when it is interrupted', async () => {

@@ -136,34 +136,30 @@ describe('GET /admin/export', () => {
   it('streams the export to administrators only', async () => {
     const driver = memory()
     const server = await start({ driver })
-    try {
-      const { token } = server.root
-      const ann = await server.person('ann', { password: 'a long password' })
-      assert.equal((await server.request('GET', '/admin/export')).status, 401)
-      assert.equal((await server.request('GET', '/admin/export', { token: ann.token })).status, 403)
-      const narrow = await server.scoped(server.root, 'write:user', 'read:admin', 'write:admin')
-      const refused = await server.request('GET', '/admin/export', { token: narrow })
-      assertError(refused, 403, /\[read:secrets\]/)
-      const secrets = { token: await server.scoped(server.root, 'read:secrets') }
-      assert.equal((await server.request('GET', '/admin/export', secrets)).status, 200)
-      const answer = await server.request('GET', '/admin/export', { token })
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
-      const [first, ...lines] = answer.text.trimEnd().split('\n')
-      assert.match(
-        first!,
-        /^\{"format":"allot-export","version":1,"layout":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
-      )
-      const { end, lines: count, sha256 } = JSON.parse(lines.pop()!)
-      assert.deepEqual([end, count], [true, lines.length])
-      assert.match(sha256, /^[0-9a-f]{64}$/)
-      const before = await contentOf(driver)
-      const copy = memory()
-      await importAllot({ driver: copy, repositories: false }, inChunks(Buffer.from(answer.text)))
-      await copy.open()
-      assert.deepEqual(await contentOf(copy), before)
-    } finally {
-      await server.stop()
-    }
+    const { token } = server.root
+    const ann = await server.person('ann', { password: 'a long password' })
+    assert.equal((await server.request('GET', '/admin/export')).status, 401)
+    assert.equal((await server.request('GET', '/admin/export', { token: ann.token })).status, 403)
+    const narrow = await server.scoped(server.root, 'write:user', 'read:admin', 'write:admin')
+    const refused = await server.request('GET', '/admin/export', { token: narrow })
+    assertError(refused, 403, /\[read:secrets\]/)
+    const secrets = { token: await server.scoped(server.root, 'read:secrets') }
+    assert.equal((await server.request('GET', '/admin/export', secrets)).status, 200)
+    const answer = await server.request('GET', '/admin/export', { token })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
+    const [first, ...lines] = answer.text.trimEnd().split('\n')
+    assert.match(
+      first!,
+      /^\{"format":"allot-export","version":1,"layout":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
+    )
+    const { end, lines: count, sha256 } = JSON.parse(lines.pop()!)
+    assert.deepEqual([end, count], [true, lines.length])
+    assert.match(sha256, /^[0-9a-f]{64}$/)
+    const before = await contentOf(driver)
+    const copy = memory()
+    await importAllot({ driver: copy, repositories: false }, inChunks(Buffer.from(answer.text)))
+    await copy.open()
+    assert.deepEqual(await contentOf(copy), before)
   })
 })

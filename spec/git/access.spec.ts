@@ -159,19 +159,15 @@ describe('Authentication', () => {
     const hosted = await startGit({
       authenticate: (req) => (req.headers['x-user'] === 'carol' ? { id: 'carol' } : null),
     })
-    try {
-      const headers = { 'x-user': 'carol' }
-      const made = await hosted.request('POST', '/user/repos', {
-        headers,
-        body: { name: 'demo', private: true },
-      })
-      assert.equal(made.status, 201)
-      const url = urlFor(hosted, 'carol/demo')
-      await git(checkout, '-c', 'http.extraHeader=X-User: carol', 'push', '--quiet', url, 'main')
-      assert.equal((await attempt(temporaryDirectory(), ['clone', url])).code, 128)
-    } finally {
-      await hosted.stop()
-    }
+    const headers = { 'x-user': 'carol' }
+    const made = await hosted.request('POST', '/user/repos', {
+      headers,
+      body: { name: 'demo', private: true },
+    })
+    assert.equal(made.status, 201)
+    const url = urlFor(hosted, 'carol/demo')
+    await git(checkout, '-c', 'http.extraHeader=X-User: carol', 'push', '--quiet', url, 'main')
+    assert.equal((await attempt(temporaryDirectory(), ['clone', url])).code, 128)
   })
 })
 

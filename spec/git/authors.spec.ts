@@ -35,15 +35,11 @@ describe('The first commit of a repository', () => {
 
   it('contains an address at the host of baseUrl, also for repositories that the host creates', async () => {
     const named = await startGit({ baseUrl: 'https://code.example.test/git' })
-    try {
-      const { hosting } = named.allot
-      const account = await hosting.accounts.createUser({ name: 'Bea', email: 'bea.real@example.test' })
-      await hosting.repositories.create(account, account, { name: 'demo', autoInit: true })
-      const { names } = await clonedBy(named, 'Bea/demo')
-      assert.equal(names, 'Bea <bea@noreply.code.example.test>|Bea <bea@noreply.code.example.test>')
-    } finally {
-      await named.stop()
-    }
+    const { hosting } = named.allot
+    const account = await hosting.accounts.createUser({ name: 'Bea', email: 'bea.real@example.test' })
+    await hosting.repositories.create(account, account, { name: 'demo', autoInit: true })
+    const { names } = await clonedBy(named, 'Bea/demo')
+    assert.equal(names, 'Bea <bea@noreply.code.example.test>|Bea <bea@noreply.code.example.test>')
   })
 
   it('names the organization instead of a member who is not visible to everyone who sees it', async () => {

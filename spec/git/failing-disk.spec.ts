@@ -104,35 +104,27 @@ describe('While the folder of the repositories and that of the files cannot be w
     // The kernel lets no user write there.
     const [repositories, files] = [{ directory: '/sys/kernel' }, { directory: '/sys/kernel' }]
     const allot = await startGit({ log: { ...quiet, error }, repositories, files })
-    try {
-      const alice = await allot.person('alice')
-      const message = /^the server cannot use a file or folder that it needs: its log has the reason$/
-      assertError(await allot.as(alice, 'POST', '/user/repos', { name: 'demo' }), 503, message)
-      const url = `${allot.base}/api/packages/alice/generic/tool/1/file`
-      const headers = { authorization: `token ${alice.token}` }
-      const answer = await fetch(url, { method: 'PUT', headers, body: 'file' })
-      assert.equal(answer.status, 503)
-      assert.match((await answer.text()).trim(), message)
-      assert.equal(logged.length, 2)
-      for (const line of logged) assert.match(line, /EPERM|EACCES|EROFS/)
-    } finally {
-      await allot.stop()
-    }
+    const alice = await allot.person('alice')
+    const message = /^the server cannot use a file or folder that it needs: its log has the reason$/
+    assertError(await allot.as(alice, 'POST', '/user/repos', { name: 'demo' }), 503, message)
+    const url = `${allot.base}/api/packages/alice/generic/tool/1/file`
+    const headers = { authorization: `token ${alice.token}` }
+    const answer = await fetch(url, { method: 'PUT', headers, body: 'file' })
+    assert.equal(answer.status, 503)
+    assert.match((await answer.text()).trim(), message)
+    assert.equal(logged.length, 2)
+    for (const line of logged) assert.match(line, /EPERM|EACCES|EROFS/)
   })
 })
 
 describe('What git says of the content of a file', () => {
   it('is not taken for a failure of the disk, whatever words the file has', async () => {
     const allot = await startGit({ log: quiet })
-    try {
-      const alice = await allot.person('alice')
-      const path = await allot.repository(alice, 'demo', { auto_init: true })
-      const text = '[submodule "x"]\n\tpath = x\n\turl = "-ENOSPC: No space left on device"\n'
-      const change = { content: Buffer.from(text).toString('base64'), message: 'change' }
-      const answer = await allot.as(alice, 'POST', `/repos/${path}/contents/.gitmodules`, change)
-      assertError(answer, 422, /gitmodulesUrl/)
-    } finally {
-      await allot.stop()
-    }
+    const alice = await allot.person('alice')
+    const path = await allot.repository(alice, 'demo', { auto_init: true })
+    const text = '[submodule "x"]\n\tpath = x\n\turl = "-ENOSPC: No space left on device"\n'
+    const change = { content: Buffer.from(text).toString('base64'), message: 'change' }
+    const answer = await allot.as(alice, 'POST', `/repos/${path}/contents/.gitmodules`, change)
+    assertError(answer, 422, /gitmodulesUrl/)
   })
 })

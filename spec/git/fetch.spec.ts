@@ -109,17 +109,13 @@ describe('git clone and fetch', () => {
       {},
       { mount: (handler) => express().use('/forge', handler), prefix: '/forge' },
     )
-    try {
-      const bob = await mounted.person('bob')
-      await mounted.repository(bob, 'demo')
-      const { body } = await mounted.as(bob, 'GET', '/repos/bob/demo')
-      assert.equal(body.clone_url, urlFor(mounted, 'bob/demo'))
-      await git(checkout, 'push', '--quiet', urlFor(mounted, 'bob/demo', bob), 'main')
-      await git(temporaryDirectory(), 'clone', '--quiet', body.clone_url)
-      await mounted.assertCounted('bob')
-    } finally {
-      await mounted.stop()
-    }
+    const bob = await mounted.person('bob')
+    await mounted.repository(bob, 'demo')
+    const { body } = await mounted.as(bob, 'GET', '/repos/bob/demo')
+    assert.equal(body.clone_url, urlFor(mounted, 'bob/demo'))
+    await git(checkout, 'push', '--quiet', urlFor(mounted, 'bob/demo', bob), 'main')
+    await git(temporaryDirectory(), 'clone', '--quiet', body.clone_url)
+    await mounted.assertCounted('bob')
   })
 })
 
@@ -232,28 +228,20 @@ describe('The protocol', () => {
     assert.equal(answer.status, 405)
     assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
     const open = await startGit({ cors: { origins: ['https://app.example.test'] } })
-    try {
-      const { status, headers } = await fetch(`${open.base}/alice/demo.git/git-upload-pack`, {
-        method: 'OPTIONS',
-        headers: {
-          origin: 'https://app.example.test',
-          'access-control-request-method': 'POST',
-          'access-control-request-headers': 'git-protocol',
-        },
-      })
-      assert.equal(status, 204)
-      assert.equal(headers.get('access-control-allow-headers'), 'git-protocol')
-    } finally {
-      await open.stop()
-    }
+    const { status, headers } = await fetch(`${open.base}/alice/demo.git/git-upload-pack`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://app.example.test',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'git-protocol',
+      },
+    })
+    assert.equal(status, 204)
+    assert.equal(headers.get('access-control-allow-headers'), 'git-protocol')
   })
 
   it('can be turned off, and the host then serves the path itself', async () => {
     const off = await startGit({ git: { http: false } })
-    try {
-      assert.equal((await fetch(`${off.base}/alice/demo.git/info/refs?service=git-upload-pack`)).status, 404)
-    } finally {
-      await off.stop()
-    }
+    assert.equal((await fetch(`${off.base}/alice/demo.git/info/refs?service=git-upload-pack`)).status, 404)
   })
 })

@@ -32,23 +32,19 @@ const inFastify =
 describe('The Fastify plugin', () => {
   it('streams pushes, clones and packages that are larger than the body limit of Fastify', async () => {
     const allot = await startGit({}, { host: inFastify({ prefix: '/code' }) })
-    try {
-      const alice = await allot.person('alice')
-      const path = await allot.repository(alice, 'demo')
-      const checkout = await aCheckout({ large: randomBytes(3_000_000) })
-      await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
-      const clone = await aCheckout()
-      await git(clone, 'fetch', '--quiet', urlFor(allot, path, alice), 'main')
-      assert.equal(await git(clone, 'rev-parse', 'FETCH_HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
-      const url = `${allot.base}/api/packages/alice/generic/tool/1.0/tool.json`
-      const content = JSON.stringify({ bytes: 'x'.repeat(2_000_000) })
-      const headers = { authorization: `token ${alice.token}`, 'content-type': 'application/json' }
-      assert.equal((await fetch(url, { method: 'PUT', headers, body: content })).status, 201)
-      assert.equal(await (await fetch(url, { headers })).text(), content)
-      await allot.assertCounted('alice')
-    } finally {
-      await allot.stop()
-    }
+    const alice = await allot.person('alice')
+    const path = await allot.repository(alice, 'demo')
+    const checkout = await aCheckout({ large: randomBytes(3_000_000) })
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    const clone = await aCheckout()
+    await git(clone, 'fetch', '--quiet', urlFor(allot, path, alice), 'main')
+    assert.equal(await git(clone, 'rev-parse', 'FETCH_HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
+    const url = `${allot.base}/api/packages/alice/generic/tool/1.0/tool.json`
+    const content = JSON.stringify({ bytes: 'x'.repeat(2_000_000) })
+    const headers = { authorization: `token ${alice.token}`, 'content-type': 'application/json' }
+    assert.equal((await fetch(url, { method: 'PUT', headers, body: content })).status, 201)
+    assert.equal(await (await fetch(url, { headers })).text(), content)
+    await allot.assertCounted('alice')
   })
 
   it('ends an injected request, whose body it does not read, like any other', async (t) => {
@@ -69,24 +65,20 @@ describe('The Fastify plugin', () => {
       app.setNotFoundHandler((_request, reply) => reply.code(404).send('the page of the application'))
     })
     const allot = await start({ repositories: false }, { host })
-    try {
-      const textOf = async (path: string, init?: RequestInit) => (await fetch(allot.base + path, init)).text()
-      assert.equal(await textOf('/'), 'the application')
-      const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":1}' }
-      assert.equal(await textOf('/echo', json), '{"a":1}')
-      assert.equal(await textOf('/nothing'), 'the page of the application')
-      // Whether there is an account of this name is known only after reads.
-      for (const path of ['/storage/nothing', '/storage/-/nothing', '/storage/nobody/nothing/issues'])
-        for (const method of ['GET', 'HEAD']) {
-          const missing = await fetch(allot.base + path, { method })
-          const page = method === 'GET' ? 'the page of the application' : ''
-          assert.deepEqual([missing.status, await missing.text()], [404, page], path)
-        }
-      const tooLarge = await fetch(`${allot.base}/echo`, { ...json, body: `{"a":"${'x'.repeat(200)}"}` })
-      assert.equal(tooLarge.status, 413)
-    } finally {
-      await allot.stop()
-    }
+    const textOf = async (path: string, init?: RequestInit) => (await fetch(allot.base + path, init)).text()
+    assert.equal(await textOf('/'), 'the application')
+    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":1}' }
+    assert.equal(await textOf('/echo', json), '{"a":1}')
+    assert.equal(await textOf('/nothing'), 'the page of the application')
+    // Whether there is an account of this name is known only after reads.
+    for (const path of ['/storage/nothing', '/storage/-/nothing', '/storage/nobody/nothing/issues'])
+      for (const method of ['GET', 'HEAD']) {
+        const missing = await fetch(allot.base + path, { method })
+        const page = method === 'GET' ? 'the page of the application' : ''
+        assert.deepEqual([missing.status, await missing.text()], [404, page], path)
+      }
+    const tooLarge = await fetch(`${allot.base}/echo`, { ...json, body: `{"a":"${'x'.repeat(200)}"}` })
+    assert.equal(tooLarge.status, 413)
   })
 
   it('runs the hooks of the application before and after, and sends the headers that they set', async () => {
@@ -100,19 +92,15 @@ describe('The Fastify plugin', () => {
       app.addHook('onResponse', async ({ url }, { statusCode }) => void finished.push([url, statusCode]))
     })
     const allot = await start({ repositories: false }, { host })
-    try {
-      const version = `${allot.api}/version`
-      const answer = await fetch(version)
-      assert.deepEqual([answer.status, answer.headers.get('x-host')], [200, 'yes'])
-      const blocked = await fetch(version, { headers: { 'x-blocked': 'yes' } })
-      assert.deepEqual([blocked.status, await blocked.text()], [429, 'blocked'])
-      assert.deepEqual(finished, [
-        ['/code/api/v1/version', 200],
-        ['/code/api/v1/version', 429],
-      ])
-    } finally {
-      await allot.stop()
-    }
+    const version = `${allot.api}/version`
+    const answer = await fetch(version)
+    assert.deepEqual([answer.status, answer.headers.get('x-host')], [200, 'yes'])
+    const blocked = await fetch(version, { headers: { 'x-blocked': 'yes' } })
+    assert.deepEqual([blocked.status, await blocked.text()], [429, 'blocked'])
+    assert.deepEqual(finished, [
+      ['/code/api/v1/version', 200],
+      ['/code/api/v1/version', 429],
+    ])
   })
 
   it('adds the prefix of the context that it is registered in to links and cookies', async () => {

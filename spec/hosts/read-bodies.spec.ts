@@ -63,37 +63,29 @@ describe('A request body that the host has read', () => {
           { log: { error: (_fields, message) => void logged.push(message), info: () => undefined } },
           { host: async (allot) => ({ listener: await listenerFor(allot), prefix: '', pages: '' }) },
         )
-        try {
-          const { root } = server
-          const [path, init] = request()
-          const headers = { ...init.headers, authorization: `token ${root.token}` }
-          const answer = await fetch(server.base + path, { ...init, headers })
-          assert.equal(answer.status, 500)
-          assert.match(await answer.text(), SENTENCE)
-          assert.match(logged.join(), SENTENCE)
-        } finally {
-          await server.stop()
-        }
+        const { root } = server
+        const [path, init] = request()
+        const headers = { ...init.headers, authorization: `token ${root.token}` }
+        const answer = await fetch(server.base + path, { ...init, headers })
+        assert.equal(answer.status, 500)
+        assert.match(await answer.text(), SENTENCE)
+        assert.match(logged.join(), SENTENCE)
       })
 
   it('makes allot.fetch reject with the reason', async () => {
     const server = await start({ repositories: false })
-    try {
-      const app = new Hono()
-      app.use(async (context, next) => {
-        await context.req.json()
-        await next()
-      })
-      app.all('*', (context) => server.allot.fetch(context.req.raw))
-      const messages: string[] = []
-      app.onError(({ message }, context) => {
-        messages.push(message)
-        return context.text('failed', 500)
-      })
-      await app.request('/api/v1/user/repos', jsonOf({ name: 'demo' }))
-      assert.match(messages.join(), SENTENCE)
-    } finally {
-      await server.stop()
-    }
+    const app = new Hono()
+    app.use(async (context, next) => {
+      await context.req.json()
+      await next()
+    })
+    app.all('*', (context) => server.allot.fetch(context.req.raw))
+    const messages: string[] = []
+    app.onError(({ message }, context) => {
+      messages.push(message)
+      return context.text('failed', 500)
+    })
+    await app.request('/api/v1/user/repos', jsonOf({ name: 'demo' }))
+    assert.match(messages.join(), SENTENCE)
   })
 })

@@ -158,13 +158,9 @@ describe('A response', () => {
 
   it('404 to unknown paths has a body when the API is configured to send one', async () => {
     const talkative = await serve(routes, { notFoundMessage: 'nothing is here' })
-    try {
-      for (const path of ['/missing', '/nothing', '/fails/not_found']) {
-        const { status, text } = await get(path, 'GET', talkative)
-        assert.deepEqual([status, Object.keys(JSON.parse(text))], [404, ['message', 'url']])
-      }
-    } finally {
-      await talkative.stop()
+    for (const path of ['/missing', '/nothing', '/fails/not_found']) {
+      const { status, text } = await get(path, 'GET', talkative)
+      assert.deepEqual([status, Object.keys(JSON.parse(text))], [404, ['message', 'url']])
     }
   })
 
@@ -173,14 +169,10 @@ describe('A response', () => {
       res.end('the host is busy')
       handler(req, res)
     })
-    try {
-      const answer = await fetch(`${late.api}/json`, { headers: { origin: 'https://app.example.test' } })
-      assert.deepEqual([answer.status, await answer.text()], [200, 'the host is busy'])
-      await late.idle()
-      assert.deepEqual(late.told, [])
-    } finally {
-      await late.stop()
-    }
+    const answer = await fetch(`${late.api}/json`, { headers: { origin: 'https://app.example.test' } })
+    assert.deepEqual([answer.status, await answer.text()], [200, 'the host is busy'])
+    await late.idle()
+    assert.deepEqual(late.told, [])
   })
 
   it('is sent in the order of the requests, however long each takes', async () => {
@@ -241,12 +233,8 @@ describe('An error', () => {
         info: () => undefined,
       },
     })
-    try {
-      await assert.rejects(get('/breaks', 'GET', mute))
-      assert.equal((await get('/json', 'GET', mute)).status, 200)
-    } finally {
-      await mute.stop()
-    }
+    await assert.rejects(get('/breaks', 'GET', mute))
+    assert.equal((await get('/json', 'GET', mute)).status, 200)
   })
 })
 
@@ -300,15 +288,11 @@ describe('A path outside of the base path', () => {
     const sharing = await serve(routes, {}, (handler) => (req, res) => {
       handler(req, res, () => res.end('the next'))
     })
-    try {
-      const at = `http://127.0.0.1:${sharing.port}`
-      for (const path of ['/', '/api', '/api/v1x/json', '/API/v1/json', '/x/api/v1/json'])
-        assert.equal(await (await fetch(at + path)).text(), 'the next', path)
-      assert.equal(await (await fetch(`${at}/api/v1/json`)).text(), '{"id":1}')
-      assert.equal((await fetch(`http://127.0.0.1:${floor.port}/elsewhere`)).status, 404)
-    } finally {
-      await sharing.stop()
-    }
+    const at = `http://127.0.0.1:${sharing.port}`
+    for (const path of ['/', '/api', '/api/v1x/json', '/API/v1/json', '/x/api/v1/json'])
+      assert.equal(await (await fetch(at + path)).text(), 'the next', path)
+    assert.equal(await (await fetch(`${at}/api/v1/json`)).text(), '{"id":1}')
+    assert.equal((await fetch(`http://127.0.0.1:${floor.port}/elsewhere`)).status, 404)
   })
 })
 

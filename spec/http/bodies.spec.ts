@@ -193,14 +193,10 @@ describe('A body', () => {
       app.use((req, res, next) => handler(req, res, next))
       return app
     })
-    try {
-      assert.deepEqual((await post('/json', '{"name":"x"}', 'application/json', parsing)).json, { name: 'x' })
-      assert.match((await post('/json', '{"name":1}', 'application/json', parsing)).message, /^name: /)
-      assert.match((await post('/json', '[]', 'application/json', parsing)).message, /must be a JSON object/)
-      assert.equal((await post('/text', 'as it is', 'text/plain', parsing)).json, 'as it is')
-    } finally {
-      await parsing.stop()
-    }
+    assert.deepEqual((await post('/json', '{"name":"x"}', 'application/json', parsing)).json, { name: 'x' })
+    assert.match((await post('/json', '{"name":1}', 'application/json', parsing)).message, /^name: /)
+    assert.match((await post('/json', '[]', 'application/json', parsing)).message, /must be a JSON object/)
+    assert.equal((await post('/text', 'as it is', 'text/plain', parsing)).json, 'as it is')
   })
 })
 

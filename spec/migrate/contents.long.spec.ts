@@ -239,32 +239,28 @@ describe('An issue of a Forgejo', () => {
 describe('An attachment for which an issue has no place', () => {
   it('is named, and copied once there is a place', async () => {
     const into = await startTarget()
-    try {
-      await into.from(source)
-      const at = [{ id: into.root.id, admin: true }, { owner: 'ann', name: 'app' }, { issue: 1 }] as const
-      const list = async () => (await into.allot.hosting.attachments.list(...at, { offset: 0, limit: 1 }))!
-      const { total } = await list()
-      const fill = (_: unknown, index: number) => {
-        const content = Readable.from([Buffer.from('x')], { objectMode: false })
-        return into.allot.hosting.attachments.add(...at, { name: `${index}`, content, maxSize: 1 })
-      }
-      for (let left = 500 - total; left > 0; left -= 50)
-        await Promise.all(Array.from({ length: Math.min(left, 50) }, fill))
-      await attach(source, ann!, '/repos/ann/app/issues/1', 'more\n', 'more.txt')
-      const report = await into.from(source)
-      assert.match(
-        report.text,
-        /^ {2}attachments beyond those that an issue, a comment or a release can have: more\.txt \(ann\/app#1\)$/m,
-      )
-      assert.ok(report.isComplete(), report.text)
-      const { items, total: full } = await list()
-      assert.equal(full, 500)
-      await into.allot.hosting.attachments.remove(...at, items[0]!.id)
-      assert.match((await into.from(source)).text, /^attachments: 1 copied/m)
-      assert.equal((await list()).total, 500)
-    } finally {
-      await into.stop()
+    await into.from(source)
+    const at = [{ id: into.root.id, admin: true }, { owner: 'ann', name: 'app' }, { issue: 1 }] as const
+    const list = async () => (await into.allot.hosting.attachments.list(...at, { offset: 0, limit: 1 }))!
+    const { total } = await list()
+    const fill = (_: unknown, index: number) => {
+      const content = Readable.from([Buffer.from('x')], { objectMode: false })
+      return into.allot.hosting.attachments.add(...at, { name: `${index}`, content, maxSize: 1 })
     }
+    for (let left = 500 - total; left > 0; left -= 50)
+      await Promise.all(Array.from({ length: Math.min(left, 50) }, fill))
+    await attach(source, ann!, '/repos/ann/app/issues/1', 'more\n', 'more.txt')
+    const report = await into.from(source)
+    assert.match(
+      report.text,
+      /^ {2}attachments beyond those that an issue, a comment or a release can have: more\.txt \(ann\/app#1\)$/m,
+    )
+    assert.ok(report.isComplete(), report.text)
+    const { items, total: full } = await list()
+    assert.equal(full, 500)
+    await into.allot.hosting.attachments.remove(...at, items[0]!.id)
+    assert.match((await into.from(source)).text, /^attachments: 1 copied/m)
+    assert.equal((await list()).total, 500)
   })
 })
 

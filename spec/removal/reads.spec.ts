@@ -29,24 +29,20 @@ const noteLookups = (driver: StorageDriver, lookedUp: string[]): StorageDriver =
 it('looks up each ledger entry of a deleted repository once', async () => {
   const lookedUp: string[] = []
   const server = await start({ driver: noteLookups(memory(), lookedUp), repositories: false })
-  try {
-    const ann = await server.person('ann')
-    const account = (await server.allot.hosting.accounts.byName('ann'))!
-    await server.allot.hosting.repositories.create(account, account, { name: 'r' })
-    const keys = Array.from({ length: ENTRIES }, (_, number) => `k${number}`)
-    await server.allot.ledger.batch(
-      keys.map((key) => ({
-        ...({ op: 'put', kind: 'artifacts', key, name: key } as const),
-        ...{ repository: 'ann/r', size: 1, run: 1 },
-      })),
-    )
-    lookedUp.length = 0
-    assertNoContent(await server.as(ann, 'DELETE', '/repos/ann/r'))
-    const entries = new Set(
-      keys.map((key) => keyText(recordKey(ledgerEntries.options.name, ['artifacts', key]))),
-    )
-    assert.equal(lookedUp.filter((key) => entries.has(key)).length, ENTRIES)
-  } finally {
-    await server.stop()
-  }
+  const ann = await server.person('ann')
+  const account = (await server.allot.hosting.accounts.byName('ann'))!
+  await server.allot.hosting.repositories.create(account, account, { name: 'r' })
+  const keys = Array.from({ length: ENTRIES }, (_, number) => `k${number}`)
+  await server.allot.ledger.batch(
+    keys.map((key) => ({
+      ...({ op: 'put', kind: 'artifacts', key, name: key } as const),
+      ...{ repository: 'ann/r', size: 1, run: 1 },
+    })),
+  )
+  lookedUp.length = 0
+  assertNoContent(await server.as(ann, 'DELETE', '/repos/ann/r'))
+  const entries = new Set(
+    keys.map((key) => keyText(recordKey(ledgerEntries.options.name, ['artifacts', key]))),
+  )
+  assert.equal(lookedUp.filter((key) => entries.has(key)).length, ENTRIES)
 })

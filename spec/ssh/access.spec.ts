@@ -169,19 +169,15 @@ describe('A client', () => {
         admin: headers['x-user'] === 'boss',
       }),
     })
-    try {
-      const send = (user: string, method: string, path: string, body?: object) =>
-        host.request(method, path, { headers: { 'x-user': user }, body })
-      const path = { name: 'hidden', private: true }
-      assert.equal((await send('owner', 'POST', '/user/repos', path)).status, 201)
-      assert.equal((await send('boss', 'GET', '/repos/owner/hidden')).status, 200)
-      const { file, key } = keyPair()
-      assert.equal((await send('boss', 'POST', '/user/keys', { title: 'one', key })).status, 201)
-      const command = ['git-lfs-authenticate', 'owner/hidden', 'download']
-      assert.match((await ssh(host.port, file, command)).err, /Repository not found/)
-    } finally {
-      await host.stop()
-    }
+    const send = (user: string, method: string, path: string, body?: object) =>
+      host.request(method, path, { headers: { 'x-user': user }, body })
+    const path = { name: 'hidden', private: true }
+    assert.equal((await send('owner', 'POST', '/user/repos', path)).status, 201)
+    assert.equal((await send('boss', 'GET', '/repos/owner/hidden')).status, 200)
+    const { file, key } = keyPair()
+    assert.equal((await send('boss', 'POST', '/user/keys', { title: 'one', key })).status, 201)
+    const command = ['git-lfs-authenticate', 'owner/hidden', 'download']
+    assert.match((await ssh(host.port, file, command)).err, /Repository not found/)
   })
 
   it('signs in as the account that added its key first', async () => {

@@ -188,27 +188,23 @@ describe('Files', () => {
     const searches = `${temporaryDirectory()}/searches`
     const wrapped = wrappedGit(`case "$*" in *" rev-list "*) echo >> '${searches}';; esac`)
     const counted = await startGit({ repositories: { directory: temporaryDirectory(), git: wrapped } })
-    try {
-      const ada = await counted.person('ada')
-      const at = `/repos/${await counted.repository(ada, 'app', { auto_init: true })}`
-      const readme = (await counted.as(ada, 'GET', `${at}/contents/README.md`)).body
-      const before = existsSync(searches) ? readFileSync(searches).length : 0
-      const files = [
-        ...Array.from({ length: 20 }, (_, index) => ({
-          operation: 'create',
-          path: `a/${index}`,
-          content: '',
-        })),
-        { operation: 'update', path: 'README.md', content: readme.content, sha: readme.sha },
-      ]
-      const { status, body, text } = await counted.as(ada, 'POST', `${at}/contents`, { files })
-      assert.equal(status, 201, text)
-      const last = body.files.map((file: { last_commit_sha: string }) => file.last_commit_sha)
-      assert.deepEqual(last, [...Array(20).fill(body.commit.sha), readme.last_commit_sha])
-      assert.equal(readFileSync(searches).length, before + 1)
-    } finally {
-      await counted.stop()
-    }
+    const ada = await counted.person('ada')
+    const at = `/repos/${await counted.repository(ada, 'app', { auto_init: true })}`
+    const readme = (await counted.as(ada, 'GET', `${at}/contents/README.md`)).body
+    const before = existsSync(searches) ? readFileSync(searches).length : 0
+    const files = [
+      ...Array.from({ length: 20 }, (_, index) => ({
+        operation: 'create',
+        path: `a/${index}`,
+        content: '',
+      })),
+      { operation: 'update', path: 'README.md', content: readme.content, sha: readme.sha },
+    ]
+    const { status, body, text } = await counted.as(ada, 'POST', `${at}/contents`, { files })
+    assert.equal(status, 201, text)
+    const last = body.files.map((file: { last_commit_sha: string }) => file.last_commit_sha)
+    assert.deepEqual(last, [...Array(20).fill(body.commit.sha), readme.last_commit_sha])
+    assert.equal(readFileSync(searches).length, before + 1)
   })
 
   it('begin a new branch, name other people and times, and begin an empty repository', async () => {

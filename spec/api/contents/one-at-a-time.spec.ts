@@ -155,14 +155,10 @@ describe('A list of commits', () => {
       contents: { maxConcurrent: 1 },
       repositories: { directory: temporaryDirectory(), git: wrappedGit(slow) },
     })
-    try {
-      const bob = await only.person('bob')
-      const path = await only.repository(bob, 'demo', { auto_init: true })
-      const answer = await only.as(bob, 'GET', `/repos/${path}/commits?limit=1`)
-      assert.deepEqual([answer.status, answer.headers.get('x-total-count')], [200, '1'], answer.text)
-    } finally {
-      await only.stop()
-    }
+    const bob = await only.person('bob')
+    const path = await only.repository(bob, 'demo', { auto_init: true })
+    const answer = await only.as(bob, 'GET', `/repos/${path}/commits?limit=1`)
+    assert.deepEqual([answer.status, answer.headers.get('x-total-count')], [200, '1'], answer.text)
   })
 })
 

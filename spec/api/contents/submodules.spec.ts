@@ -76,13 +76,9 @@ describe('The address of a submodule', () => {
 
   it('is the same after a migration', async () => {
     const target = await startTarget()
-    try {
-      const report = await target.from(server)
-      assert.ok(report.isComplete(), report.text)
-      assert.deepEqual(await addressesAt(target), expected)
-    } finally {
-      await target.stop()
-    }
+    const report = await target.from(server)
+    assert.ok(report.isComplete(), report.text)
+    assert.deepEqual(await addressesAt(target), expected)
   })
 
   for (const [at, url] of [...GIVEN, ...REFUSED].entries())
