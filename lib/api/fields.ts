@@ -40,6 +40,7 @@ export const issueIndex = idParameter('Number of the issue within its repository
 export const commentId = idParameter('Id of the comment.', 9)
 export const releaseId = idParameter('Id of the release.', 10)
 export const teamId = idParameter('Id of the team.', 14)
+export const keyId = idParameter('Id of the key.', 5)
 export const repositoryId = idParameter('Id of the repository.', 7)
 export const attachmentId = idParameter('Id of the attachment.', 11)
 export const shortText = v.pipe(v.string(), v.maxLength(255))
@@ -59,9 +60,6 @@ export const ruleName = example(quotaName, 'small')
 export const groupName = example(quotaName, 'free')
 /** A limit in a request: bytes, or -1 for unlimited. */
 export const givenLimit = example(wholeNumber, 1_073_741_824)
-
-/** Ids in paths are whole numbers. */
-export const keyParams = v.object({ id: idParameter('Id of the key.', 5) })
 
 /** Every member of options or of an edit, so that the compiler names one that is not read from the body. */
 export type Complete<T> = { [Member in keyof Required<T>]: T[Member] }

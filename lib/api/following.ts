@@ -1,10 +1,8 @@
-import * as v from 'valibot'
 import type { Viewer } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { Empty, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
-import { reply, replyEmpty, route, type Services } from './route.ts'
-import { replyUsers, User } from './users.ts'
+import { at, type Services } from './route.ts'
+import { userView } from './users.ts'
 
 /**
  * The account of a path segment that the specification writes with a colon: `:alice` and `alice` both mean
@@ -22,110 +20,57 @@ const accountOrCaller = (
   return hosting.accounts.byId(viewer.id)
 }
 
-const readOwn = { auth: 'required', scope: 'read:user', tag: 'user' } as const
-const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
-const read = { auth: 'optional', scope: 'read:user', tag: 'user' } as const
+const own = at('/user', { tag: 'user', scope: 'user', reads: 'required' })
+const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
 
 export const followingRoutes = [
-  route({
-    ...readOwn,
-    method: 'GET',
-    path: '/user/followers',
-    operationId: 'userCurrentListFollowers',
+  own.list('userCurrentListFollowers', '/followers', {
     summary: "The signed-in user's followers",
-    paging: 'pages',
-    responses: { 200: v.array(User) },
-    handle: async (request, { hosting }) => {
-      const { user, page } = request
-      return replyUsers(request, await hosting.relations.follows.followers(user, user.id, page))
-    },
+    of: userView,
+    run: ({ user, page }, { hosting }) => hosting.relations.follows.followers(user, user.id, page),
   }),
-  route({
-    ...readOwn,
-    method: 'GET',
-    path: '/user/following',
-    operationId: 'userCurrentListFollowing',
+  own.list('userCurrentListFollowing', '/following', {
     summary: 'The users that the signed-in user follows',
-    paging: 'pages',
-    responses: { 200: v.array(User) },
-    handle: async (request, { hosting }) => {
-      const { user, page } = request
-      return replyUsers(request, await hosting.relations.follows.following(user, user.id, page))
-    },
+    of: userView,
+    run: ({ user, page }, { hosting }) => hosting.relations.follows.following(user, user.id, page),
   }),
-  route({
-    ...readOwn,
-    method: 'GET',
-    path: '/user/following/{username}',
-    operationId: 'userCurrentCheckFollowing',
+  own.get('userCurrentCheckFollowing', '/following/{username}', {
     summary: 'Whether the signed-in user follows a user: 204 when followed, 404 otherwise',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.relations.follows.check(user, user.id, params.username)),
+    run: ({ user, params }, { hosting }) => hosting.relations.follows.check(user, user.id, params.username),
   }),
-  route({
-    ...write,
-    method: 'PUT',
-    path: '/user/following/{username}',
-    operationId: 'userCurrentPutFollow',
+  own.put('userCurrentPutFollow', '/following/{username}', {
     summary: 'Follow a user',
-    responses: { 204: Empty, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.relations.follows.follow(user, params.username)),
+    also: [422],
+    run: ({ user, params }, { hosting }) => hosting.relations.follows.follow(user, params.username),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/user/following/{username}',
-    operationId: 'userCurrentDeleteFollow',
+  own.delete('userCurrentDeleteFollow', '/following/{username}', {
     summary: 'Unfollow a user',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.relations.follows.unfollow(user, params.username)),
+    run: ({ user, params }, { hosting }) => hosting.relations.follows.unfollow(user, params.username),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/users/{username}/followers',
-    operationId: 'userListFollowers',
+  ofUser.list('userListFollowers', '/followers', {
     summary: "A user's followers; also as /users/:username/followers",
-    paging: 'pages',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params, page } = request
+    of: userView,
+    run: async ({ user, params, page }, services) => {
       const account = await accountOrCaller(services, user, params.username, ':username')
-      if (account === undefined) return reply(404)
-      return replyUsers(request, await services.hosting.relations.follows.followers(user, account.id, page))
+      return account && services.hosting.relations.follows.followers(user, account.id, page)
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/users/{username}/following',
-    operationId: 'userListFollowing',
+  ofUser.list('userListFollowing', '/following', {
     summary: 'The users that a user follows',
-    paging: 'pages',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const { user, params, page } = request
+    of: userView,
+    run: async ({ user, params, page }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)
-      if (account === undefined) return reply(404)
-      return replyUsers(request, await hosting.relations.follows.following(user, account.id, page))
+      return account && hosting.relations.follows.following(user, account.id, page)
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/users/{username}/following/{target}',
-    operationId: 'userCheckFollowing',
+  ofUser.get('userCheckFollowing', '/following/{target}', {
     summary: 'Whether one user follows another; also as /users/{username}/following/:target',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, services) => {
+    run: async ({ user, params }, services) => {
       const { accounts, relations } = services.hosting
       const account = await accounts.find(user, params.username)
       const target = await accountOrCaller(services, user, params.target, ':target')
-      if (account === undefined || target === undefined) return reply(404)
-      return replyEmpty(await relations.follows.check(user, account.id, target.name))
+      if (account === undefined || target === undefined) return undefined
+      return relations.follows.check(user, account.id, target.name)
     },
   }),
 ]

@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import { scopeOfKey } from '../accounts/keys.ts'
 import { now } from '../clock.ts'
-import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
-import type { GpgKey, SshKey } from '../records/schema/index.ts'
+import type { Pagination } from '../http/index.ts'
+import { accounts, type GpgKey, type SshKey } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import { requireScopesToGive } from '../scopes.ts'
-import { example, keyParams, number, parameter, shortText, Time, text, timestamp } from './fields.ts'
-import { type Recipient, reply, replyEmpty, replyPage, route, type Services } from './route.ts'
+import { example, keyId, number, parameter, shortText, Time, text, timestamp } from './fields.ts'
+import { at, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
+import type { View } from './view.ts'
 
 const SSH_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT alice@laptop'
@@ -24,23 +25,27 @@ export const PublicKey = v.object({
   user: v.optional(User),
 })
 
-/** Presents keys of an account. Their `user` is shown to the account itself and to administrators. */
-const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: number) => {
-  const { user, apiUrl } = request
-  const isShown = user !== null && (user.admin || user.id === id)
-  const account = isShown ? await hosting.accounts.byId(id) : undefined
-  const owner = account && { user: presentUser(account, request) }
-  return (key: SshKey): v.InferOutput<typeof PublicKey> => ({
-    id: key.id,
-    key: key.key,
-    title: key.title,
-    url: `${apiUrl}/user/keys/${key.id}`,
-    fingerprint: key.fingerprint,
-    created_at: timestamp(key.createdAt),
-    read_only: key.readOnly === true,
-    key_type: 'user',
-    ...owner,
-  })
+/** Keys of one account. Their `user` is shown to the account itself and to administrators. */
+const keyView: View<typeof PublicKey, SshKey> = {
+  schema: PublicKey,
+  async all(keys, request, read) {
+    const { user, apiUrl } = request
+    const id = keys[0]?.account
+    const isShown = id !== undefined && user !== null && (user.admin || user.id === id)
+    const account = isShown ? await read((tx) => accounts.get(tx, [id])) : undefined
+    const owner = account && { user: presentUser(account, request) }
+    return keys.map((key) => ({
+      id: key.id,
+      key: key.key,
+      title: key.title,
+      url: `${apiUrl}/user/keys/${key.id}`,
+      fingerprint: key.fingerprint,
+      created_at: timestamp(key.createdAt),
+      read_only: key.readOnly === true,
+      key_type: 'user',
+      ...owner,
+    }))
+  },
 }
 
 const CreateKeyOption = v.object({
@@ -54,91 +59,48 @@ const FingerprintQuery = v.object({
   fingerprint: v.optional(parameter(shortText, 'Fingerprint of the only key to list, such as `SHA256:…`.')),
 })
 
-const replyKeys = async (
-  services: Services,
-  request: Recipient & { query: { fingerprint?: string | undefined }; page: Pagination },
+const listKeys = (
+  { sshKeys }: Services['hosting'],
+  { query, page }: { query: { fingerprint?: string | undefined }; page: Pagination },
   account: number,
-) => {
-  const { query, page } = request
-  const { sshKeys } = services.hosting
-  const keys = query.fingerprint
-    ? await sshKeys.withFingerprint(account, query.fingerprint, page)
-    : await sshKeys.list(account, page)
-  return replyPage(keys, await sshKeyPresenter(services, request, account))
-}
+) =>
+  query.fingerprint ? sshKeys.withFingerprint(account, query.fingerprint, page) : sshKeys.list(account, page)
 
-const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
-const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+const own = at('/user', { tag: 'user', scope: 'user', reads: 'required', ids: { id: keyId } })
+const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
 
 export const sshKeyRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/keys',
-    operationId: 'userCurrentListKeys',
+  own.list('userCurrentListKeys', '/keys', {
     summary: "The signed-in user's SSH public keys",
     query: FingerprintQuery,
-    paging: 'pages',
-    responses: { 200: v.array(PublicKey) },
-    handle: (request, services) => replyKeys(services, request, request.user.id),
+    of: keyView,
+    run: (request, { hosting }) => listKeys(hosting, request, request.user.id),
   }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/user/keys',
-    operationId: 'userCurrentPostKey',
+  own.post('userCurrentPostKey', '/keys', {
     summary: 'Add an SSH public key',
     body: CreateKeyOption,
-    responses: { 201: PublicKey, 403: Forbidden, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, client } = request
-      const { read_only: readOnly, ...body } = request.body
+    of: keyView,
+    run: async ({ user, client, body: { read_only: readOnly, ...body } }, { hosting }) => {
       requireScopesToGive(user, 'an SSH key', [scopeOfKey({ readOnly })])
-      const key = await services.hosting.sshKeys.add(user.id, { ...body, readOnly }, client())
-      const present = await sshKeyPresenter(services, request, user.id)
-      return reply(201, present(key))
+      return hosting.sshKeys.add(user.id, { ...body, readOnly }, client())
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/keys/{id}',
-    operationId: 'userCurrentGetKey',
+  own.get('userCurrentGetKey', '/keys/{id}', {
     summary: "One of the signed-in user's SSH public keys",
-    params: keyParams,
-    responses: { 200: PublicKey, 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params } = request
-      const key = await services.hosting.sshKeys.get(user.id, params.id)
-      if (key === undefined) return reply(404)
-      const present = await sshKeyPresenter(services, request, user.id)
-      return reply(200, present(key))
-    },
+    of: keyView,
+    run: ({ user, params }, { hosting }) => hosting.sshKeys.get(user.id, params.id),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/user/keys/{id}',
-    operationId: 'userCurrentDeleteKey',
+  own.delete('userCurrentDeleteKey', '/keys/{id}', {
     summary: 'Delete an SSH public key',
-    params: keyParams,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.sshKeys.remove(user.id, params.id)),
+    run: ({ user, params }, { hosting }) => hosting.sshKeys.remove(user.id, params.id),
   }),
-  route({
-    ...read,
-    auth: 'optional',
-    method: 'GET',
-    path: '/users/{username}/keys',
-    operationId: 'userListKeys',
+  ofUser.list('userListKeys', '/keys', {
     summary: "A user's SSH public keys",
     query: FingerprintQuery,
-    paging: 'pages',
-    responses: { 200: v.array(PublicKey), 404: NotFound },
-    handle: async (request, services) => {
-      const account = await services.hosting.accounts.find(request.user, request.params.username)
-      return account === undefined ? reply(404) : replyKeys(services, request, account.id)
+    of: keyView,
+    run: async (request, { hosting }) => {
+      const account = await hosting.accounts.find(request.user, request.params.username)
+      return account && listKeys(hosting, request, account.id)
     },
   }),
 ]
@@ -201,78 +163,44 @@ const CreateGPGKeyOption = v.object({
   armored_public_key: v.pipe(text('-----BEGIN PGP PUBLIC KEY BLOCK-----…'), v.maxLength(128 * 1024)),
 })
 
-const ownerEmailOf = async ({ hosting }: Services, id: number) =>
-  (await hosting.accounts.byId(id))?.email ?? ''
+/** Keys of one account, whose address decides which of their emails is verified. */
+const gpgKeyView: View<typeof GPGKey, GpgKey> = {
+  schema: GPGKey,
+  async all(keys, _recipient, read) {
+    const [first] = keys
+    const owner = first && (await read((tx) => accounts.get(tx, [first.account])))
+    return keys.map((key) => presentGpgKey(key, owner?.email ?? ''))
+  },
+}
 
 export const gpgKeyRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/gpg_keys',
-    operationId: 'userCurrentListGPGKeys',
+  own.list('userCurrentListGPGKeys', '/gpg_keys', {
     summary: "The signed-in user's GPG keys",
-    paging: 'pages',
-    responses: { 200: v.array(GPGKey) },
-    handle: async ({ user, page }, services) => {
-      const keys = await services.hosting.gpgKeys.list(user.id, page)
-      const email = await ownerEmailOf(services, user.id)
-      return replyPage(keys, (key) => presentGpgKey(key, email))
-    },
+    of: gpgKeyView,
+    run: ({ user, page }, { hosting }) => hosting.gpgKeys.list(user.id, page),
   }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/user/gpg_keys',
-    operationId: 'userCurrentPostGPGKey',
+  own.post('userCurrentPostGPGKey', '/gpg_keys', {
     summary: 'Add a GPG key',
     body: CreateGPGKeyOption,
-    responses: { 201: GPGKey, 422: ValidationError },
-    handle: async ({ user, body, client }, services) => {
-      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client())
-      return reply(201, presentGpgKey(key, await ownerEmailOf(services, user.id)))
-    },
+    of: gpgKeyView,
+    run: ({ user, body, client }, { hosting }) =>
+      hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client()),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/gpg_keys/{id}',
-    operationId: 'userCurrentGetGPGKey',
+  own.get('userCurrentGetGPGKey', '/gpg_keys/{id}', {
     summary: "One of the signed-in user's GPG keys",
-    params: keyParams,
-    responses: { 200: GPGKey, 404: NotFound },
-    handle: async ({ user, params }, services) => {
-      const key = await services.hosting.gpgKeys.get(user.id, params.id)
-      return key === undefined
-        ? reply(404)
-        : reply(200, presentGpgKey(key, await ownerEmailOf(services, user.id)))
-    },
+    of: gpgKeyView,
+    run: ({ user, params }, { hosting }) => hosting.gpgKeys.get(user.id, params.id),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/user/gpg_keys/{id}',
-    operationId: 'userCurrentDeleteGPGKey',
+  own.delete('userCurrentDeleteGPGKey', '/gpg_keys/{id}', {
     summary: 'Delete a GPG key',
-    params: keyParams,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.gpgKeys.remove(user.id, params.id)),
+    run: ({ user, params }, { hosting }) => hosting.gpgKeys.remove(user.id, params.id),
   }),
-  route({
-    ...read,
-    auth: 'optional',
-    method: 'GET',
-    path: '/users/{username}/gpg_keys',
-    operationId: 'userListGPGKeys',
+  ofUser.list('userListGPGKeys', '/gpg_keys', {
     summary: "A user's GPG keys",
-    paging: 'pages',
-    responses: { 200: v.array(GPGKey), 404: NotFound },
-    handle: async ({ user, params, page }, { hosting }) => {
+    of: gpgKeyView,
+    run: async ({ user, params, page }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)
-      if (account === undefined) return reply(404)
-      return replyPage(await hosting.gpgKeys.list(account.id, page), (key) =>
-        presentGpgKey(key, account.email),
-      )
+      return account && hosting.gpgKeys.list(account.id, page)
     },
   }),
 ]

@@ -7,7 +7,7 @@ import {
 } from '../accounts/authorize.ts'
 import { visibleOrganization } from '../accounts/find.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
+import { requireScopes } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import {
   acceptedBooleans,
@@ -23,8 +23,9 @@ import {
   text,
   visibilityIn,
 } from './fields.ts'
-import { type Recipient, reply, replyEmpty, replyFound, replyPage, route } from './route.ts'
+import { at, type Recipient } from './route.ts'
 import { avatarUrl } from './users.ts'
+import { view } from './view.ts'
 
 export const Organization = v.object({
   id: number(3),
@@ -59,6 +60,15 @@ export const presentOrganization = (
   username: account.name,
 })
 
+const organizationView = view(Organization, presentOrganization)
+const ownedView = view(
+  Organization,
+  ({ organization, owners }: { organization: Account; owners: number }, recipient) => ({
+    ...presentOrganization(organization, recipient),
+    owners_count: owners,
+  }),
+)
+
 const details = {
   description: v.optional(example(shortText, 'Tools for everyone')),
   website: v.optional(shortText),
@@ -88,184 +98,105 @@ const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): Complete<
   visibility: visibilityIn(body.visibility),
 })
 
-const read = { auth: 'required', scope: 'read:organization', tag: 'organization' } as const
-const write = { auth: 'required', scope: 'write:organization', tag: 'organization' } as const
+const organizations = at('/orgs', { tag: 'organization', scope: 'organization' })
+const ofUser = { tag: 'organization', scope: ['user', 'organization'] } as const
 
 export const organizationRoutes = [
-  route({
-    ...write,
-    method: 'POST',
-    path: '/orgs',
-    operationId: 'orgCreate',
+  organizations.post('orgCreate', '', {
     summary: 'Create an organization that the signed-in user owns',
     body: CreateOrgOption,
-    responses: { 201: Organization, 403: Forbidden, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const { user, body } = request
-      const organization = await hosting.organizations.create(user.id, newOrganization(body), user)
-      return reply(201, presentOrganization(organization, request))
-    },
+    of: organizationView,
+    run: ({ user, body }, { hosting }) => hosting.organizations.create(user.id, newOrganization(body), user),
   }),
-  route({
-    method: 'POST',
-    path: '/admin/users/{username}/orgs',
-    operationId: 'adminCreateOrg',
-    tag: 'admin',
-    summary: 'Create an organization that a user owns',
-    auth: 'admin',
-    scope: 'write:admin',
-    body: CreateOrgOption,
-    responses: { 201: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const { user, params, body } = request
-      const owner = await hosting.accounts.find(user, params.username)
-      if (owner?.kind !== 'user') return reply(404)
-      const organization = await hosting.organizations.create(owner.id, newOrganization(body), user)
-      return reply(201, presentOrganization(organization, request))
+  at('/admin/users/{username}/orgs', { tag: 'admin', scope: 'admin', reads: 'admin' }).post(
+    'adminCreateOrg',
+    '',
+    {
+      summary: 'Create an organization that a user owns',
+      body: CreateOrgOption,
+      of: organizationView,
+      run: async ({ user, params, body }, { hosting }) => {
+        const owner = await hosting.accounts.find(user, params.username)
+        if (owner?.kind !== 'user') return undefined
+        return hosting.organizations.create(owner.id, newOrganization(body), user)
+      },
     },
-  }),
-  route({
-    method: 'GET',
-    path: '/admin/orgs',
-    operationId: 'adminGetAllOrgs',
-    tag: 'admin',
+  ),
+  at('/admin/orgs', { tag: 'admin', scope: 'admin', reads: 'admin' }).list('adminGetAllOrgs', '', {
     summary: 'All organizations, each with the number of its owners',
-    auth: 'admin',
-    scope: 'read:admin',
-    paging: 'pages',
-    responses: { 200: v.array(Organization), 403: Forbidden },
-    handle: async (request, { hosting }) =>
-      replyPage(await hosting.organizations.list(request.page), ({ organization, owners }) => ({
-        ...presentOrganization(organization, request),
-        owners_count: owners,
-      })),
+    of: ownedView,
+    run: ({ page }, { hosting }) => hosting.organizations.list(page),
   }),
-  route({
-    method: 'GET',
-    path: '/orgs/{org}',
-    operationId: 'orgGet',
-    tag: 'organization',
+  organizations.get('orgGet', '/{org}', {
     summary: 'An organization',
-    auth: 'optional',
-    scope: 'read:organization',
-    cacheable: true,
-    responses: { 200: Organization, 404: NotFound },
-    handle: (request) =>
-      request.cached(async (tx) =>
-        replyFound(await visibleOrganization(tx, request.user, request.params.org), (organization) =>
-          presentOrganization(organization, request),
-        ),
-      ),
+    cached: true,
+    of: organizationView,
+    run: ({ user, params }, _services, tx) => visibleOrganization(tx, user, params.org),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/orgs/{org}',
-    operationId: 'orgDelete',
+  organizations.delete('orgDelete', '/{org}', {
     summary: 'Delete an organization; with `purge=true` also what the organization owns',
     query: v.object({
       purge: v.optional(parameter(v.boolean(), 'Whether to delete what the organization owns, too.')),
     }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, query }, { hosting }) => {
+    also: [422],
+    run: ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
       if (purge) requireScopes(user, { scope: ['write:repository', 'write:package'] })
-      return replyEmpty(
-        await hosting.organizations.remove(authorizeOrganization(user, params.org), { purge, by: user }),
-      )
+      return hosting.organizations.remove(authorizeOrganization(user, params.org), { purge, by: user })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/user/orgs',
-    operationId: 'orgListCurrentUserOrgs',
-    tag: 'organization',
+  at('/user/orgs', { ...ofUser, reads: 'required' }).list('orgListCurrentUserOrgs', '', {
     summary: 'The organizations that the signed-in user belongs to',
-    auth: 'required',
-    scope: ['read:user', 'read:organization'],
-    paging: 'pages',
-    responses: { 200: v.array(Organization) },
-    handle: async (request, { hosting }) => {
-      const { user, page } = request
-      const organizations = await hosting.organizations.of(user, user.id, page)
-      return replyPage(organizations, (organization) => presentOrganization(organization, request))
-    },
+    of: organizationView,
+    run: ({ user, page }, { hosting }) => hosting.organizations.of(user, user.id, page),
   }),
-  route({
-    method: 'GET',
-    path: '/users/{username}/orgs',
-    operationId: 'orgListUserOrgs',
-    tag: 'organization',
+  at('/users/{username}/orgs', ofUser).list('orgListUserOrgs', '', {
     summary: 'The organizations that a user belongs to and the viewer can know of',
-    auth: 'optional',
-    scope: ['read:user', 'read:organization'],
-    paging: 'pages',
-    responses: { 200: v.array(Organization), 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const { user, params, page } = request
+    of: organizationView,
+    run: async ({ user, params, page }, { hosting }) => {
       const member = await hosting.accounts.find(user, params.username)
-      if (member?.kind !== 'user') return reply(404)
-      const organizations = await hosting.organizations.of(user, member.id, page)
-      return replyPage(organizations, (organization) => presentOrganization(organization, request))
+      if (member?.kind !== 'user') return undefined
+      return hosting.organizations.of(user, member.id, page)
     },
   }),
-  route({
-    ...write,
-    method: 'PATCH',
-    path: '/orgs/{org}',
-    operationId: 'orgEdit',
+  organizations.patch('orgEdit', '/{org}', {
     summary: 'Change the profile of an organization',
     body: EditOrgOption,
-    responses: { 200: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const { full_name: fullName, visibility, email, description, website, location } = request.body
-      const edited = await hosting.accounts.edit(
-        authorizeOrganization(request.user, request.params.org),
+    of: organizationView,
+    run: ({ user, params, body, client }, { hosting }) => {
+      const { full_name: fullName, visibility, email, description, website, location } = body
+      return hosting.accounts.edit(
+        authorizeOrganization(user, params.org),
         { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
-        { client: request.client(), by: request.user },
+        { client: client(), by: user },
       )
-      return edited === undefined ? reply(404) : reply(200, presentOrganization(edited, request))
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/orgs/{org}/members/{username}',
-    operationId: 'orgIsMember',
+  organizations.get('orgIsMember', '/{org}/members/{username}', {
     summary:
       'Whether a user is a member of an organization: 204 when so; 404 otherwise, and for viewers who are neither members nor administrators',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.organizations.hasMember(user, params.org, params.username)),
+    reads: 'required',
+    run: ({ user, params }, { hosting }) =>
+      hosting.organizations.hasMember(user, params.org, params.username),
   }),
-  route({
-    ...write,
-    method: 'PUT',
-    path: '/orgs/{org}/members/{username}',
-    operationId: 'orgAddMember',
+  organizations.put('orgAddMember', '/{org}/members/{username}', {
     summary: 'Add a user to an organization, or with `role: owner` make them one of its owners',
     body: v.object({ role: v.optional(example(v.picklist(['member', 'owner']), 'member')) }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
+    also: [409],
+    run: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
       await hosting.organizations.setMember(authorizeOrganization(user, org), visibleUser(user, username), {
         viewer: user,
         ...(role === undefined ? {} : { owner: role === 'owner' }),
       })
-      return reply(204)
+      return true
     },
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/orgs/{org}/members/{username}',
-    operationId: 'orgDeleteMember',
+  organizations.delete('orgDeleteMember', '/{org}/members/{username}', {
     summary: 'Take a user out of an organization',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
-    handle: async ({ user, params: { org, username } }, { hosting }) => {
+    also: [409],
+    run: ({ user, params: { org, username } }, { hosting }) => {
       const organization = authorizeRemoveMember(user, org, username)
-      return replyEmpty(
-        await hosting.organizations.removeMember(organization, anyAccount(username), { viewer: user }),
-      )
+      return hosting.organizations.removeMember(organization, anyAccount(username), { viewer: user })
     },
   }),
 ]

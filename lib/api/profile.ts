@@ -1,11 +1,11 @@
 /** The signed-in user's profile and settings. */
 import * as v from 'valibot'
 import { actorOnOwnAccount } from '../audit.ts'
-import { ValidationError } from '../http/index.ts'
 import type { Account, Preferences } from '../records/schema/index.ts'
 import { example, fullNameText, locationText, shortText, text } from './fields.ts'
-import { reply, route } from './route.ts'
-import { accountDeleted } from './users.ts'
+import { at } from './route.ts'
+import { stillThere } from './users.ts'
+import { view } from './view.ts'
 
 const UserSettings = v.object({
   full_name: text('Alice'),
@@ -74,46 +74,28 @@ const preferencesIn = (
   hideActivity: body.hide_activity ?? before.hideActivity,
 })
 
-const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
-const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+const settings = at('/user/settings', { tag: 'user', scope: 'user', reads: 'required' })
+const settingsView = view(UserSettings, presentSettings)
 
 export const settingsRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/user/settings',
-    operationId: 'getUserSettings',
+  settings.get('getUserSettings', '', {
     summary: "The signed-in user's profile and settings",
-    responses: { 200: UserSettings },
-    handle: async ({ user }, { hosting }) => {
-      const account = await hosting.accounts.byId(user.id)
-      if (account === undefined) throw accountDeleted()
-      return reply(200, presentSettings(account))
-    },
+    of: settingsView,
+    run: async ({ user }, { hosting }) => stillThere(await hosting.accounts.byId(user.id)),
   }),
-  route({
-    ...write,
-    method: 'PATCH',
-    path: '/user/settings',
-    operationId: 'updateUserSettings',
+  settings.patch('updateUserSettings', '', {
     summary: "Change the signed-in user's profile and settings",
     body: UserSettingsOptions,
-    responses: { 200: UserSettings, 422: ValidationError },
-    handle: async ({ user, body }, { hosting }) => {
+    of: settingsView,
+    run: async ({ user, body }, { hosting }) => {
       const { full_name: fullName, website, description, location } = body
+      const profile = { fullName, website, description, location }
       const edited = await hosting.accounts.edit(
         user.id,
-        ({ preferences }) => ({
-          fullName,
-          website,
-          description,
-          location,
-          preferences: preferencesIn(body, preferences),
-        }),
+        ({ preferences }) => ({ ...profile, preferences: preferencesIn(body, preferences) }),
         { by: actorOnOwnAccount(user) },
       )
-      if (edited === undefined) throw accountDeleted()
-      return reply(200, presentSettings(edited))
+      return stillThere(edited)
     },
   }),
 ]

@@ -1,13 +1,13 @@
 /** Stars and watches of repositories. */
 import * as v from 'valibot'
-import { Empty, NotFound, ValidationError } from '../http/index.ts'
+import type { Viewer } from '../accounts/access.ts'
 import type { Slice } from '../records/pages.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import type { Related, Relations } from '../repositories/relations.ts'
-import { example, repositoryNameOf, Time, text, timestamp } from './fields.ts'
-import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
-import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
-import { replyUsers, User } from './users.ts'
+import { example, Time, text, timestamp } from './fields.ts'
+import { readRepository, repositoryView } from './repository-presenter.ts'
+import { at, type Recipient, type Services } from './route.ts'
+import { userView } from './users.ts'
 
 /** The specification writes the repository of a star or a subscription as `{username}/{reponame}`. */
 const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
@@ -15,122 +15,61 @@ const relatedRepository = (params: { username: string; reponame: string }): Repo
   name: params.reponame,
 })
 
-/** Replies with the repositories that an account has the relation to. */
-const replyRelated = async (
-  services: Services,
-  request: Recipient & { page: Slice },
-  relation: Exclude<keyof Relations, 'follows'>,
-  account: number,
-) => {
-  const related = await services.hosting.relations[relation].list(request.user, account, request.page)
-  return replyRepositories(services, request, related)
-}
+const starred = at('/user/starred', { tag: 'user', scope: ['user', 'repository'], reads: 'required' })
+const own = at('/user', { tag: 'user', scope: 'user', reads: 'required' })
+const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
+const ofRepository = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
 
-/** Replies with the relations of a user, who must be visible. */
-const replyRelatedOf = async (
-  services: Services,
-  request: Recipient & { page: Slice },
+/** The repositories that a user has the relation to, who must be visible. */
+const relatedOf = async (
+  { user, params, page }: { user: Viewer; params: { username: string }; page: Slice },
+  { hosting }: Services,
   relation: Exclude<keyof Relations, 'follows'>,
-  username: string,
 ) => {
-  const account = await services.hosting.accounts.find(request.user, username)
-  return account === undefined ? reply(404) : replyRelated(services, request, relation, account.id)
+  const account = await hosting.accounts.find(user, params.username)
+  return account && hosting.relations[relation].list(user, account.id, page)
 }
-
-const readOwn = { auth: 'required', scope: ['read:user', 'read:repository'], tag: 'user' } as const
-const writeOwn = { auth: 'required', scope: ['write:user', 'write:repository'], tag: 'user' } as const
 
 export const starredRoutes = [
-  route({
-    ...readOwn,
-    method: 'GET',
-    path: '/user/starred',
-    operationId: 'userCurrentListStarred',
+  starred.list('userCurrentListStarred', '', {
     summary: 'The repositories that the signed-in user has starred',
-    paging: 'pages',
-    responses: { 200: v.array(Repository) },
-    handle: (request, services) => replyRelated(services, request, 'stars', request.user.id),
+    of: repositoryView,
+    run: ({ user, page }, { hosting }) => hosting.relations.stars.list(user, user.id, page),
   }),
-  route({
-    ...readOwn,
-    method: 'GET',
-    path: '/user/starred/{username}/{reponame}',
-    operationId: 'userCurrentCheckStarring',
+  starred.get('userCurrentCheckStarring', '/{username}/{reponame}', {
     summary: 'Whether the signed-in user has starred a repository: 204 when starred, 404 otherwise',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty((await hosting.relations.stars.check(user, relatedRepository(params))) !== undefined),
+    run: async ({ user, params }, { hosting }) =>
+      (await hosting.relations.stars.check(user, relatedRepository(params))) !== undefined,
   }),
-  route({
-    ...writeOwn,
-    method: 'PUT',
-    path: '/user/starred/{username}/{reponame}',
-    operationId: 'userCurrentPutStar',
+  starred.put('userCurrentPutStar', '/{username}/{reponame}', {
     summary: 'Star a repository',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty((await hosting.relations.stars.set(user, relatedRepository(params))) !== undefined),
+    run: async ({ user, params }, { hosting }) =>
+      (await hosting.relations.stars.set(user, relatedRepository(params))) !== undefined,
   }),
-  route({
-    ...writeOwn,
-    method: 'DELETE',
-    path: '/user/starred/{username}/{reponame}',
-    operationId: 'userCurrentDeleteStar',
+  starred.delete('userCurrentDeleteStar', '/{username}/{reponame}', {
     summary: 'Unstar a repository',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty((await hosting.relations.stars.clear(user, relatedRepository(params))) !== undefined),
+    run: async ({ user, params }, { hosting }) =>
+      (await hosting.relations.stars.clear(user, relatedRepository(params))) !== undefined,
   }),
-  route({
-    method: 'GET',
-    path: '/users/{username}/starred',
-    operationId: 'userListStarred',
-    tag: 'user',
+  ofUser.list('userListStarred', '/starred', {
     summary: 'The repositories that a user has starred',
-    auth: 'optional',
-    scope: 'read:user',
-    paging: 'pages',
-    responses: { 200: v.array(Repository), 404: NotFound },
-    handle: (request, services) => replyRelatedOf(services, request, 'stars', request.params.username),
+    of: repositoryView,
+    run: (request, services) => relatedOf(request, services, 'stars'),
   }),
 ]
 
-/** Replies with the users who have the relation to a repository. */
-const replyRelatedUsers = async (
-  { hosting }: Services,
-  request: Recipient & { page: Slice; params: { owner: string; repo: string } },
-  relation: Exclude<keyof Relations, 'follows'>,
-) => {
-  const name = repositoryNameOf(request.params)
-  const users = await hosting.relations[relation].accounts(request.user, name, request.page)
-  return users === undefined ? reply(404) : replyUsers(request, users)
-}
-
-const readUsers = {
-  auth: 'optional',
-  scope: 'read:repository',
-  tag: 'repository',
-  paging: 'pages',
-} as const
-
 export const relatedUserRoutes = [
-  route({
-    ...readUsers,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/stargazers',
-    operationId: 'repoListStargazers',
+  ofRepository.list('repoListStargazers', '/stargazers', {
     summary: 'The users who have starred a repository',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: (request, services) => replyRelatedUsers(services, request, 'stars'),
+    of: userView,
+    run: ({ user, repository, page }, { hosting }) =>
+      hosting.relations.stars.accounts(user, repository, page),
   }),
-  route({
-    ...readUsers,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/subscribers',
-    operationId: 'repoListSubscribers',
+  ofRepository.list('repoListSubscribers', '/subscribers', {
     summary: 'The users who watch a repository',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: (request, services) => replyRelatedUsers(services, request, 'watches'),
+    of: userView,
+    run: ({ user, repository, page }, { hosting }) =>
+      hosting.relations.watches.accounts(user, repository, page),
   }),
 ]
 
@@ -150,81 +89,64 @@ const WatchOption = v.object({
 })
 
 /** `created_at` is the time of the subscription. Forgejo has that of the repository there. */
-const replyWatch = async (services: Services, request: Recipient, watched: Related | undefined) => {
-  if (watched === undefined) return reply(404)
+const presentWatch = async (services: Services, request: Recipient, watched: Related | undefined) => {
+  if (watched === undefined) return undefined
   const { url } = await readRepository(services, request, watched.repository)
-  return reply(200, {
+  return {
     subscribed: true,
     ignored: false,
     reason: null,
     created_at: timestamp(watched.since),
     url: `${url}/subscription`,
     repository_url: url,
-  })
+  }
 }
 
+const subscription = at('/repos/{username}/{reponame}/subscription', {
+  tag: 'repository',
+  scope: 'repository',
+  reads: 'required',
+})
+
 export const subscriptionRoutes = [
-  route({
-    method: 'GET',
-    path: '/repos/{username}/{reponame}/subscription',
-    operationId: 'userCurrentCheckSubscription',
-    tag: 'repository',
+  subscription.get('userCurrentCheckSubscription', '', {
     summary: 'Whether the signed-in user watches a repository',
-    auth: 'required',
-    scope: 'read:repository',
-    responses: { 200: WatchInfo, 404: NotFound },
-    handle: async (request, services) => {
+    of: WatchInfo,
+    run: async (request, services) => {
       const { watches } = services.hosting.relations
-      const watched = await watches.check(request.user, relatedRepository(request.params))
-      return replyWatch(services, request, watched)
+      return presentWatch(
+        services,
+        request,
+        await watches.check(request.user, relatedRepository(request.params)),
+      )
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PUT',
-    path: '/repos/{username}/{reponame}/subscription',
-    operationId: 'userCurrentPutSubscription',
+  subscription.put('userCurrentPutSubscription', '', {
     summary: 'Watch a repository',
     body: WatchOption,
-    responses: { 200: WatchInfo, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
+    of: WatchInfo,
+    run: async (request, services) => {
       const { watches } = services.hosting.relations
-      const watched = await watches.set(request.user, relatedRepository(request.params))
-      return replyWatch(services, request, watched)
+      return presentWatch(
+        services,
+        request,
+        await watches.set(request.user, relatedRepository(request.params)),
+      )
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'DELETE',
-    path: '/repos/{username}/{reponame}/subscription',
-    operationId: 'userCurrentDeleteSubscription',
+  subscription.delete('userCurrentDeleteSubscription', '', {
     summary: 'Stop watching a repository',
-    responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty((await hosting.relations.watches.clear(user, relatedRepository(params))) !== undefined),
+    run: async ({ user, params }, { hosting }) =>
+      (await hosting.relations.watches.clear(user, relatedRepository(params))) !== undefined,
   }),
-  route({
-    method: 'GET',
-    path: '/user/subscriptions',
-    operationId: 'userCurrentListSubscriptions',
-    tag: 'user',
+  own.list('userCurrentListSubscriptions', '/subscriptions', {
     summary: 'The repositories that the signed-in user watches',
-    auth: 'required',
-    scope: 'read:user',
-    paging: 'pages',
-    responses: { 200: v.array(Repository) },
-    handle: (request, services) => replyRelated(services, request, 'watches', request.user.id),
+    of: repositoryView,
+    run: ({ user, page }, { hosting }) => hosting.relations.watches.list(user, user.id, page),
   }),
-  route({
-    method: 'GET',
-    path: '/users/{username}/subscriptions',
-    operationId: 'userListSubscriptions',
-    tag: 'user',
+  ofUser.list('userListSubscriptions', '/subscriptions', {
     summary: 'The repositories that a user watches',
-    auth: 'optional',
-    scope: 'read:user',
-    paging: 'pages',
-    responses: { 200: v.array(Repository), 404: NotFound },
-    handle: (request, services) => replyRelatedOf(services, request, 'watches', request.params.username),
+    of: repositoryView,
+    run: (request, services) => relatedOf(request, services, 'watches'),
   }),
 ]

@@ -8,15 +8,15 @@ import {
 } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import { invalidMember } from '../errors.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { ErrorBody, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryEdit } from '../repositories/repository-edit.ts'
 import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
-import { presentRepositories, Repository, readRepository, replyRepository } from './repository-presenter.ts'
-import { type Recipient, reply, replyEmpty, repositoryWrite, route, type Services } from './route.ts'
-import { accountDeleted, hostNameOf } from './users.ts'
+import { Repository, readRepository, repositoryView } from './repository-presenter.ts'
+import { at, reply, route, type Services } from './route.ts'
+import { hostNameOf, stillThere } from './users.ts'
 
 const LIMITS = TEXT_LIMITS.repository
 const description = v.pipe(v.string(), v.maxLength(LIMITS.description))
@@ -93,23 +93,13 @@ const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<Repository
 
 /** @param owner an organization; the signed-in user when absent */
 const create = async (
-  services: Services,
-  request: Recipient & { user: Identity; body: CreateRepoOption },
+  { hosting }: Services,
+  { user, body, baseUrl }: { user: Identity; body: CreateRepoOption; baseUrl: string },
   owner?: Authorizer<Account>,
 ) => {
-  const { accounts, repositories } = services.hosting
-  const creator = await accounts.byId(request.user.id)
-  if (creator === undefined) throw accountDeleted()
-  const record = await repositories.create(
-    owner ?? creator,
-    creator,
-    newRepository(request.body, request.baseUrl),
-  )
-  return reply(201, await readRepository(services, request, record, { isNew: true }))
+  const creator = stillThere(await hosting.accounts.byId(user.id))
+  return hosting.repositories.create(owner ?? creator, creator, newRepository(body, baseUrl))
 }
-
-const created = { 201: Repository, 403: Forbidden, 422: ValidationError } as const
-const taken = { 409: ErrorBody } as const
 
 export const newRepositoryRoutes = [
   route({
@@ -121,112 +111,73 @@ export const newRepositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: created,
-    forgejoResponses: taken,
-    handle: (request, services) => {
+    responses: { 201: Repository, 422: ValidationError },
+    forgejoResponses: { 409: ErrorBody },
+    handle: async (request, services) => {
       const { user, params } = request
       const authorize = authorizeCreateIn(user, params.org)
       // The specification answers 422, not 404, for an organization that does not exist or is hidden from the
       // caller.
-      return create(services, request, async (tx) => {
+      const record = await create(services, request, async (tx) => {
         const organization = await authorize(tx)
         if (organization === undefined)
           throw invalidMember('org', `there is no organization named ${params.org}`)
         return organization
       })
+      return reply(201, await readRepository(services, request, record))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/orgs/{org}/repos',
-    operationId: 'createOrgRepo',
-    tag: 'organization',
+  at('/orgs/{org}/repos', { tag: 'organization', scope: 'organization' }).post('createOrgRepo', '', {
     summary: 'Create a repository in an organization',
-    auth: 'required',
-    scope: 'write:organization',
     body: CreateRepoOption,
-    responses: { ...created, ...taken, 404: NotFound },
-    handle: (request, services) =>
+    of: repositoryView,
+    also: [409],
+    run: (request, services) =>
       create(services, request, authorizeCreateIn(request.user, request.params.org)),
   }),
-  route({
-    method: 'POST',
-    path: '/user/repos',
-    operationId: 'createCurrentUserRepo',
-    tag: 'repository',
+  at('/user/repos', { tag: 'repository', scope: ['user', 'repository'] }).post('createCurrentUserRepo', '', {
     summary: 'Create a repository of the signed-in user',
-    auth: 'required',
-    scope: ['write:user', 'write:repository'],
     body: CreateRepoOption,
-    responses: { ...created, ...taken },
-    handle: (request, services) => create(services, request),
+    of: repositoryView,
+    also: [409],
+    run: (request, services) => create(services, request),
   }),
 ]
 
+const rules = { tag: 'repository', scope: 'repository' } as const
+const repositories = at('/repos/{owner}/{repo}', rules)
+
 export const repositoryRoutes = [
-  route({
-    method: 'GET',
-    path: '/repositories/{id}',
-    operationId: 'repoGetByID',
-    tag: 'repository',
+  at('/repositories', { ...rules, ids: { id: repositoryId } }).get('repoGetByID', '/{id}', {
     summary: 'A repository, by its id',
-    auth: 'optional',
-    scope: 'read:repository',
-    params: v.object({ id: repositoryId }),
-    responses: { 200: Repository, 404: NotFound },
-    handle: async (request, services) => {
-      const found = await services.hosting.repositories.findById(request.user, request.params.id)
-      return replyRepository(services, request, 200, found)
-    },
+    of: repositoryView,
+    run: ({ user, params }, { hosting }) => hosting.repositories.findById(user, params.id),
   }),
-  route({
-    method: 'GET',
-    path: '/repos/{owner}/{repo}',
-    operationId: 'repoGet',
-    tag: 'repository',
+  repositories.get('repoGet', '', {
     summary: 'A repository',
-    auth: 'optional',
-    scope: 'read:repository',
-    cacheable: true,
-    responses: { 200: Repository, 404: NotFound },
-    handle: (request) => {
-      const { user, params, cached } = request
-      return cached(async (tx) => {
-        const found = await readableRepository(tx, user, params.owner, params.repo)
-        const [repository] = found === undefined ? [] : await presentRepositories(tx, request, [found])
-        return repository === undefined ? reply(404) : reply(200, repository)
-      })
-    },
+    cached: true,
+    of: repositoryView,
+    run: ({ user, params }, _services, tx) => readableRepository(tx, user, params.owner, params.repo),
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PATCH',
-    path: '/repos/{owner}/{repo}',
-    operationId: 'repoEdit',
+  repositories.patch('repoEdit', '', {
     summary: 'Change a repository: its name, description, privacy',
     body: EditRepoOption,
-    responses: { 200: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
+    of: repositoryView,
+    also: [409],
+    run: async ({ user, params, body }, { store, hosting }) => {
       const edit = editIn(body)
       const { defaultBranch } = edit
       const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
       if (defaultBranch !== undefined) {
-        const repository = await services.store.read(authorize)
-        if (repository !== undefined) await services.hosting.checkDefaultBranch(repository, defaultBranch)
+        const repository = await store.read(authorize)
+        if (repository !== undefined) await hosting.checkDefaultBranch(repository, defaultBranch)
       }
-      const edited = await services.hosting.repositories.edit(authorize, edit, user.id)
-      return replyRepository(services, request, 200, edited)
+      return hosting.repositories.edit(authorize, edit, user.id)
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}',
-    operationId: 'repoDelete',
+  repositories.delete('repoDelete', '', {
     summary: 'Delete a repository, with everything that counts in it',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.repositories.remove(authorizeOwner(user, params.owner, params.repo), user.id)),
+    run: ({ user, params }, { hosting }) =>
+      hosting.repositories.remove(authorizeOwner(user, params.owner, params.repo), user.id),
   }),
 ]

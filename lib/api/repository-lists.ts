@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { visibleAccount, visibleOrganization } from '../accounts/find.ts'
-import { NotFound, type Reply, type RouteRequest, ValidationError } from '../http/index.ts'
+import { type Reply, type RouteRequest, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
@@ -13,72 +13,40 @@ import {
 import type { SearchPage } from '../repositories/search/list-page.ts'
 import { partsOf, type RepositoryQuery, readsEveryMatch } from '../repositories/search/search.ts'
 import { type Complete, example, idQuery, parameter, text } from './fields.ts'
-import { pageOfRepositories, Repository, replyRepositories } from './repository-presenter.ts'
-import { type Recipient, reply, route, type Services } from './route.ts'
+import { pageOfRepositories, Repository, replyRepositories, repositoryView } from './repository-presenter.ts'
+import { at, type Recipient, route, type Services } from './route.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
 )
 
+const ofUser = { tag: 'user', scope: ['user', 'repository'] } as const
+
 export const repositoryListRoutes = [
-  route({
-    method: 'GET',
-    path: '/orgs/{org}/repos',
-    operationId: 'orgListRepos',
-    tag: 'organization',
+  at('/orgs/{org}/repos', { tag: 'organization', scope: 'organization' }).list('orgListRepos', '', {
     summary: "An organization's repositories",
-    auth: 'optional',
-    scope: 'read:organization',
-    cacheable: true,
-    paging: 'pages',
-    responses: { 200: v.array(Repository), 404: NotFound },
-    handle: (request) => {
-      const { user, params, page, cached } = request
-      return cached(async (tx) => {
-        const organization = await visibleOrganization(tx, user, params.org)
-        if (organization === undefined) return reply(404)
-        return pageOfRepositories(tx, request, await repositoriesOf(tx, user, organization.id, 'id', page))
-      })
+    cached: true,
+    of: repositoryView,
+    run: async ({ user, params, page }, _services, tx) => {
+      const organization = await visibleOrganization(tx, user, params.org)
+      return organization && repositoriesOf(tx, user, organization.id, 'id', page)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/user/repos',
-    operationId: 'userCurrentListRepos',
-    tag: 'user',
+  at('/user/repos', { ...ofUser, reads: 'required' }).list('userCurrentListRepos', '', {
     summary: "The signed-in user's repositories, and those of the user's organizations",
-    auth: 'required',
-    scope: ['read:user', 'read:repository'],
-    cacheable: true,
+    cached: true,
     query: v.object({ order_by: order }),
-    paging: 'pages',
-    responses: { 200: v.array(Repository), 422: ValidationError },
-    handle: (request) => {
-      const { user, query, page, cached } = request
-      const by = query.order_by ?? 'name'
-      return cached(async (tx) => pageOfRepositories(tx, request, await repositoriesFor(tx, user, by, page)))
-    },
+    of: repositoryView,
+    run: ({ user, query, page }, _services, tx) => repositoriesFor(tx, user, query.order_by ?? 'name', page),
   }),
-  route({
-    method: 'GET',
-    path: '/users/{username}/repos',
-    operationId: 'userListRepos',
-    tag: 'user',
+  at('/users/{username}/repos', ofUser).list('userListRepos', '', {
     summary: "A user's repositories",
-    auth: 'optional',
-    scope: ['read:user', 'read:repository'],
-    cacheable: true,
+    cached: true,
     query: v.object({ order_by: order }),
-    paging: 'pages',
-    responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
-    handle: (request) => {
-      const { user, params, query, page, cached } = request
-      const by = query.order_by ?? 'id'
-      return cached(async (tx) => {
-        const account = await visibleAccount(tx, user, params.username)
-        if (account === undefined) return reply(404)
-        return pageOfRepositories(tx, request, await repositoriesOf(tx, user, account.id, by, page))
-      })
+    of: repositoryView,
+    run: async ({ user, params, query, page }, _services, tx) => {
+      const account = await visibleAccount(tx, user, params.username)
+      return account && repositoriesOf(tx, user, account.id, query.order_by ?? 'id', page)
     },
   }),
 ]

@@ -1,13 +1,14 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
-import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
+import { type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
 import type { Page } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
-import { pageOf, type Recipient, reply, type Services } from './route.ts'
+import { pageOf, type Recipient, type Services } from './route.ts'
 import { hostNameOf, presentUser, User } from './users.ts'
+import type { View } from './view.ts'
 
 export const Permission = v.object({
   admin: v.boolean(),
@@ -59,6 +60,11 @@ export const Repository: v.GenericSchema<Repository> = v.object({
   ...members,
   parent: v.nullable(v.lazy(() => Repository)),
 })
+
+export const repositoryView: View<typeof Repository, RepositoryRecord> = {
+  schema: Repository,
+  all: (records, recipient, read) => read((tx) => presentRepositories(tx, recipient, records)),
+}
 
 export const presentRepository = (details: RepositoryDetails, recipient: Recipient): Repository => ({
   ...presentWithoutParent(details, recipient),
@@ -128,21 +134,11 @@ export const readRepository = async (
   { store }: Services,
   request: Recipient,
   record: RepositoryRecord,
-  { isNew = false } = {},
 ): Promise<Repository> => {
-  const countContent = isNew ? noContent : undefined
-  const [details] = await store.read((tx) => repositoryDetails(tx, request.user, [record], countContent))
-  if (details === undefined) throw new AllotError('not_found', 'the repository was deleted')
-  return presentRepository(details, request)
+  const [repository] = await store.read((tx) => presentRepositories(tx, request, [record]))
+  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+  return repository
 }
-
-/** Replies with a repository; 404 when there is none. */
-export const replyRepository = async <const Status extends 200 | 201 | 202>(
-  services: Services,
-  request: Recipient,
-  status: Status,
-  record: RepositoryRecord | undefined,
-) => (record === undefined ? reply(404) : reply(status, await readRepository(services, request, record)))
 
 export const presentRepositories = async (
   tx: ReadTransaction,

@@ -1,4 +1,4 @@
-import type { Identity, Viewer } from '../accounts/access.ts'
+import type { Identity } from '../accounts/access.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
 import type { HtmlUrls } from '../host-pages/html-urls.ts'
@@ -10,6 +10,9 @@ import type { Page } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
 import { mayHaveMoved } from './former-names.ts'
+import { resourcesFor } from './kit.ts'
+
+export type { Recipient } from './view.ts'
 
 /** The services for handlers of JSON routes. */
 export interface Services {
@@ -59,17 +62,6 @@ export interface StreamServices {
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
 }
 
-/**
- * Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request of
- * a route has these members.
- */
-export type Recipient = {
-  readonly user: Viewer
-  readonly baseUrl: string
-  readonly apiUrl: string
-  readonly htmlUrls: HtmlUrls
-}
-
 /** 401 for a client without credentials: git, git-lfs and browsers ask for some then. */
 export const signInRequired = ({ signInMessage }: StreamServices) =>
   new AllotError('unauthenticated', signInMessage)
@@ -80,12 +72,16 @@ const declarations: Declarations = routesFor(mayHaveMoved)
 export const route: Declarations['route'] = declarations.route
 export const { reply, pageOf } = declarations
 
+/** Declares the routes of a resource, see lib/api/kit.ts. */
+export const at: ReturnType<typeof resourcesFor<Services>> = resourcesFor()
+
 export const stream: ReturnType<typeof streamsFor<Identity, StreamServices>> = streamsFor()
 
 /** Declares a route that changes a repository or what is in it. */
 export const repositoryWrite = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 /** Declare routes that only administrators may call. */
+export const adminRules = { tag: 'admin', scope: 'admin', reads: 'admin' } as const
 export const adminRead = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
 export const adminWrite = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
 
@@ -95,16 +91,3 @@ export const replyPage = <T, B>({ items, total }: Page<T>, present: (item: T) =>
     items.map((item) => present(item)),
     total,
   )
-
-/** Replies with the presented resource, or 404 when it was not found. */
-export const replyFound = <T, B>(found: T | undefined, present: (found: T) => B) =>
-  found === undefined ? reply(404) : reply(200, present(found))
-
-/** Replies 204 once the change is made. */
-export const replyDone = async (change: Promise<void>) => {
-  await change
-  return reply(204)
-}
-
-/** Replies 204, or 404 when the resource was not found. */
-export const replyEmpty = (isFound: boolean) => (isFound ? reply(204) : reply(404))

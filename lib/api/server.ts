@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { Forbidden, Html, Ndjson, type Route, ValidationError } from '../http/index.ts'
+import { Html, Ndjson, type Route, ValidationError } from '../http/index.ts'
 import { VERSION } from '../version.ts'
 import { example, number, shortText, text } from './fields.ts'
 import { TREE_PAGE } from './git/refs.ts'
 import { DEFAULT_THEME } from './profile.ts'
-import { quotaRoute } from './quota/services.ts'
-import { reply, route, type Services } from './route.ts'
+import { quotaAt } from './quota/services.ts'
+import { at, reply, route, type Services } from './route.ts'
 
 /** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 
@@ -54,90 +54,63 @@ const GeneralAttachmentSettings = v.object({
   max_files: number(1),
 })
 
-const open = { auth: 'optional', tag: 'miscellaneous' } as const
+const facts = { tag: 'miscellaneous' } as const
+const server = at('', facts)
 
 export const serverRoutes = [
-  route({
-    ...open,
-    method: 'GET',
-    path: '/version',
-    operationId: 'getVersion',
+  server.get('getVersion', '/version', {
     summary: 'The running application version',
-    cacheable: true,
-    responses: { 200: ServerVersion },
-    handle: ({ cached }, { version: Version, dialect }) =>
+    cached: true,
+    of: ServerVersion,
+    run: async (_request, { version: Version, dialect }) =>
       // `version` comes last: Go matches members without case, and the last one wins.
-      cached(async () => reply(200, { Version, version: `${API_LEVEL[dialect]}+allot-${Version}` })),
+      ({ Version, version: `${API_LEVEL[dialect]}+allot-${Version}` }),
   }),
-  route({
-    ...open,
-    method: 'GET',
-    path: '/settings/api',
-    operationId: 'getGeneralAPISettings',
+  server.get('getGeneralAPISettings', '/settings/api', {
     summary: 'How the lists of this API are paged',
-    responses: { 200: GeneralAPISettings },
-    handle: async (_request, { pageLimits, maxBlobBytes }) =>
-      reply(200, {
-        max_response_items: pageLimits.max,
-        default_paging_num: pageLimits.default,
-        default_git_trees_per_page: TREE_PAGE,
-        default_max_blob_size: maxBlobBytes,
-      }),
+    of: GeneralAPISettings,
+    run: async (_request, { pageLimits, maxBlobBytes }) => ({
+      max_response_items: pageLimits.max,
+      default_paging_num: pageLimits.default,
+      default_git_trees_per_page: TREE_PAGE,
+      default_max_blob_size: maxBlobBytes,
+    }),
   }),
-  route({
-    ...open,
-    method: 'GET',
-    path: '/settings/ui',
-    operationId: 'getGeneralUISettings',
+  server.get('getGeneralUISettings', '/settings/ui', {
     summary: 'The theme of users who have not chosen one, and the reactions: there are none',
-    responses: { 200: GeneralUISettings },
-    handle: async () =>
-      reply(200, { default_theme: DEFAULT_THEME, allowed_reactions: [], custom_emojis: [] }),
+    of: GeneralUISettings,
+    run: async () => ({ default_theme: DEFAULT_THEME, allowed_reactions: [], custom_emojis: [] }),
   }),
-  route({
-    ...open,
-    method: 'GET',
-    path: '/settings/repository',
-    operationId: 'getGeneralRepositorySettings',
+  server.get('getGeneralRepositorySettings', '/settings/repository', {
     summary: 'What repositories do not have',
-    responses: { 200: GeneralRepoSettings },
-    handle: async (_request, { served }) =>
-      reply(200, {
-        mirrors_disabled: true,
-        http_git_disabled: !served.gitOverHttp,
-        migrations_disabled: true,
-        stars_disabled: false,
-        forks_disabled: !served.forks,
-        time_tracking_disabled: true,
-        lfs_disabled: !served.lfs,
-      }),
+    of: GeneralRepoSettings,
+    run: async (_request, { served }) => ({
+      mirrors_disabled: true,
+      http_git_disabled: !served.gitOverHttp,
+      migrations_disabled: true,
+      stars_disabled: false,
+      forks_disabled: !served.forks,
+      time_tracking_disabled: true,
+      lfs_disabled: !served.lfs,
+    }),
   }),
-  route({
-    ...open,
-    method: 'GET',
-    path: '/settings/attachment',
-    operationId: 'getGeneralAttachmentSettings',
+  server.get('getGeneralAttachmentSettings', '/settings/attachment', {
     summary:
       'Which attachments are taken: `max_size` is in MiB, `max_files` the number of files in an upload',
-    responses: { 200: GeneralAttachmentSettings },
-    handle: async (_request, { served, maxAttachmentBytes }) =>
-      reply(200, {
-        enabled: served.attachments,
-        allowed_types: '*/*',
-        max_size: Math.floor(maxAttachmentBytes / 1024 ** 2),
-        max_files: 1,
-      }),
+    of: GeneralAttachmentSettings,
+    run: async (_request, { served, maxAttachmentBytes }) => ({
+      enabled: served.attachments,
+      allowed_types: '*/*',
+      max_size: Math.floor(maxAttachmentBytes / 1024 ** 2),
+      max_files: 1,
+    }),
   }),
 ]
 
-export const documentRoute = quotaRoute({
-  ...open,
-  method: 'GET',
-  path: '/openapi.json',
-  operationId: 'getOpenApiDocument',
+export const documentRoute = quotaAt('', facts).get('getOpenApiDocument', '/openapi.json', {
   summary: 'This API as an OpenAPI 3.1 document',
-  responses: { 200: v.looseObject({ openapi: text('3.1.0') }) },
-  handle: async ({ apiUrl }, { documentFor }) => reply(200, await documentFor(apiUrl)),
+  of: v.looseObject({ openapi: text('3.1.0') }),
+  run: ({ apiUrl }, { documentFor }) => documentFor(apiUrl),
 })
 
 /**
@@ -165,16 +138,10 @@ export const documentOf = (
 const address = v.pipe(v.string(), v.maxLength(2048))
 
 export const exportRoutes = [
-  route({
-    method: 'GET',
-    path: '/admin/export',
-    operationId: 'adminExport',
-    tag: 'admin',
+  at('/admin/export', { tag: 'admin', scope: 'secrets', reads: 'admin' }).get('adminExport', '', {
     summary: 'Everything, as it is at one moment: for a backup, or to move it to another store',
-    auth: 'admin',
-    scope: 'read:secrets',
-    responses: { 200: Ndjson, 403: Forbidden },
-    handle: async (_, { exportTo }) => reply(200, exportTo),
+    of: Ndjson,
+    run: async (_request, { exportTo }) => exportTo,
   }),
 ]
 

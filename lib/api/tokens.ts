@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
+import { requireScopes } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
 import { requireScopesToGive } from '../scopes.ts'
 import { example, number, shortText, Time, text, timestamp } from './fields.ts'
-import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
+import { at, type Services } from './route.ts'
+import { view } from './view.ts'
 
 export const AccessToken = v.object({
   id: number(4),
@@ -29,6 +30,8 @@ const presentToken = (token: Token, secret = ''): AccessToken => ({
   created_at: timestamp(token.createdAt),
   last_used_at: token.lastUsedAt === undefined ? null : timestamp(token.lastUsedAt),
 })
+
+const tokenView = view(AccessToken, (token: Token) => presentToken(token))
 
 const CreateAccessTokenOption = v.object({
   name: example(shortText, 'ci'),
@@ -55,52 +58,35 @@ const tokenOwner = async (
   return account
 }
 
-const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+const tokens = at('/users/{username}/tokens', { tag: 'user', scope: 'user', reads: 'required' })
 
 export const tokenRoutes = [
-  route({
-    method: 'GET',
-    path: '/users/{username}/tokens',
-    operationId: 'userGetTokens',
-    tag: 'user',
+  tokens.list('userGetTokens', '', {
     summary: "A user's access tokens",
-    auth: 'required',
-    scope: 'read:user',
-    paging: 'pages',
-    responses: { 200: v.array(AccessToken), 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params, page }, services) => {
+    of: tokenView,
+    run: async ({ user, params, page }, services) => {
       const account = await tokenOwner(services, user, params.username, 'read:admin')
-      if (account === undefined) return reply(404)
-      return replyPage(await services.hosting.tokens.list(account.id, page), (token) => presentToken(token))
+      return account && services.hosting.tokens.list(account.id, page)
     },
   }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/users/{username}/tokens',
-    operationId: 'userCreateToken',
+  tokens.post('userCreateToken', '', {
     summary: 'Make an access token, which is shown in this answer and never again',
     body: CreateAccessTokenOption,
-    responses: { 201: AccessToken, 400: ErrorBody, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body: { name, scopes = [] } }, services) => {
+    of: AccessToken,
+    also: [400],
+    run: async ({ user, params, body: { name, scopes = [] } }, services) => {
       const account = await tokenOwner(services, user, params.username, 'write:admin')
-      if (account === undefined) return reply(404)
+      if (account === undefined) return undefined
       requireScopesToGive(user, 'a token', scopes)
       const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes, user)
-      return reply(201, presentToken(token, secret))
+      return presentToken(token, secret)
     },
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/users/{username}/tokens/{token}',
-    operationId: 'userDeleteAccessToken',
+  tokens.delete('userDeleteAccessToken', '/{token}', {
     summary: 'Revoke an access token, by its id or name',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, services) => {
+    run: async ({ user, params }, services) => {
       const account = await tokenOwner(services, user, params.username, 'write:admin')
-      if (account === undefined) return reply(404)
-      return replyEmpty(await services.hosting.tokens.remove(account.id, params.token, user))
+      return account && services.hosting.tokens.remove(account.id, params.token, user)
     },
   }),
 ]

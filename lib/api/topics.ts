@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { authorizeRepositoryAdmin } from '../accounts/authorize.ts'
-import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { NotFound } from '../http/index.ts'
 import { normalTopic } from '../repositories/topics.ts'
 import { example } from './fields.ts'
-import { pageOf, reply, replyEmpty, repositoryWrite, route } from './route.ts'
+import { at, pageOf, reply, route } from './route.ts'
 
 const topic = v.pipe(v.string(), v.maxLength(100))
 
@@ -12,7 +12,7 @@ const RepoTopicOptions = v.object({
   topics: example(v.pipe(v.array(topic), v.maxLength(100)), ['git', 'storage']),
 })
 
-const changed = { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError } as const
+const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
 
 export const topicRoutes = [
   route({
@@ -33,50 +33,33 @@ export const topicRoutes = [
       return { ...page, body: { topics: page.body } }
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PUT',
-    path: '/repos/{owner}/{repo}/topics',
-    operationId: 'repoUpdateTopics',
+  repositories.put('repoUpdateTopics', '/topics', {
     summary: 'Replace the topics of a repository',
     body: RepoTopicOptions,
-    responses: changed,
-    handle: async ({ user, params, body }, { hosting }) => {
+    run: async ({ user, params, body }, { hosting }) => {
       const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
-      return replyEmpty((await hosting.topics.edit(authorize, () => body.topics)) !== undefined)
+      return (await hosting.topics.edit(authorize, () => body.topics)) !== undefined
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PUT',
-    path: '/repos/{owner}/{repo}/topics/{topic}',
-    operationId: 'repoAddTopic',
+  repositories.put('repoAddTopic', '/topics/{topic}', {
     summary: 'Add a topic to a repository',
-    responses: changed,
-    handle: async ({ user, params }, { hosting }) => {
+    also: [422],
+    run: async ({ user, params }, { hosting }) => {
       const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
-      const edited = await hosting.topics.edit(authorize, (before) => [...before, params.topic])
-      return replyEmpty(edited !== undefined)
+      return (await hosting.topics.edit(authorize, (before) => [...before, params.topic])) !== undefined
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}/topics/{topic}',
-    operationId: 'repoDeleteTopic',
+  repositories.delete('repoDeleteTopic', '/topics/{topic}', {
     summary: 'Remove a topic from a repository',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) => {
+    run: async ({ user, params }, { hosting }) => {
       const gone = normalTopic(params.topic)
       let hadTopic = false
-      const edited = await hosting.topics.edit(
-        authorizeRepositoryAdmin(user, params.owner, params.repo),
-        (before) => {
-          hadTopic = before.includes(gone)
-          return before.filter((kept) => kept !== gone)
-        },
-      )
-      return replyEmpty(edited !== undefined && hadTopic)
+      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
+      const edited = await hosting.topics.edit(authorize, (before) => {
+        hadTopic = before.includes(gone)
+        return before.filter((kept) => kept !== gone)
+      })
+      return edited !== undefined && hadTopic
     },
   }),
 ]

@@ -3,8 +3,6 @@ import { visibleAccount } from '../accounts/find.ts'
 import { noreplyAddress, OPTIONAL_EMAIL } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import { accountPage } from '../host-pages/html-pages.ts'
-import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Page } from '../records/pages.ts'
 import { type Account, accounts, Visibility } from '../records/schema/index.ts'
 import { type Profile, profileOf } from '../repositories/lists.ts'
 import {
@@ -24,7 +22,8 @@ import {
   visibilityIn,
   wholeNumber,
 } from './fields.ts'
-import { adminRead, adminWrite, type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
+import { at, type Recipient, replyPage, route } from './route.ts'
+import { view } from './view.ts'
 
 export const User = v.object({
   id: number(2),
@@ -71,9 +70,7 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
   }
 }
 
-/** Replies with a page of users. */
-export const replyUsers = (request: UserRecipient, page: Page<Account>) =>
-  replyPage(page, (account) => presentUser(account, request))
+export const userView = view(User, presentUser)
 
 /** The address that is shown in the place of a hidden one. */
 const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
@@ -99,27 +96,26 @@ const presentProfile = (
   starred_repos_count: starred,
 })
 
-/** The signed-in account was deleted after the request was authenticated. */
-export const accountDeleted = () => new AllotError('unauthenticated', 'the signed-in account was deleted')
+/**
+ * The account of the signed-in user.
+ * @throws AllotError unauthenticated when it was deleted after the request was authenticated
+ */
+export const stillThere = (account: Account | undefined): Account => {
+  if (account === undefined) throw new AllotError('unauthenticated', 'the signed-in account was deleted')
+  return account
+}
+
+const users = at('/users', { tag: 'user', scope: 'user' })
 
 export const userRoutes = [
-  route({
-    method: 'GET',
-    path: '/user',
-    operationId: 'userGetCurrent',
-    tag: 'user',
+  at('/user', { tag: 'user', scope: 'user', reads: 'required' }).get('userGetCurrent', '', {
     summary: 'The signed-in user',
-    auth: 'required',
-    scope: 'read:user',
-    cacheable: true,
-    responses: { 200: User },
-    handle: (request) => {
-      const { user, cached } = request
-      return cached(async (tx) => {
-        const account = await accounts.get(tx, [user.id])
-        if (account === undefined) throw accountDeleted()
-        return reply(200, presentProfile(await profileOf(tx, user, account), request))
-      })
+    cached: true,
+    of: User,
+    run: async (request, _services, tx) => {
+      const { user } = request
+      const account = stillThere(await accounts.get(tx, [user.id]))
+      return presentProfile(await profileOf(tx, user, account), request)
     },
   }),
   route({
@@ -140,27 +136,18 @@ export const userRoutes = [
     handle: async (request, { hosting, dialect }) => {
       const { user, query, page } = request
       const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
-      const list = replyUsers(request, found)
+      const list = replyPage(found, (account) => presentUser(account, request))
       return dialect === 'specification' ? list : { ...list, body: { ok: true, data: list.body } }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/users/{username}',
-    operationId: 'userGet',
-    tag: 'user',
+  users.get('userGet', '/{username}', {
     summary: 'A user',
-    auth: 'optional',
-    scope: 'read:user',
-    cacheable: true,
-    responses: { 200: User, 404: NotFound },
-    handle: (request) => {
-      const { user, params, cached } = request
-      return cached(async (tx) => {
-        const account = await visibleAccount(tx, user, params.username)
-        if (account === undefined) return reply(404)
-        return reply(200, presentProfile(await profileOf(tx, user, account), request))
-      })
+    cached: true,
+    of: User,
+    run: async (request, _services, tx) => {
+      const { user, params } = request
+      const account = await visibleAccount(tx, user, params.username)
+      return account && presentProfile(await profileOf(tx, user, account), request)
     },
   }),
 ]
@@ -213,70 +200,52 @@ const activeIn = ({
 }: v.InferOutput<typeof EditUserOption>): boolean | undefined =>
   isProhibited === true ? false : (active ?? (isProhibited === false ? true : undefined))
 
+const adminUsers = at('/admin/users', { tag: 'admin', scope: 'admin', reads: 'admin' })
+
 export const adminUserRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/users',
-    operationId: 'adminSearchUsers',
+  adminUsers.list('adminSearchUsers', '', {
     summary: 'All users',
-    paging: 'pages',
-    responses: { 200: v.array(User), 403: Forbidden },
-    handle: async (request, { hosting }) =>
-      replyUsers(request, await hosting.accounts.list('user', request.page)),
+    of: userView,
+    run: ({ page }, { hosting }) => hosting.accounts.list('user', page),
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/users',
-    operationId: 'adminCreateUser',
+  adminUsers.post('adminCreateUser', '', {
     summary: 'Create a user',
     body: CreateUserOption,
-    responses: { 201: User, 403: Forbidden, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const { username: name, full_name: fullName, ...rest } = request.body
-      const account = await hosting.accounts.createUser(
+    of: userView,
+    run: ({ user, body, client }, { hosting }) => {
+      const { username: name, full_name: fullName, ...rest } = body
+      return hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
-        { client: request.client(), by: request.user },
+        { client: client(), by: user },
       )
-      return reply(201, presentUser(account, request))
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'PATCH',
-    path: '/admin/users/{username}',
-    operationId: 'adminEditUser',
+  adminUsers.patch('adminEditUser', '/{username}', {
     summary: 'Change a user',
     body: EditUserOption,
-    responses: { 200: User, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const { full_name: fullName, prohibit_login, ...rest } = request.body
-      const account = await hosting.accounts.byName(request.params.username)
-      if (account?.kind !== 'user') return reply(404)
-      const edited = await hosting.accounts.edit(
+    of: userView,
+    run: async ({ user, params, body, client }, { hosting }) => {
+      const { full_name: fullName, prohibit_login, ...rest } = body
+      const account = await hosting.accounts.byName(params.username)
+      if (account?.kind !== 'user') return undefined
+      return hosting.accounts.edit(
         account.id,
-        { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
-        { client: request.client(), by: request.user },
+        { ...rest, fullName, active: activeIn(body), visibility: visibilityIn(rest.visibility) },
+        { client: client(), by: user },
       )
-      return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/users/{username}',
-    operationId: 'adminDeleteUser',
+  adminUsers.delete('adminDeleteUser', '/{username}', {
     summary:
       'Delete a user; with `purge=true` also what the user owns, organizations without another owner included',
     query: v.object({
       purge: v.optional(parameter(v.boolean(), 'Whether to delete what the user owns, too.')),
     }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, query }, { hosting }) => {
+    also: [422],
+    run: async ({ user, params, query }, { hosting }) => {
       const account = await hosting.accounts.byName(params.username)
-      if (account?.kind !== 'user') return reply(404)
-      return replyEmpty(await hosting.accounts.remove(account.id, { purge: query.purge === true, by: user }))
+      if (account?.kind !== 'user') return undefined
+      return hosting.accounts.remove(account.id, { purge: query.purge === true, by: user })
     },
   }),
 ]

@@ -52,19 +52,11 @@ const contentCounts = async (tx: ReadTransaction, repository: Repository): Promi
   return { openIssues, releases, transfer }
 }
 
-/** The counts of a repository that was just created, without reads. */
-export const noContent = async (): Promise<ContentCounts> => ({
-  openIssues: 0,
-  releases: 0,
-  transfer: undefined,
-})
-
 /** Omits repositories whose owner was deleted after they were found: they are deleted with their owner. */
 export const repositoryDetails = async (
   tx: ReadTransaction,
   viewer: Viewer,
   records: readonly Repository[],
-  countContent = contentCounts,
 ): Promise<RepositoryDetails[]> => {
   const ownerIds = records.map(({ owner }) => owner)
   const owners = await accounts.byIds(tx, ownerIds)
@@ -74,7 +66,7 @@ export const repositoryDetails = async (
     // A job makes the forks of a deleted repository independent.
     const source = record.parent === null ? undefined : await repositoryById(tx, record.parent)
     const parent = source === undefined ? null : await parentDetails(tx, viewer, source)
-    const own = await ownDetails(tx, viewer, record, countContent)
+    const own = await ownDetails(tx, viewer, record)
     const repository = source === undefined ? { ...own.repository, parent: null } : own.repository
     return [{ ...own, repository, owner, parent }]
   })
@@ -88,7 +80,7 @@ const parentDetails = async (
 ): Promise<RepositoryDetails | null> => {
   if (!(await canRead(tx, viewer, parent))) return null
   const owner = (await accounts.get(tx, [parent.owner]))!
-  return { ...(await ownDetails(tx, viewer, parent, contentCounts)), owner, parent: null }
+  return { ...(await ownDetails(tx, viewer, parent)), owner, parent: null }
 }
 
 /** What is read of a repository apart from its owner and its parent. */
@@ -96,12 +88,11 @@ const ownDetails = async (
   tx: ReadTransaction,
   viewer: Viewer,
   record: Repository,
-  countContent: typeof contentCounts,
 ): Promise<Omit<RepositoryDetails, 'owner' | 'parent'>> => {
   const permissions = await permissionOn(tx, viewer, record)
   const repository = await countsWithPending(tx, record)
   // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
-  const { transfer, ...counts } = await countContent(tx, record)
+  const { transfer, ...counts } = await contentCounts(tx, record)
   return { repository, permissions, offer: await offerDetails(tx, viewer, permissions, transfer), ...counts }
 }
 

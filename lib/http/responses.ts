@@ -91,7 +91,7 @@ export class SerializedJson<T> {
 
 const tagOf = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
 
-type BodyOf<K> = K extends v.GenericSchema
+export type BodyOf<K> = K extends v.GenericSchema
   ? v.InferOutput<K> | SerializedJson<v.InferOutput<K>>
   : K extends typeof Html
     ? string

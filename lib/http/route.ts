@@ -57,7 +57,7 @@ export interface UploadedFile {
   readonly content: Readable
 }
 
-type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
+export type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
 /** The declaration of a JSON route without its schemas and its handler. */
 interface RouteDeclaration extends AccessRule {
@@ -143,7 +143,7 @@ export interface RouteRequest<I extends Caller = Caller, S = unknown> {
 
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
 
-type Output<Schema, Otherwise> = Schema extends v.GenericSchema
+export type Output<Schema, Otherwise> = Schema extends v.GenericSchema
   ? v.InferOutput<Schema>
   : Schema extends FileField
     ? Upload

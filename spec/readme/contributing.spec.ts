@@ -66,16 +66,14 @@ describe('The pages for contributors', () => {
   ]
   it('have examples with the members of the code', () => {
     for (const [word, file] of NAMED) assert.ok(read(file).includes(word), `${file} does not have ${word}`)
-    const members = (name: string) =>
-      [
-        ...new RegExp(`${name}\\(\\{([\\s\\S]*?)\\n *\\}\\)`).exec(additions)![1]!.matchAll(/^ +(\w+):/gm),
-      ].map(([, key]) => key!)
-    const [route, collection] = [
-      read('lib/http/route.ts') + read('lib/http/access.ts'),
-      read('lib/records/collection.ts'),
-    ]
-    for (const key of members('route')) assert.match(route, new RegExp(`\\b${key}\\??:`))
-    for (const key of members('new Collection')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
+    const members = (before: string) =>
+      [...new RegExp(`${before}\\{([\\s\\S]*?)\\n *\\}\\)`).exec(additions)![1]!.matchAll(/^ +(\w+):/gm)].map(
+        ([, key]) => key!,
+      )
+    const [route, collection] = [read('lib/api/kit.ts'), read('lib/records/collection.ts')]
+    for (const key of members("list\\('userListHats', '/hats', "))
+      assert.match(route, new RegExp(`\\b${key}(?:\\??:|\\()`))
+    for (const key of members('new Collection\\(')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
   })
 
   for (const page of PAGES)

@@ -2,17 +2,9 @@ import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
 import { AllotError } from '../../errors.ts'
-import {
-  Empty,
-  Forbidden,
-  fileField,
-  fileReply,
-  NotFound,
-  type StreamReply,
-  type StreamRequest,
-  ValidationError,
-} from '../../http/index.ts'
+import { fileField, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
+import type { RepositoryName } from '../../repositories/names.ts'
 import {
   attachmentId,
   commentId,
@@ -22,14 +14,13 @@ import {
   number,
   parameter,
   releaseId,
-  repositoryNameOf,
-  repositoryParams,
   shortText,
   Time,
   text,
   timestamp,
 } from '../fields.ts'
-import { reply, replyEmpty, replyFound, replyPage, route, type StreamServices, stream } from '../route.ts'
+import { at, type StreamServices, stream } from '../route.ts'
+import { view } from '../view.ts'
 
 export const Attachment = v.object({
   id: number(11),
@@ -57,14 +48,15 @@ export const presentAttachment = (
   type: 'attachment',
 })
 
+const attachmentView = view(Attachment, presentAttachment)
+
 /** Maximum size in bytes of the parts of a form around the file. */
 const FORM_OVERHEAD = 64 * 1024
 
 /** The differences between the attachment routes of issues, comments and releases. */
 interface Target {
-  path: string
-  /** The path parameter that names the target. */
-  param: 'index' | 'id'
+  /** Path below that of the repository. */
+  path: 'issues/{index}' | 'issues/comments/{id}' | 'releases/{id}'
   schema: IdParameter
   nameOf: (number: number) => AttachmentTargetName
   /**
@@ -77,118 +69,57 @@ interface Target {
   scope: 'issue' | 'repository'
 }
 
-/** The common part of a target's routes. */
-const sharedBy = (target: Target) => {
-  const params = v.object({
-    ...repositoryParams,
-    [target.param]: target.schema,
-  } as typeof repositoryParams & {
-    index: IdParameter
-    id: IdParameter
-  })
-  return {
-    params,
-    where: (values: v.InferOutput<typeof params>) =>
-      [repositoryNameOf(values), target.nameOf(values[target.param])] as const,
-    path: `/repos/{owner}/{repo}/${target.path}/assets` as const,
-    read: { auth: 'optional', scope: `read:${target.scope}`, tag: target.scope } as const,
-    write: { auth: 'required', scope: `write:${target.scope}`, tag: target.scope } as const,
+const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scope }: Target) => {
+  const ids = { index: schema, id: schema, attachment_id: attachmentId }
+  const assets = at(`/repos/{owner}/{repo}/${path}/assets`, { tag: scope, scope, ids })
+  const where = (request: { repository: RepositoryName; params: { index: number } | { id: number } }) => {
+    const { repository, params } = request
+    return [repository, nameOf('index' in params ? params.index : params.id)] as const
   }
-}
-
-const listRoutesOf = (target: Target) => {
-  const { params, where, path, read, write } = sharedBy(target)
-  const [prefix, name] = target.operation
   return [
-    route({
-      ...read,
-      method: 'GET',
-      path,
-      operationId: `${prefix}List${name}Attachments`,
-      summary: `The attachments of ${target.title}`,
-      params,
-      paging: 'pages',
-      responses: { 200: v.array(Attachment), 404: NotFound },
-      handle: async (request, { hosting }) => {
-        const { user, params, page } = request
-        const found = await hosting.attachments.list(user, ...where(params), page)
-        return found === undefined
-          ? reply(404)
-          : replyPage(found, (attachment) => presentAttachment(attachment, request))
-      },
+    assets.list(`${prefix}List${name}Attachments`, '', {
+      summary: `The attachments of ${title}`,
+      of: attachmentView,
+      run: (request, { hosting }) => hosting.attachments.list(request.user, ...where(request), request.page),
     }),
-    route({
-      ...write,
-      method: 'POST',
-      path,
-      operationId: `${prefix}Create${name}Attachment`,
-      summary: `Attach a file to ${target.title}: one in a form, as \`attachment\``,
-      params,
+    assets.post(`${prefix}Create${name}Attachment`, '', {
+      summary: `Attach a file to ${title}: one in a form, as \`attachment\``,
       query: v.object({
         name: v.optional(parameter(shortText, 'Name of the attachment; that of the file when absent.')),
       }),
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
-      responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async (request, { hosting, maxAttachmentBytes, maxGuestBytesPerDay: guestLimit }) => {
-        const { user, params, query, body } = request
-        if (!(await hosting.attachments.findsTarget(user, ...where(params)))) return reply(404)
-        if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
-          throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
+      of: attachmentView,
+      run: async (request, { hosting, maxAttachmentBytes: maxSize, maxGuestBytesPerDay: guestLimit }) => {
+        const { user, query, body } = request
+        if (!(await hosting.attachments.findsTarget(user, ...where(request)))) return undefined
+        if (body.size !== undefined && body.size > maxSize + FORM_OVERHEAD)
+          throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
         const { name, content } = await body.file()
-        const file = { name: query.name || name, content, maxSize: maxAttachmentBytes, guestLimit }
-        const added = await hosting.attachments.add(user, ...where(params), file)
-        return reply(201, presentAttachment(added, request))
+        const file = { name: query.name || name, content, maxSize, guestLimit }
+        return hosting.attachments.add(user, ...where(request), file)
       },
     }),
-  ]
-}
-
-const attachmentRoutesOf = (target: Target) => {
-  const { params: targetParams, where, path, read, write } = sharedBy(target)
-  const [prefix, name] = target.operation
-  const params = v.object({ ...targetParams.entries, attachment_id: attachmentId })
-  return [
-    route({
-      ...read,
-      method: 'GET',
-      path: `${path}/{attachment_id}`,
-      operationId: `${prefix}Get${name}Attachment`,
-      summary: `An attachment of ${target.title}`,
-      params,
-      responses: { 200: Attachment, 404: NotFound },
-      handle: async (request, { hosting }) => {
-        const { user, params } = request
-        const found = await hosting.attachments.find(user, ...where(params), params.attachment_id)
-        return replyFound(found, (attachment) => presentAttachment(attachment, request))
-      },
+    assets.get(`${prefix}Get${name}Attachment`, '/{attachment_id}', {
+      summary: `An attachment of ${title}`,
+      of: attachmentView,
+      run: (request, { hosting }) =>
+        hosting.attachments.find(request.user, ...where(request), request.params.attachment_id),
     }),
-    route({
-      ...write,
-      method: 'PATCH',
-      path: `${path}/{attachment_id}`,
-      operationId: `${prefix}Edit${name}Attachment`,
-      summary: `Give an attachment of ${target.title} another name; answers 201, as a Forgejo does`,
-      params,
+    assets.patch(`${prefix}Edit${name}Attachment`, '/{attachment_id}', {
+      summary: `Give an attachment of ${title} another name; answers 201, as a Forgejo does`,
       body: v.object({ name: example(shortText, 'build.txt') }),
-      responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async (request, { hosting }) => {
+      of: attachmentView,
+      status: 201,
+      run: (request, { hosting }) => {
         const { user, params, body } = request
-        const { attachment_id: id } = params
-        const renamed = await hosting.attachments.rename(user, ...where(params), id, body.name)
-        return renamed === undefined ? reply(404) : reply(201, presentAttachment(renamed, request))
+        return hosting.attachments.rename(user, ...where(request), params.attachment_id, body.name)
       },
     }),
-    route({
-      ...write,
-      method: 'DELETE',
-      path: `${path}/{attachment_id}`,
-      operationId: `${prefix}Delete${name}Attachment`,
-      summary: `Delete an attachment of ${target.title}`,
-      params,
-      responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-      handle: async ({ user, params }, { hosting }) =>
-        replyEmpty(await hosting.attachments.remove(user, ...where(params), params.attachment_id)),
+    assets.delete(`${prefix}Delete${name}Attachment`, '/{attachment_id}', {
+      summary: `Delete an attachment of ${title}`,
+      run: (request, { hosting }) =>
+        hosting.attachments.remove(request.user, ...where(request), request.params.attachment_id),
     }),
   ]
 }
@@ -196,7 +127,6 @@ const attachmentRoutesOf = (target: Target) => {
 const targets: readonly Target[] = [
   {
     path: 'issues/{index}',
-    param: 'index',
     schema: issueIndex,
     nameOf: (issue) => ({ issue }),
     operation: ['issue', 'Issue'],
@@ -205,7 +135,6 @@ const targets: readonly Target[] = [
   },
   {
     path: 'issues/comments/{id}',
-    param: 'id',
     schema: commentId,
     nameOf: (comment) => ({ comment }),
     operation: ['issue', 'IssueComment'],
@@ -214,7 +143,6 @@ const targets: readonly Target[] = [
   },
   {
     path: 'releases/{id}',
-    param: 'id',
     schema: releaseId,
     nameOf: (release) => ({ release }),
     operation: ['repo', 'Release'],
@@ -223,10 +151,7 @@ const targets: readonly Target[] = [
   },
 ]
 
-export const attachmentRoutes = targets.flatMap((target) => [
-  ...listRoutesOf(target),
-  ...attachmentRoutesOf(target),
-])
+export const attachmentRoutes = targets.flatMap(routesOf)
 
 /**
  * Replies with the file, which is read, and so counted, only when its content is sent.

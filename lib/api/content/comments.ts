@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import type { FoundComment } from '../../content/comments.ts'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
-import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Comment as CommentRecord, Issue, Repository } from '../../records/schema/index.ts'
+import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
 import {
   commentId,
   example,
@@ -11,18 +10,16 @@ import {
   Moment,
   number,
   parameter,
-  repositoryNameOf,
-  repositoryParams,
   secondsOf,
   Time,
   text,
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { at, type Recipient } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
-import { contentReplies } from './replies.ts'
+import { oneOf, pageIn, viewInRepository } from './found.ts'
 
 export const Comment = v.object({
   id: number(9),
@@ -62,19 +59,22 @@ export const presentComment = (
   }
 }
 
-/** @param comments of one repository, each with its issue */
-const readComments = async (
-  { store }: Services,
-  request: Recipient,
-  repository: Repository,
-  comments: readonly { readonly comment: CommentRecord; readonly issue: Issue }[],
-): Promise<Comment[]> => {
-  const records = comments.map(({ comment }) => comment)
-  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'comment', records))
-  return details.map((comment, index) => presentComment(comment, comments[index]!.issue, request))
+interface CommentOnIssue {
+  readonly comment: CommentRecord
+  readonly issue: Issue
 }
 
-const replies = contentReplies(readComments, (found: FoundComment) => found)
+const commentView = viewInRepository(
+  Comment,
+  async (tx, viewer, repository, found: readonly CommentOnIssue[]) => {
+    const records = found.map(({ comment }) => comment)
+    const details = await contentDetails(tx, viewer, repository, 'comment', records)
+    return details.map((comment, index) => ({ comment, issue: found[index]!.issue }))
+  },
+  ({ comment, issue }, recipient) => presentComment(comment, issue, recipient),
+)
+
+const commentOf = (found: FoundComment): CommentOnIssue => found
 
 export const CommentListQuery = v.object({
   since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
@@ -87,108 +87,64 @@ export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentLi
   before: secondsOf(before),
 })
 
-const onIssue = v.object({ ...repositoryParams, index: issueIndex })
-const params = v.object({ ...repositoryParams, id: commentId })
 const body = v.object({ body: example(v.pipe(longText, v.minLength(1)), 'A newer compiler helps.') })
 
-const read = { auth: 'optional', scope: 'read:issue', tag: 'issue' } as const
-const write = { auth: 'required', scope: 'write:issue', tag: 'issue' } as const
+const comments = at('/repos/{owner}/{repo}/issues', {
+  tag: 'issue',
+  scope: 'issue',
+  ids: { index: issueIndex, id: commentId },
+})
 
 export const commentRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues/{index}/comments',
-    operationId: 'issueGetComments',
+  comments.list('issueGetComments', '/{index}/comments', {
     summary: 'The comments on an issue, the oldest first',
-    params: onIssue,
     query: CommentListQuery,
-    paging: 'pages',
-    responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, page, client } = request
-      const { comments } = services.hosting
-      const name = repositoryNameOf(params)
-      const query = commentQueryOf(request.query)
-      const found = await comments.list(user, name, params.index, page, query, client())
-      if (found === undefined) return reply(404)
-      const { issue, repository } = found
+    of: commentView,
+    run: async ({ user, repository, params, query, page, client }, { hosting }) => {
+      const { index } = params
+      const found = await hosting.comments.list(
+        user,
+        repository,
+        index,
+        page,
+        commentQueryOf(query),
+        client(),
+      )
+      if (found === undefined) return undefined
+      const { issue } = found
       const items = found.page.items.map((comment) => ({ comment, issue }))
-      return replies.page(services, request, { repository, page: { ...found.page, items } })
+      return pageIn({ repository: found.repository, page: { ...found.page, items } })
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues/comments',
-    operationId: 'issueGetRepoComments',
+  comments.list('issueGetRepoComments', '/comments', {
     summary: "The comments on all of a repository's issues, the oldest first",
     query: CommentListQuery,
-    paging: 'pages',
-    responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, page, client } = request
-      const query = commentQueryOf(request.query)
-      const name = repositoryNameOf(params)
-      const found = await services.hosting.comments.listAll(user, name, page, query, client())
-      return replies.page(services, request, found)
-    },
+    of: commentView,
+    run: async ({ user, repository, query, page, client }, { hosting }) =>
+      pageIn(await hosting.comments.listAll(user, repository, page, commentQueryOf(query), client())),
   }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/issues/{index}/comments',
-    operationId: 'issueCreateComment',
+  comments.post('issueCreateComment', '/{index}/comments', {
     summary: 'Comment on an issue',
-    params: onIssue,
     body,
-    responses: { 201: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const repository = repositoryNameOf(params)
-      const created = await services.hosting.comments.create(user, repository, params.index, body.body)
-      return replies.one(services, request, 201, created)
-    },
+    of: commentView,
+    run: async ({ user, repository, params, body }, { hosting }) =>
+      oneOf(await hosting.comments.create(user, repository, params.index, body.body), commentOf),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues/comments/{id}',
-    operationId: 'issueGetComment',
+  comments.get('issueGetComment', '/comments/{id}', {
     summary: 'A comment',
-    params,
-    responses: { 200: Comment, 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params } = request
-      const found = await services.hosting.comments.find(user, repositoryNameOf(params), params.id)
-      return replies.one(services, request, 200, found)
-    },
+    of: commentView,
+    run: async ({ user, repository, params }, { hosting }) =>
+      oneOf(await hosting.comments.find(user, repository, params.id), commentOf),
   }),
-  route({
-    ...write,
-    method: 'PATCH',
-    path: '/repos/{owner}/{repo}/issues/comments/{id}',
-    operationId: 'issueEditComment',
+  comments.patch('issueEditComment', '/comments/{id}', {
     summary: 'Change a comment',
-    params,
     body,
-    responses: { 200: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const repository = repositoryNameOf(params)
-      const edited = await services.hosting.comments.edit(user, repository, params.id, body.body)
-      return replies.one(services, request, 200, edited)
-    },
+    of: commentView,
+    run: async ({ user, repository, params, body }, { hosting }) =>
+      oneOf(await hosting.comments.edit(user, repository, params.id, body.body), commentOf),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}/issues/comments/{id}',
-    operationId: 'issueDeleteComment',
+  comments.delete('issueDeleteComment', '/comments/{id}', {
     summary: 'Delete a comment',
-    params,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.comments.remove(user, repositoryNameOf(params), params.id)),
+    run: ({ user, repository, params }, { hosting }) => hosting.comments.remove(user, repository, params.id),
   }),
 ]

@@ -1,8 +1,6 @@
 import * as v from 'valibot'
 import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import type { FoundIssue } from '../../content/issues.ts'
-import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Issue as IssueRecord, Repository } from '../../records/schema/index.ts'
 import {
   acceptedBooleans,
   choice,
@@ -11,18 +9,16 @@ import {
   longText,
   number,
   parameter,
-  repositoryNameOf,
-  repositoryParams,
   shortText,
   Time,
   text,
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { type Recipient, replyEmpty, route, type Services } from '../route.ts'
+import { at, type Recipient, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
-import { contentReplies } from './replies.ts'
+import { oneOf, pageIn, viewInRepository } from './found.ts'
 
 const State = v.picklist(['open', 'closed'])
 
@@ -95,21 +91,11 @@ export const presentIssue = (details: IssueDetails, recipient: Recipient): Issue
   }
 }
 
-const readIssues = async (
-  { store }: Services,
-  request: Recipient,
-  repository: Repository,
-  records: readonly IssueRecord[],
-): Promise<Issue[]> => {
-  const details = await store.read((tx) => issueDetails(tx, request.user, repository, records))
-  return details.map((issue) => presentIssue(issue, request))
-}
+const issueView = viewInRepository(Issue, issueDetails, presentIssue)
 
-const replies = contentReplies(readIssues, ({ issue }: FoundIssue) => issue)
+const issueOf = ({ issue }: FoundIssue) => issue
 
 const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
-const params = v.object({ ...repositoryParams, index: issueIndex })
-
 const IssueListQuery = v.object({
   state: choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
   q: v.optional(parameter(shortText, 'Words of the title, all of them, in any order.')),
@@ -138,88 +124,56 @@ const authorIn = async (
   return author ? ((await hosting.accounts.find(user, author))?.id ?? NO_ACCOUNT) : undefined
 }
 
-const read = { auth: 'optional', scope: 'read:issue', tag: 'issue' } as const
-const write = { auth: 'required', scope: 'write:issue', tag: 'issue' } as const
+const issues = at('/repos/{owner}/{repo}/issues', {
+  tag: 'issue',
+  scope: 'issue',
+  ids: { index: issueIndex },
+})
 
 export const issueRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues',
-    operationId: 'issueListIssues',
+  issues.list('issueListIssues', '', {
     summary: "A repository's issues, the newest first: open ones unless `state` says otherwise",
     query: IssueListQuery,
-    paging: 'pages',
-    responses: { 200: v.array(Issue), 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, query, page, client } = request
+    of: issueView,
+    run: async (request, services) => {
+      const { user, repository, query, page, client } = request
       const author = await authorIn(services, request, query)
       const search = { state: query.state || 'open', q: query.q, author }
-      const found = await services.hosting.issues.list(user, repositoryNameOf(params), search, page, client())
-      return replies.page(services, request, found)
+      return pageIn(await services.hosting.issues.list(user, repository, search, page, client()))
     },
   }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/issues',
-    operationId: 'issueCreateIssue',
+  issues.post('issueCreateIssue', '', {
     summary: 'Open an issue',
     body: v.object({
       title,
       body: v.optional(example(longText, 'It stops at the second step.')),
       closed: v.optional(v.boolean()),
     }),
-    responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const created = await services.hosting.issues.create(user, repositoryNameOf(params), body)
-      return replies.one(services, request, 201, created)
-    },
+    of: issueView,
+    run: async ({ user, repository, body }, { hosting }) =>
+      oneOf(await hosting.issues.create(user, repository, body), issueOf),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues/{index}',
-    operationId: 'issueGetIssue',
+  issues.get('issueGetIssue', '/{index}', {
     summary: 'An issue, by its number',
-    params,
-    responses: { 200: Issue, 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params } = request
-      const found = await services.hosting.issues.find(user, repositoryNameOf(params), params.index)
-      return replies.one(services, request, 200, found)
-    },
+    of: issueView,
+    run: async ({ user, repository, params }, { hosting }) =>
+      oneOf(await hosting.issues.find(user, repository, params.index), issueOf),
   }),
-  route({
-    ...write,
-    method: 'PATCH',
-    path: '/repos/{owner}/{repo}/issues/{index}',
-    operationId: 'issueEditIssue',
+  issues.patch('issueEditIssue', '/{index}', {
     summary: 'Change an issue, close it, or open it again; answers 201, as a Forgejo does',
-    params,
     body: v.object({
       title: v.optional(title),
       body: v.optional(longText),
       state: v.optional(example(State, 'closed')),
       ...acceptedBooleans('unset_due_date'),
     }),
-    responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const edited = await services.hosting.issues.edit(user, repositoryNameOf(params), params.index, body)
-      return replies.one(services, request, 201, edited)
-    },
+    of: issueView,
+    status: 201,
+    run: async ({ user, repository, params, body }, { hosting }) =>
+      oneOf(await hosting.issues.edit(user, repository, params.index, body), issueOf),
   }),
-  route({
-    ...write,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}/issues/{index}',
-    operationId: 'issueDelete',
+  issues.delete('issueDelete', '/{index}', {
     summary: 'Delete an issue with its comments',
-    params,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.issues.remove(user, repositoryNameOf(params), params.index)),
+    run: ({ user, repository, params }, { hosting }) => hosting.issues.remove(user, repository, params.index),
   }),
 ]

@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { type PackageDetails, packageDetails } from '../../content/details.ts'
-import { Empty, Forbidden, NotFound } from '../../http/index.ts'
 import {
   type Account,
   type PackageFile as FileRecord,
@@ -8,8 +7,9 @@ import {
   type PackageVersion,
 } from '../../records/schema/index.ts'
 import { number, parameter, shortText, Time, text, timestamp } from '../fields.ts'
-import { pageOf, type Recipient, reply, replyEmpty, replyFound, route, type Services } from '../route.ts'
+import { at, type Recipient } from '../route.ts'
 import { presentUser, User } from '../users.ts'
+import { every, type View, view } from '../view.ts'
 
 const Package = v.object({
   id: number(12),
@@ -69,73 +69,53 @@ const presentFile = ({ id, size, name, md5, sha1, sha256, sha512 }: FileRecord) 
   sha512,
 })
 
-const readPackages = async (
-  { store }: Services,
-  request: Recipient,
-  owner: Account,
-  versions: readonly PackageVersion[],
-): Promise<Package[]> => {
-  const details = await store.read((tx) => packageDetails(tx, request.user, owner, versions))
-  return details.map((version) => presentPackage(version, request))
+interface OfOwner {
+  readonly owner: Account
+  readonly version: PackageVersion
 }
 
-const VERSION_PATH = '/packages/{owner}/{type}/{name}/{version}'
-const read = { auth: 'optional', scope: 'read:package', tag: 'package' } as const
+/** Packages of one owner. */
+const packageView: View<typeof Package, OfOwner> = {
+  schema: Package,
+  async all(found, recipient, read) {
+    const [first] = found
+    if (first === undefined) return []
+    const versions = found.map(({ version }) => version)
+    const details = await read((tx) => packageDetails(tx, recipient.user, first.owner, versions))
+    return details.map((version) => presentPackage(version, recipient))
+  },
+}
+
+const packages = at('/packages/{owner}', { tag: 'package', scope: 'package' })
+const VERSION_PATH = '/{type}/{name}/{version}'
 
 export const packageRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/packages/{owner}',
-    operationId: 'listPackages',
+  packages.list('listPackages', '', {
     summary: 'The packages of a user or an organization, each version by itself, the newest first',
     query: v.object({
       type: v.optional(parameter(shortText, `Type of the packages: \`${PACKAGE_TYPES.join('`, `')}\`.`)),
       q: v.optional(parameter(shortText, 'Part of the name.')),
     }),
-    paging: 'pages',
-    responses: { 200: v.array(Package), 403: Forbidden, 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params, query, page } = request
-      const found = await services.hosting.packages.list(user, params.owner, query, page)
-      if (found === undefined) return reply(404)
-      const { items, total } = found.page
-      return pageOf(await readPackages(services, request, found.owner, items), total)
+    of: packageView,
+    run: async ({ user, params, query, page }, { hosting }) => {
+      const found = await hosting.packages.list(user, params.owner, query, page)
+      if (found === undefined) return undefined
+      const { owner } = found
+      return { ...found.page, items: found.page.items.map((version) => ({ owner, version })) }
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: VERSION_PATH,
-    operationId: 'getPackage',
+  packages.get('getPackage', VERSION_PATH, {
     summary: 'A version of a package',
-    responses: { 200: Package, 403: Forbidden, 404: NotFound },
-    handle: async (request, services) => {
-      const found = await services.hosting.packages.find(request.user, request.params)
-      if (found === undefined) return reply(404)
-      const [version] = await readPackages(services, request, found.owner, [found.version])
-      return reply(200, version!)
-    },
+    of: packageView,
+    run: ({ user, params }, { hosting }) => hosting.packages.find(user, params),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: `${VERSION_PATH}/files`,
-    operationId: 'listPackageFiles',
+  packages.get('listPackageFiles', `${VERSION_PATH}/files`, {
     summary: 'The files of a version of a package',
-    responses: { 200: v.array(PackageFile), 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyFound(await hosting.packages.files(user, params), (files) => files.map(presentFile)),
+    of: every(view(PackageFile, presentFile)),
+    run: ({ user, params }, { hosting }) => hosting.packages.files(user, params),
   }),
-  route({
-    method: 'DELETE',
-    path: VERSION_PATH,
-    operationId: 'deletePackage',
-    tag: 'package',
+  packages.delete('deletePackage', VERSION_PATH, {
     summary: 'Delete a version of a package with its files',
-    auth: 'required',
-    scope: 'write:package',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) => replyEmpty(await hosting.packages.remove(user, params)),
+    run: ({ user, params }, { hosting }) => hosting.packages.remove(user, params),
   }),
 ]

@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
-import type { FoundRelease, ReleaseEdit, WhichRelease } from '../../content/releases.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Release as ReleaseRecord, Repository } from '../../records/schema/index.ts'
+import type { FoundRelease, ReleaseEdit } from '../../content/releases.ts'
+import type { Release as ReleaseRecord } from '../../records/schema/index.ts'
 import {
   type Complete,
   example,
@@ -10,18 +9,16 @@ import {
   number,
   parameter,
   releaseId,
-  repositoryNameOf,
-  repositoryParams,
   shortText,
   Time,
   text,
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { type Recipient, replyEmpty, repositoryWrite, route, type Services } from '../route.ts'
+import { at, type Recipient } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
-import { contentReplies } from './replies.ts'
+import { oneOf, pageIn, viewInRepository } from './found.ts'
 
 export const Release = v.object({
   id: number(10),
@@ -72,29 +69,14 @@ export const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient
   }
 }
 
-const readReleases = async (
-  { store }: Services,
-  request: Recipient,
-  repository: Repository,
-  records: readonly ReleaseRecord[],
-): Promise<Release[]> => {
-  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'release', records))
-  return details.map((release) => presentRelease(release, request))
-}
+const releaseView = viewInRepository(
+  Release,
+  (tx, viewer, repository, records: readonly ReleaseRecord[]) =>
+    contentDetails(tx, viewer, repository, 'release', records),
+  presentRelease,
+)
 
-const replies = contentReplies(readReleases, ({ release }: FoundRelease) => release)
-
-const find = async (
-  services: Services,
-  request: Recipient & { params: { owner: string; repo: string } },
-  which: WhichRelease,
-) => {
-  const { user, params } = request
-  const found = await services.hosting.releases.find(user, repositoryNameOf(params), which)
-  return replies.one(services, request, 200, found)
-}
-
-const params = v.object({ ...repositoryParams, id: releaseId })
+const releaseOf = ({ release }: FoundRelease) => release
 
 const options = {
   target_commitish: v.optional(shortText),
@@ -114,109 +96,73 @@ const editIn = (body: v.InferOutput<typeof EditReleaseOption>): Complete<Release
   return { tag, target, name, body: notes, draft, prerelease }
 }
 
-const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
+const releases = at('/repos/{owner}/{repo}/releases', {
+  tag: 'repository',
+  scope: 'repository',
+  ids: { id: releaseId },
+})
 
 export const releaseRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/releases',
-    operationId: 'repoListReleases',
+  releases.list('repoListReleases', '', {
     summary: "A repository's releases, the newest first; drafts for those who may write to it",
     query: v.object({
       draft: v.optional(parameter(v.boolean(), 'Finds only drafts, or only others.')),
       'pre-release': v.optional(parameter(v.boolean(), 'Finds only prereleases, or only others.')),
     }),
-    paging: 'pages',
-    responses: { 200: v.array(Release), 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params, query, page } = request
+    of: releaseView,
+    run: async ({ user, repository, query, page }, { hosting }) => {
       const filter = { draft: query.draft, prerelease: query['pre-release'] }
-      const found = await services.hosting.releases.list(user, repositoryNameOf(params), filter, page)
-      return replies.page(services, request, found)
+      return pageIn(await hosting.releases.list(user, repository, filter, page))
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/releases',
-    operationId: 'repoCreateRelease',
+  releases.post('repoCreateRelease', '', {
     summary: 'Make a release of a tag; the tag itself is pushed',
     body: CreateReleaseOption,
-    responses: { 201: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
+    of: releaseView,
+    also: [409],
+    run: async ({ user, repository, body }, { hosting }) => {
       const release = { ...editIn(body), tag: body.tag_name }
-      const created = await services.hosting.releases.create(user, repositoryNameOf(params), release)
-      return replies.one(services, request, 201, created)
+      return oneOf(await hosting.releases.create(user, repository, release), releaseOf)
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/releases/latest',
-    operationId: 'repoGetLatestRelease',
+  releases.get('repoGetLatestRelease', '/latest', {
     summary: 'The newest release that is neither a draft nor a prerelease',
-    responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => find(services, request, 'latest'),
+    of: releaseView,
+    run: async ({ user, repository }, { hosting }) =>
+      oneOf(await hosting.releases.find(user, repository, 'latest'), releaseOf),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/releases/tags/{tag}',
-    operationId: 'repoGetReleaseByTag',
+  releases.get('repoGetReleaseByTag', '/tags/{tag}', {
     summary: 'The release of a tag',
-    responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => find(services, request, { tag: request.params.tag }),
+    of: releaseView,
+    run: async ({ user, repository, params }, { hosting }) =>
+      oneOf(await hosting.releases.find(user, repository, { tag: params.tag }), releaseOf),
   }),
-  route({
-    ...repositoryWrite,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}/releases/tags/{tag}',
-    operationId: 'repoDeleteReleaseByTag',
+  releases.delete('repoDeleteReleaseByTag', '/tags/{tag}', {
     summary: 'Delete the release of a tag; the tag stays',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.releases.remove(user, repositoryNameOf(params), { tag: params.tag })),
+    run: ({ user, repository, params: { tag } }, { hosting }) =>
+      hosting.releases.remove(user, repository, { tag }),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/releases/{id}',
-    operationId: 'repoGetRelease',
+  releases.get('repoGetRelease', '/{id}', {
     summary: 'A release',
-    params,
-    responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => find(services, request, { id: request.params.id }),
+    of: releaseView,
+    run: async ({ user, repository, params: { id } }, { hosting }) =>
+      oneOf(await hosting.releases.find(user, repository, { id }), releaseOf),
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PATCH',
-    path: '/repos/{owner}/{repo}/releases/{id}',
-    operationId: 'repoEditRelease',
+  releases.patch('repoEditRelease', '/{id}', {
     summary: 'Change a release, or publish a draft',
-    params,
     body: EditReleaseOption,
-    responses: { 200: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const repository = repositoryNameOf(params)
+    of: releaseView,
+    also: [409],
+    run: async ({ user, repository, params, body }, { hosting }) => {
       // Clients written in Go send empty texts for what stays, and a Forgejo keeps it.
       const { body: notes, ...others } = editIn(body)
       const edit = { ...others, body: notes || undefined }
-      const edited = await services.hosting.releases.edit(user, repository, params.id, edit)
-      return replies.one(services, request, 200, edited)
+      return oneOf(await hosting.releases.edit(user, repository, params.id, edit), releaseOf)
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'DELETE',
-    path: '/repos/{owner}/{repo}/releases/{id}',
-    operationId: 'repoDeleteRelease',
+  releases.delete('repoDeleteRelease', '/{id}', {
     summary: 'Delete a release; the tag stays',
-    params,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.releases.remove(user, repositoryNameOf(params), { id: params.id })),
+    run: ({ user, repository, params: { id } }, { hosting }) =>
+      hosting.releases.remove(user, repository, { id }),
   }),
 ]

@@ -1,22 +1,13 @@
 import * as v from 'valibot'
 import type { TimelineItem } from '../../content/comment-lists.ts'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
-import { NotFound, ValidationError } from '../../http/index.ts'
 import type { Issue } from '../../records/schema/index.ts'
-import {
-  example,
-  issueIndex,
-  number,
-  repositoryNameOf,
-  repositoryParams,
-  Time,
-  text,
-  timestamp,
-} from '../fields.ts'
+import { example, issueIndex, number, Time, text, timestamp } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, route } from '../route.ts'
+import { at, type Recipient } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { CommentListQuery, commentQueryOf } from './comments.ts'
+import { pageIn, viewInRepository } from './found.ts'
 
 /**
  * An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left
@@ -60,32 +51,37 @@ const presentItem = (
   }
 }
 
+interface ItemOnIssue {
+  readonly item: TimelineItem
+  readonly issue: Issue
+}
+
+const itemView = viewInRepository(
+  TimelineComment,
+  async (tx, viewer, repository, found: readonly ItemOnIssue[]) => {
+    const items = found.map(({ item }) => item)
+    const details = await contentDetails(tx, viewer, repository, 'comment', items)
+    return details.map((item, index) => ({ item, issue: found[index]!.issue }))
+  },
+  ({ item, issue }, recipient) => presentItem(item, issue, recipient),
+)
+
 export const timelineRoutes = [
-  route({
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/issues/{index}/timeline',
-    operationId: 'issueGetCommentsAndTimeline',
+  at('/repos/{owner}/{repo}/issues/{index}', {
     tag: 'issue',
+    scope: 'issue',
+    ids: { index: issueIndex },
+  }).list('issueGetCommentsAndTimeline', '/timeline', {
     summary: 'The comments on an issue and what was done to it, the oldest first',
-    auth: 'optional',
-    scope: 'read:issue',
-    params: v.object({ ...repositoryParams, index: issueIndex }),
     query: CommentListQuery,
-    paging: 'pages',
-    responses: { 200: v.array(TimelineComment), 404: NotFound, 422: ValidationError },
-    handle: async (request, { store, hosting }) => {
-      const { user, params, page, client } = request
-      const query = commentQueryOf(request.query)
-      const name = repositoryNameOf(params)
-      const found = await hosting.comments.timeline(user, name, params.index, page, query, client())
-      if (found === undefined) return reply(404)
-      const { repository, issue } = found
-      const { items, total } = found.page
-      const details = await store.read((tx) => contentDetails(tx, user, repository, 'comment', items))
-      return pageOf(
-        details.map((item) => presentItem(item, issue, request)),
-        total,
-      )
+    of: itemView,
+    run: async ({ user, repository, params: { index }, query, page, client }, { hosting }) => {
+      const which = commentQueryOf(query)
+      const found = await hosting.comments.timeline(user, repository, index, page, which, client())
+      if (found === undefined) return undefined
+      const { issue } = found
+      const items = found.page.items.map((item) => ({ item, issue }))
+      return pageIn({ repository: found.repository, page: { ...found.page, items } })
     },
   }),
 ]

@@ -9,11 +9,11 @@ import type { OpenRepository, RepositoryContents } from '../../repositories/cont
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
 import { requirePush, requireStill } from '../../repositories/write-access.ts'
 import { parameter, repositoryNameOf } from '../fields.ts'
-import type { Recipient, Services } from '../route.ts'
+import { at, type Recipient, type Services } from '../route.ts'
 import { hostNameOf } from '../users.ts'
 
-/** Declares a route that reads the contents of a repository. */
-export const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
+/** Declares routes about the contents of a repository. */
+export const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
 
 /** Query of a route that reads the contents of a commit. */
 export const refQuery = v.object({

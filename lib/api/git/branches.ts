@@ -1,12 +1,11 @@
 import * as v from 'valibot'
 import { permissionOn } from '../../accounts/access.ts'
-import { NotFound } from '../../http/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findBranch, listBranches, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { number, Time, text, timestamp } from '../fields.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { openIn, read } from './access.ts'
+import type { Recipient, Services } from '../route.ts'
+import { openIn, repositories } from './access.ts'
 import { peopleWith, presentVerification, Sha, urlsOf, Verification } from './schema.ts'
 
 const Person = v.object({
@@ -93,35 +92,26 @@ export const presentBranches = async (
 }
 
 export const branchRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/branches',
-    operationId: 'repoListBranches',
+  repositories.list('repoListBranches', '/branches', {
     summary: "A repository's branches, by name",
-    paging: 'pages',
-    responses: { 200: v.array(Branch), 404: NotFound },
-    handle: async (request, services) => {
+    of: Branch,
+    run: async (request, services) => {
       const open = await openIn(services, request)
-      if (open === undefined) return reply(404)
+      if (open === undefined) return undefined
       const { items, total } = await listBranches(open, request.page)
-      return pageOf(await presentBranches(services, request, open, items), total)
+      return { items: await presentBranches(services, request, open, items), total }
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/branches/{branch}',
+  repositories.get('repoGetBranch', '/branches/{branch}', {
     takesRest: true,
-    operationId: 'repoGetBranch',
     summary: 'A branch, and the commit that it is at',
-    responses: { 200: Branch, 404: NotFound },
-    handle: async (request, services) => {
+    of: Branch,
+    run: async (request, services) => {
       const open = await openIn(services, request)
       const ref = open && (await findBranch(open, request.params.branch))
-      if (ref === undefined) return reply(404)
+      if (ref === undefined) return undefined
       const [branch] = await presentBranches(services, request, open!, [ref])
-      return branch === undefined ? reply(404) : reply(200, branch)
+      return branch
     },
   }),
 ]

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import type { Commit as GitCommit } from '../../git/objects/parse.ts'
-import { Download, ErrorBody, NotFound, type StreamReply, ValidationError } from '../../http/index.ts'
+import { Download, type StreamReply } from '../../http/index.ts'
 import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
 import { Moment, parameter, secondsOf, shortText } from '../fields.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { openAt, openIn, processReply, read } from './access.ts'
+import type { Recipient, Services } from '../route.ts'
+import { openAt, openIn, processReply, repositories } from './access.ts'
 import { Commit, type CommitFields, presentCommits } from './schema.ts'
 
 const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
@@ -37,11 +37,7 @@ const present = async (
 }
 
 export const commitRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/commits',
-    operationId: 'repoGetAllCommits',
+  repositories.list('repoGetAllCommits', '/commits', {
     summary: "A branch's history, the newest commit first",
     query: v.object({
       sha: v.optional(parameter(shortText, 'Branch, tag or commit; the default branch when absent.')),
@@ -52,52 +48,48 @@ export const commitRoutes = [
       not: v.optional(parameter(shortText, 'Leaves out the commits that this branch, tag or commit has.')),
       ...fields,
     }),
-    paging: 'pages',
-    responses: { 200: v.array(Commit), 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
+    of: Commit,
+    also: [409],
+    run: async (request, services) => {
       const { query, page } = request
       const open = await openIn(services, request)
-      if (open === undefined) return reply(404)
+      if (open === undefined) return undefined
       const commit = await commitOf(open, query.sha ?? '')
       if (commit === undefined) refuseEmpty(open)
       const times = { since: secondsOf(query.since), until: secondsOf(query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
-      if (!found) return reply(404)
-      const commits = await present(services, request, open, found.items, fieldsIn(query))
-      return pageOf(commits, await found.count())
+      if (!found) return undefined
+      const items = await present(services, request, open, found.items, fieldsIn(query))
+      return { items, total: await found.count() }
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/commits/{sha}',
-    operationId: 'repoGetSingleCommit',
+  repositories.get('repoGetSingleCommit', '/git/commits/{sha}', {
     summary: 'A commit',
     query: v.object(fields),
-    responses: { 200: Commit, 404: NotFound },
-    handle: async (request, services) => {
+    of: Commit,
+    run: async (request, services) => {
       const open = await openAt(services, request, request.params.sha)
       const commit = open && (await readCommit(open, open.commit))
-      if (commit === undefined) return reply(404)
+      if (commit === undefined) return undefined
       const [presented] = await present(services, request, open!, [commit], fieldsIn(request.query))
-      return reply(200, presented!)
+      return presented
     },
   }),
   ...(['diff', 'patch'] as const).map((kind) =>
-    route({
-      ...read,
-      method: 'GET',
-      path: `/repos/{owner}/{repo}/git/commits/{sha}.${kind}` as const,
-      operationId: kind === 'diff' ? 'repoDownloadCommitDiff' : 'repoDownloadCommitPatch',
-      summary: kind === 'diff' ? 'What a commit changed, as a diff' : 'A commit as a patch for git-am',
-      responses: { 200: Download, 404: NotFound },
-      handle: async (request, services) => {
-        const open = await openAt(services, request, request.params.sha)
-        const commit = open && (await readCommit(open, open.commit))
-        if (commit === undefined) return reply(404)
-        return reply(200, async ({ signal }) => changeReply(open!, commit, kind, signal))
+    repositories.get(
+      kind === 'diff' ? 'repoDownloadCommitDiff' : 'repoDownloadCommitPatch',
+      `/git/commits/{sha}.${kind}`,
+      {
+        summary: kind === 'diff' ? 'What a commit changed, as a diff' : 'A commit as a patch for git-am',
+        of: Download,
+        run: async (request, services) => {
+          const open = await openAt(services, request, request.params.sha)
+          const commit = open && (await readCommit(open, open.commit))
+          if (commit === undefined) return undefined
+          return async ({ signal }) => changeReply(open!, commit, kind, signal)
+        },
       },
-    }),
+    ),
   ),
 ]
 

@@ -1,9 +1,7 @@
 import * as v from 'valibot'
-import { NotFound } from '../../http/index.ts'
 import { compare } from '../../repositories/contents/compare.ts'
 import { number } from '../fields.ts'
-import { reply, route } from '../route.ts'
-import { openIn, read } from './access.ts'
+import { openIn, repositories } from './access.ts'
 import { Commit, CommitFiles, presentCommits } from './schema.ts'
 
 const Compare = v.object({
@@ -14,21 +12,17 @@ const Compare = v.object({
 })
 
 export const compareRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/compare/{basehead}',
+  repositories.get('repoCompareDiff', '/compare/{basehead}', {
     takesRest: true,
-    operationId: 'repoCompareDiff',
     summary: 'What one branch, tag or commit has that another has not, as `base...head`',
-    responses: { 200: Compare, 404: NotFound },
-    handle: async (request, services) => {
+    of: Compare,
+    run: async (request, services) => {
       const open = await openIn(services, request)
       const found = open && (await compare(open, request.params.basehead))
-      if (found === undefined) return reply(404)
+      if (found === undefined) return undefined
       const fields = { stat: false, files: false, verification: true, changes: new Map() }
       const commits = await presentCommits(services, request, open!, found.commits, fields)
-      return reply(200, { total_commits: found.total, commits, files: [...found.files] })
+      return { total_commits: found.total, commits, files: [...found.files] }
     },
   }),
 ]

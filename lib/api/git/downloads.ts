@@ -7,7 +7,6 @@ import {
   dispositionOf,
   Empty,
   fileReply,
-  NotFound,
   type OpenDownload,
   type StreamReply,
   type StreamRequest,
@@ -15,8 +14,8 @@ import {
 import { findEntry } from '../../repositories/contents/files.ts'
 import { commitOf, type OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTree } from '../../repositories/contents/trees.ts'
-import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
-import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'
+import { type Services, type StreamServices, stream } from '../route.ts'
+import { type ContentsRequest, openAt, openIn, processReply, refQuery, repositories } from './access.ts'
 import { requireReadable } from './protocol.ts'
 
 type FileRequest = ContentsRequest & {
@@ -38,14 +37,15 @@ const findFile = async (services: Services, request: FileRequest) => {
  */
 const fileOf = async (services: Services, request: FileRequest, withLfs: boolean) => {
   const file = await findFile(services, request)
-  if (file === undefined) return reply(404)
+  if (file === undefined) return undefined
   const lfs = withLfs ? services.hosting : undefined
   const open: OpenDownload = async ({ headers, signal }) =>
     fileReply(headers, await fileOfCommit(file.open, file.found, signal, lfs))
-  return reply(200, open)
+  return open
 }
 
-const responses = { 200: Download, 206: Download, 404: NotFound, 416: Empty } as const
+/** Replies to requests for a range. */
+const partial = { 206: Download, 416: Empty } as const
 
 /** Content types by the format of git-archive. Tags name the URLs of their archives (`archiveUrls`). */
 const ARCHIVE_TYPES = { zip: 'application/zip', 'tar.gz': 'application/gzip' }
@@ -85,40 +85,29 @@ const archiveReply = (
 }
 
 export const downloadFileRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/raw/{filepath}',
+  repositories.get('repoGetRawFile', '/raw/{filepath}', {
     takesRest: true,
-    operationId: 'repoGetRawFile',
     summary: 'The bytes of a file',
     query: refQuery,
-    responses,
-    handle: (request, services) => fileOf(services, request, false),
+    of: Download,
+    also: partial,
+    run: (request, services) => fileOf(services, request, false),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/media/{filepath}',
+  repositories.get('repoGetRawFileOrLFS', '/media/{filepath}', {
     takesRest: true,
-    operationId: 'repoGetRawFileOrLFS',
     summary: 'The bytes of a file, or of the LFS object that it stands for',
     query: refQuery,
-    responses,
-    handle: (request, services) => fileOf(services, request, true),
+    of: Download,
+    also: partial,
+    run: (request, services) => fileOf(services, request, true),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/archive/{archive}',
+  repositories.get('repoGetArchive', '/archive/{archive}', {
     takesRest: true,
-    operationId: 'repoGetArchive',
     summary: 'An archive of a branch, a tag or a commit: zip or tar.gz, by the ending of the name',
-    responses: { 200: Download, 404: NotFound },
-    handle: async (request, services) => {
+    of: Download,
+    run: async (request, services) => {
       const open = await openIn(services, request)
-      const archive = open && (await findArchive(open, request.params.archive))
-      return archive === undefined ? reply(404) : reply(200, archive)
+      return open && findArchive(open, request.params.archive)
     },
   }),
 ]

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { LAST_SECOND, now } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
-import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { ErrorBody, NotFound, ValidationError } from '../../http/index.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import {
   type CommitOptions,
@@ -13,7 +13,7 @@ import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { base64, example, exists, shortText, text, timestamp } from '../fields.ts'
 import { type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
-import { type Changeable, openForPush } from './access.ts'
+import { type Changeable, openForPush, repositories } from './access.ts'
 import { ContentsResponse, presentFile } from './files.ts'
 import {
   CommitMeta,
@@ -193,36 +193,24 @@ const presentPath = async (changed: Changed, path: string) => {
   return presentFile(open, found, { urls, ref }, isChanged ? Promise.resolve(open.commit) : undefined)
 }
 
-const replyFile = async <const Status extends 200 | 201>(
-  status: Status,
-  changed: Changed | undefined,
-  path: string,
-) => {
-  if (changed === undefined) return reply(404)
+const presentChanged = async (changed: Changed | undefined, path: string) => {
+  if (changed === undefined) return undefined
   const { commit, verification } = changed
-  return reply(status, { content: (await presentPath(changed, path))!, commit, verification })
+  return { content: (await presentPath(changed, path))!, commit, verification }
 }
 
 const messageFor = (files: number) => (files === 1 ? 'Change 1 file' : `Change ${files} files`)
 
-const failures = { 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError } as const
-const file = {
-  ...repositoryWrite,
-  path: '/repos/{owner}/{repo}/contents/{filepath}',
-  takesRest: true,
-} as const
+const FILE_PATH = '/contents/{filepath}'
 
 export const fileChangeRoutes = [
-  route({
-    ...repositoryWrite,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/contents',
-    operationId: 'repoChangeFiles',
+  repositories.post('repoChangeFiles', '/contents', {
     summary: 'Change several files in one commit',
     body: ChangeFilesOptions,
     bodyLimit: BODY_LIMIT,
-    responses: { 201: FilesResponse, ...failures },
-    handle: async (request, services) => {
+    of: FilesResponse,
+    also: [409],
+    run: async (request, services) => {
       const operations = request.body.files.map(({ operation, path, content, sha, from_path: fromPath }) => ({
         operation,
         path,
@@ -231,68 +219,60 @@ export const fileChangeRoutes = [
         content: bytesOf(content),
       }))
       const changed = await change(services, request, operations, messageFor(operations.length))
-      if (changed === undefined) return reply(404)
+      if (changed === undefined) return undefined
       const { commit, verification } = changed
       const files: (v.InferOutput<typeof ContentsResponse> | null)[] = []
       // One after another: together, a hundred searches would wait for each other.
       for (const { path } of operations) files.push((await presentPath(changed, path)) ?? null)
-      return reply(201, { files, commit, verification })
+      return { files, commit, verification }
     },
   }),
-  route({
-    ...file,
-    method: 'POST',
-    operationId: 'repoCreateFile',
+  repositories.post('repoCreateFile', FILE_PATH, {
+    takesRest: true,
     summary: 'Create a file',
     body: CreateFileOptions,
     bodyLimit: BODY_LIMIT,
-    responses: { 201: FileResponse, ...failures },
-    handle: async (request, services) => {
-      const { params, body } = request
-      const operation = {
-        operation: 'create',
-        path: params.filepath,
-        content: bytesOf(body.content),
-      } as const
-      return replyFile(
-        201,
-        await change(services, request, [operation], `Add ${params.filepath}`),
-        params.filepath,
-      )
+    of: FileResponse,
+    also: [409],
+    run: async (request, services) => {
+      const { filepath: path } = request.params
+      const operation = { operation: 'create', path, content: bytesOf(request.body.content) } as const
+      return presentChanged(await change(services, request, [operation], `Add ${path}`), path)
     },
   }),
   route({
-    ...file,
+    ...repositoryWrite,
     method: 'PUT',
+    path: `/repos/{owner}/{repo}${FILE_PATH}`,
+    takesRest: true,
     operationId: 'repoUpdateFile',
     summary: 'Change a file, or create one when there is no sha',
     body: UpdateFileOptions,
     bodyLimit: BODY_LIMIT,
-    responses: { 200: FileResponse, 201: FileResponse, ...failures },
+    responses: { 200: FileResponse, 201: FileResponse, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { params, body } = request
       const { sha, from_path: fromPath } = body
       const path = params.filepath
       const operation = { operation: 'update', path, sha, fromPath, content: bytesOf(body.content) } as const
       const changed = await change(services, request, [operation], `Update ${path}`)
-      const isNew = changed !== undefined && (await entryBefore(changed, fromPath || path)) === undefined
-      return replyFile(isNew ? 201 : 200, changed, path)
+      const shown = await presentChanged(changed, path)
+      if (changed === undefined || shown === undefined) return reply(404)
+      const isNew = (await entryBefore(changed, fromPath || path)) === undefined
+      return isNew ? reply(201, shown) : reply(200, shown)
     },
   }),
-  route({
-    ...file,
-    method: 'DELETE',
-    operationId: 'repoDeleteFile',
+  repositories.delete('repoDeleteFile', FILE_PATH, {
+    takesRest: true,
     summary: 'Delete a file',
     body: DeleteFileOptions,
-    responses: { 200: FileDeleteResponse, ...failures },
-    handle: async (request, services) => {
+    of: FileDeleteResponse,
+    also: [409],
+    run: async (request, services) => {
       const { params, body } = request
       const operation = { operation: 'delete', path: params.filepath, sha: body.sha } as const
       const changed = await change(services, request, [operation], `Delete ${params.filepath}`)
-      if (changed === undefined) return reply(404)
-      const { commit, verification } = changed
-      return reply(200, { content: null, commit, verification })
+      return changed && { content: null, commit: changed.commit, verification: changed.verification }
     },
   }),
 ]

@@ -3,7 +3,7 @@ import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES, OBJECT_ID, type TreeEntry } from '../../git/objects/parse.ts'
 import { pathText } from '../../git/text.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
-import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
+import { SerializedJson } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
   contentOf,
@@ -16,8 +16,8 @@ import {
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { example, number, text } from '../fields.ts'
-import { reply, route, type Services } from '../route.ts'
-import { contentsIn, type LargeRequest, openAt, read, refQuery } from './access.ts'
+import type { Services } from '../route.ts'
+import { contentsIn, type LargeRequest, openAt, refQuery, repositories } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -196,48 +196,35 @@ const presentPath = async (
 type FolderRequest = LargeRequest & { readonly query: { readonly ref?: string | undefined } }
 
 /** Caches what the last request for these contents of a commit got. */
-const replyContents = async (services: Services, request: FolderRequest, path: string) => {
+const readContents = async (services: Services, request: FolderRequest, path: string) => {
   const { params, query, baseUrl } = request
   const contents = contentsIn(services)
   const open = await openAt(services, request, query.ref ?? '')
-  if (open === undefined) return reply(404)
+  if (open === undefined) return undefined
   const ref = query.ref || open.repository.defaultBranch
-  const json = await contents.cached(
-    open,
-    ['contents', params.owner, params.repo, baseUrl, ref, path],
-    async () => {
-      const context = async () => ({ urls: await urlsOf(services, open.repository, request), ref })
-      const presented = await presentPath(open, path, context)
-      return presented && request.inTurn(presented.bytes, () => SerializedJson.ready(presented.make))
-    },
-  )
-  return json === undefined ? reply(404) : reply(200, json)
+  const key = ['contents', params.owner, params.repo, baseUrl, ref, path]
+  return contents.cached(open, key, async () => {
+    const context = async () => ({ urls: await urlsOf(services, open.repository, request), ref })
+    const presented = await presentPath(open, path, context)
+    return presented && request.inTurn(presented.bytes, () => SerializedJson.ready(presented.make))
+  })
 }
 
 const contentsResponses = v.union([ContentsResponse, v.array(ContentsResponse)])
 
-const responses = { 200: contentsResponses, 404: NotFound, 422: ValidationError } as const
-
 export const fileRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/contents',
-    operationId: 'repoGetContentsList',
+  repositories.get('repoGetContentsList', '/contents', {
     summary: 'The entries of the root folder',
     query: refQuery,
-    responses: { 200: contentsResponses, 404: NotFound },
-    handle: (request, services) => replyContents(services, request, ''),
+    of: contentsResponses,
+    run: (request, services) => readContents(services, request, ''),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/contents/{filepath}',
+  repositories.get('repoGetContents', '/contents/{filepath}', {
     takesRest: true,
-    operationId: 'repoGetContents',
     summary: 'A file with its content, or the entries of a folder',
     query: refQuery,
-    responses,
-    handle: (request, services) => replyContents(services, request, request.params.filepath),
+    of: contentsResponses,
+    also: [422],
+    run: (request, services) => readContents(services, request, request.params.filepath),
   }),
 ]

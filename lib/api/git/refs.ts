@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
-import { NotFound, SerializedJson } from '../../http/index.ts'
+import { SerializedJson } from '../../http/index.ts'
 import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
 import { example, number, parameter, text, wholeNumber } from '../fields.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import { type LargeRequest, openIn, read } from './access.ts'
+import type { Services } from '../route.ts'
+import { type LargeRequest, openIn, repositories } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app/git'
@@ -64,16 +64,16 @@ const MAX_REFS = 5000
 const BYTES_OF_REF = 300
 
 /** One reference when it has exactly the name, else the list of those that begin with it. */
-const replyRefs = async (
+const listRefs = async (
   services: Services,
   request: LargeRequest & { readonly page: Slice },
   name: string,
 ) => {
   const open = await openIn(services, request)
-  if (open === undefined) return reply(404)
+  if (open === undefined) return undefined
   const { offset, limit } = request.page
   const { items, total } = await refsBelow(open, name, { offset, limit: Math.min(limit, MAX_REFS) })
-  if (total === 0 && name !== '') return reply(404)
+  if (total === 0 && name !== '') return undefined
   const urls = await urlsOf(services, open.repository, request)
   // By name, it precedes those that it is the beginning of.
   const isExact = items[0]?.ref === `refs/${name}`
@@ -81,7 +81,7 @@ const replyRefs = async (
   const bytes = shown.reduce((sum, { ref }) => sum + BYTES_OF_REF + 2 * ref.length, 0)
   const make = () => shown.map((ref) => presentRef(ref, urls))
   const json = await request.inTurn(bytes, () => SerializedJson.ready(make))
-  return pageOf(json, isExact ? 1 : total)
+  return { items: json, total: isExact ? 1 : total }
 }
 
 /** 0 is the default, as in lists. */
@@ -100,33 +100,21 @@ interface TreeQuery {
 }
 
 export const refRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/refs',
-    operationId: 'repoListAllGitRefs',
-    summary: 'All references, by name: without `page` and `limit`, at most 5,000',
+  repositories.list('repoListAllGitRefs', '/git/refs', {
     paging: 'whole',
-    responses: { 200: v.array(Reference), 404: NotFound },
-    handle: (request, services) => replyRefs(services, request, ''),
+    summary: 'All references, by name: without `page` and `limit`, at most 5,000',
+    of: Reference,
+    run: (request, services) => listRefs(services, request, ''),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/refs/{ref}',
+  repositories.list('repoListGitRefs', '/git/refs/{ref}', {
     takesRest: true,
-    operationId: 'repoListGitRefs',
+    paging: 'whole',
     summary:
       'The reference with a name, or those whose names begin with it: without `page` and `limit`, at most 5,000',
-    paging: 'whole',
-    responses: { 200: v.array(Reference), 404: NotFound },
-    handle: (request, services) => replyRefs(services, request, request.params.ref),
+    of: Reference,
+    run: (request, services) => listRefs(services, request, request.params.ref),
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/trees/{sha}',
-    operationId: 'GetTree',
+  repositories.get('GetTree', '/git/trees/{sha}', {
     summary: 'The entries of a tree, of a branch, a tag or a commit',
     query: v.object({
       recursive: v.optional(parameter(v.boolean(), 'Whether the trees below it are listed, too.')),
@@ -134,17 +122,17 @@ export const refRoutes = [
       per_page: v.optional(parameter(pageNumber, 'Entries on a page: at most 1000, the default.')),
       limit: v.optional(parameter(pageNumber, 'The same as `per_page`.')),
     }),
-    responses: { 200: GitTree, 404: NotFound },
-    handle: async (request, services) => {
+    of: GitTree,
+    run: async (request, services) => {
       const { params, query } = request
       const open = await openIn(services, request)
       const { number, ...slice } = treePageOf(query)
       const found =
         open && (await readTree(open, params.sha, { ...slice, isRecursive: query.recursive === true }))
-      if (found === undefined) return reply(404)
+      if (found === undefined) return undefined
       const { api } = await urlsOf(services, open!.repository, request)
       const { id, items, total } = found
-      return reply(200, {
+      return {
         sha: id,
         url: `${api}/git/trees/${id}`,
         tree: items.map(({ path, mode, type, size, id }) => {
@@ -154,31 +142,27 @@ export const refRoutes = [
         truncated: slice.offset + items.length < total,
         page: number,
         total_count: total,
-      })
+      }
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/blobs/{sha}',
-    operationId: 'GetBlob',
+  repositories.get('GetBlob', '/git/blobs/{sha}', {
     summary: 'The content of a file, by its id',
-    responses: { 200: GitBlob, 404: NotFound },
-    handle: async (request, services) => {
+    of: GitBlob,
+    run: async (request, services) => {
       const { sha } = request.params
       const open = await openIn(services, request)
-      if (open === undefined || !OBJECT_ID.test(sha)) return reply(404)
+      if (open === undefined || !OBJECT_ID.test(sha)) return undefined
       const { git, access } = open
       const found = await git.find(access, sha)
-      if (found?.type !== 'blob') return reply(404)
+      if (found?.type !== 'blob') return undefined
       const isSmall = found.size <= git.maxObjectSize
       const content = isSmall ? (await git.object(access, found.id))!.content : undefined
       const { api } = await urlsOf(services, open.repository, request)
       const { id, size } = found
       const about = { url: `${api}/git/blobs/${id}`, sha: id, size }
-      if (content === undefined) return reply(200, { content: null, encoding: null, ...about })
+      if (content === undefined) return { content: null, encoding: null, ...about }
       const make = () => ({ content: content.toString('base64'), encoding: 'base64' as const, ...about })
-      return reply(200, await request.inTurn(size, () => SerializedJson.ready(make)))
+      return request.inTurn(size, () => SerializedJson.ready(make))
     },
   }),
 ]

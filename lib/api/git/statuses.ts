@@ -2,13 +2,12 @@
 import * as v from 'valibot'
 import { type StatusDetails, statusDetails } from '../../content/details.ts'
 import { STATUS_LIMITS, TARGET_URL } from '../../content/statuses.ts'
-import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { type CommitStatus as StatusRecord, StatusState } from '../../records/schema/index.ts'
-import { choice, example, number, repositoryNameOf, Time, text, timestamp } from '../fields.ts'
+import { choice, example, number, Time, text, timestamp } from '../fields.ts'
 import { Repository, readRepository } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
+import type { Recipient, Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { openAt, read } from './access.ts'
+import { openAt, repositories } from './access.ts'
 import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -98,77 +97,62 @@ const StatusQuery = v.object({
 
 /** Both paths list the statuses of a commit; clients use one or the other. */
 const LISTS = [
-  ['/repos/{owner}/{repo}/statuses/{sha}', 'repoListStatuses'],
-  ['/repos/{owner}/{repo}/commits/{sha}/statuses', 'repoListStatusesByRef'],
+  ['/statuses/{sha}', 'repoListStatuses'],
+  ['/commits/{sha}/statuses', 'repoListStatusesByRef'],
 ] as const
 
 export const statusRoutes = [
-  route({
-    ...repositoryWrite,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/statuses/{sha}',
-    operationId: 'repoCreateStatus',
+  repositories.post('repoCreateStatus', '/statuses/{sha}', {
     summary: 'Set the status of a commit, which replaces the one before of the same context',
     body: CreateStatusOption,
-    responses: { 201: CommitStatus, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const name = repositoryNameOf(params)
+    of: CommitStatus,
+    run: async (request, services) => {
+      const { user, repository, params, body } = request
       const open = await openAt(services, request, params.sha)
-      if (open === undefined) return reply(404)
-      const created = await services.hosting.statuses.create(user, name, open.commit, {
+      if (open === undefined) return undefined
+      const created = await services.hosting.statuses.create(user, repository, open.commit, {
         state: body.state,
         context: body.context ?? undefined,
         description: body.description ?? undefined,
         targetUrl: body.target_url ?? undefined,
       })
-      if (created === undefined) return reply(404)
+      if (created === undefined) return undefined
       const urls = await urlsOf(services, created.repository, request)
       const [status] = await readStatuses(services, request, urls, [created.status])
-      return reply(201, status!)
+      return status
     },
   }),
   ...LISTS.map(([path, operationId]) =>
-    route({
-      ...read,
-      method: 'GET',
-      path,
-      operationId,
+    repositories.list(operationId, path, {
       summary: 'The statuses of a commit, those that were replaced included, the newest first',
       query: StatusQuery,
-      paging: 'pages',
-      responses: { 200: v.array(CommitStatus), 404: NotFound, 422: ValidationError },
-      handle: async (request, services) => {
-        const { user, params, query, page } = request
-        const name = repositoryNameOf(params)
+      of: CommitStatus,
+      run: async (request, services) => {
+        const { user, repository, params, query, page } = request
         const open = await openAt(services, request, params.sha)
-        if (open === undefined) return reply(404)
+        if (open === undefined) return undefined
         const which = { state: query.state || undefined, isOldestFirst: OLDEST_FIRST.includes(query.sort) }
-        const found = await services.hosting.statuses.list(user, name, open.commit, which, page)
-        if (found === undefined) return reply(404)
+        const found = await services.hosting.statuses.list(user, repository, open.commit, which, page)
+        if (found === undefined) return undefined
         const urls = await urlsOf(services, found.repository, request)
-        return pageOf(await readStatuses(services, request, urls, found.page.items), found.page.total)
+        const { items, total } = found.page
+        return { items: await readStatuses(services, request, urls, items), total }
       },
     }),
   ),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/commits/{sha}/status',
-    operationId: 'repoGetCombinedStatusByRef',
+  repositories.get('repoGetCombinedStatusByRef', '/commits/{sha}/status', {
     summary: 'The newest status of each context of a commit, and what they say together',
     paging: 'pages',
-    responses: { 200: CombinedStatus, 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params, page } = request
-      const name = repositoryNameOf(params)
+    of: CombinedStatus,
+    run: async (request, services) => {
+      const { user, repository, params, page } = request
       const open = await openAt(services, request, params.sha)
-      if (open === undefined) return reply(404)
+      if (open === undefined) return undefined
       const { commit } = open
-      const found = await services.hosting.statuses.combined(user, name, commit, page)
-      if (found === undefined) return reply(404)
+      const found = await services.hosting.statuses.combined(user, repository, commit, page)
+      if (found === undefined) return undefined
       const urls = await urlsOf(services, found.repository, request)
-      return reply(200, {
+      return {
         state: found.state,
         sha: commit,
         total_count: found.page.total,
@@ -176,7 +160,7 @@ export const statusRoutes = [
         repository: await readRepository(services, request, found.repository),
         commit_url: commitUrl(urls, commit),
         url: `${urls.api}/commits/${commit}/status`,
-      })
+      }
     },
   }),
 ]

@@ -1,13 +1,12 @@
 import * as v from 'valibot'
 import type { Tag as GitTag } from '../../git/objects/parse.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
-import { NotFound } from '../../http/index.ts'
 import { readCommits, readTags } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { number, text, timestamp } from '../fields.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import { type ContentsRequest, openIn, read } from './access.ts'
+import type { Services } from '../route.ts'
+import { type ContentsRequest, openIn, repositories } from './access.ts'
 import {
   CommitMeta,
   CommitUser,
@@ -99,49 +98,35 @@ const openTag = async (services: Services, request: ContentsRequest) => {
 }
 
 export const tagRoutes = [
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/tags',
-    operationId: 'repoListTags',
+  repositories.list('repoListTags', '/tags', {
     summary: "A repository's tags, the newest first",
-    paging: 'pages',
-    responses: { 200: v.array(Tag), 404: NotFound },
-    handle: async (request, services) => {
+    of: Tag,
+    run: async (request, services) => {
       const found = await openTag(services, request)
-      if (found === undefined) return reply(404)
+      if (found === undefined) return undefined
       const { items, total } = await listTags(found.open, request.page)
-      return pageOf(await presentTags(found.open, found.urls, items), total)
+      return { items: await presentTags(found.open, found.urls, items), total }
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/tags/{tag}',
+  repositories.get('repoGetTag', '/tags/{tag}', {
     takesRest: true,
-    operationId: 'repoGetTag',
     summary: 'A tag, by its name',
-    responses: { 200: Tag, 404: NotFound },
-    handle: async (request, services) => {
+    of: Tag,
+    run: async (request, services) => {
       const found = await openTag(services, request)
       const ref = found && (await findTag(found.open, request.params.tag))
-      if (ref === undefined) return reply(404)
+      if (ref === undefined) return undefined
       const [tag] = await presentTags(found!.open, found!.urls, [ref])
-      return reply(200, tag!)
+      return tag
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/git/tags/{sha}',
-    operationId: 'GetAnnotatedTag',
+  repositories.get('GetAnnotatedTag', '/git/tags/{sha}', {
     summary: 'An annotated tag, by its id',
-    responses: { 200: AnnotatedTag, 404: NotFound },
-    handle: async (request, services) => {
+    of: AnnotatedTag,
+    run: async (request, services) => {
       const found = await openTag(services, request)
-      if (found === undefined) return reply(404)
-      const [tag] = await readTags(found.open, [request.params.sha])
-      return tag === undefined ? reply(404) : reply(200, presentAnnotated(tag, found.urls))
+      const [tag] = found ? await readTags(found.open, [request.params.sha]) : []
+      return tag && presentAnnotated(tag, found!.urls)
     },
   }),
 ]

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { readAudit } from '../../audit.ts'
-import { Forbidden } from '../../http/index.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { number, Time, text, timestamp } from '../fields.ts'
-import { adminRead, replyPage } from '../route.ts'
-import { quotaRoute as route } from './services.ts'
+import { adminRules } from '../route.ts'
+import { view } from '../view.ts'
+import { quotaAt } from './services.ts'
 
 export const AuditEntry = v.object({
   at: Time,
@@ -34,15 +34,10 @@ const presentRecord = (record: AuditRecord): v.InferOutput<typeof AuditEntry> =>
 })
 
 export const auditRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/audit',
-    operationId: 'adminListAudit',
+  quotaAt('/admin/audit', adminRules).list('adminListAudit', '', {
     summary:
       'Changes of rules, groups, assignments and accounts: what changed, when and by whom; the newest first',
-    paging: 'pages',
-    responses: { 200: v.array(AuditEntry), 403: Forbidden },
-    handle: async ({ page }, { store }) => replyPage(await readAudit(store, page), presentRecord),
+    of: view(AuditEntry, presentRecord),
+    run: ({ page }, { store }) => readAudit(store, page),
   }),
 ]

@@ -4,9 +4,9 @@
  */
 import * as v from 'valibot'
 import type { UsedRepository } from '../../content/usage/ledger-lists.ts'
-import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { example, number, Time, text, timestamp } from '../fields.ts'
-import { adminRead, type Recipient, reply, replyPage, route } from '../route.ts'
+import { at, type Recipient } from '../route.ts'
+import { view } from '../view.ts'
 import { bytes } from './schema.ts'
 
 /** A repository with the bytes that it and everything in it use. */
@@ -44,36 +44,22 @@ const presentUsedRepository = (
   }
 }
 
+const usedView = view(QuotaUsedRepository, presentUsedRepository)
+const admin = at('/admin', { tag: 'admin', scope: ['admin', 'repository'], reads: 'admin' })
+
 export const largestRepositoryRoutes = [
-  route({
-    ...adminRead,
-    scope: ['read:admin', 'read:repository'],
-    method: 'GET',
-    path: '/admin/quota/repositories',
-    operationId: 'adminListLargestRepositories',
+  admin.list('adminListLargestRepositories', '/quota/repositories', {
     summary: 'The repositories of all owners with all bytes that count toward quota, largest first',
-    paging: 'pages',
-    responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const largest = await hosting.usage.largestRepositories(undefined, request.page)
-      return replyPage(largest, (item) => presentUsedRepository(item, request))
-    },
+    of: usedView,
+    run: ({ page }, { hosting }) => hosting.usage.largestRepositories(undefined, page),
   }),
-  route({
-    ...adminRead,
-    scope: ['read:admin', 'read:repository'],
-    method: 'GET',
-    path: '/admin/users/{username}/quota/repositories',
-    operationId: 'adminListLargestUserRepositories',
+  admin.list('adminListLargestUserRepositories', '/users/{username}/quota/repositories', {
     summary:
       "A user's or an organization's repositories with all bytes that count toward quota, largest first",
-    paging: 'pages',
-    responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async (request, { hosting }) => {
-      const account = await hosting.accounts.find(request.user, request.params.username)
-      if (account === undefined) return reply(404)
-      const largest = await hosting.usage.largestRepositories(account.id, request.page)
-      return replyPage(largest, (item) => presentUsedRepository(item, request))
+    of: usedView,
+    run: async ({ user, params, page }, { hosting }) => {
+      const account = await hosting.accounts.find(user, params.username)
+      return account && hosting.usage.largestRepositories(account.id, page)
     },
   }),
 ]

@@ -4,24 +4,17 @@
  */
 import * as v from 'valibot'
 import { AllotError, withLineNumber } from '../../errors.ts'
-import {
-  Empty,
-  Forbidden,
-  NotFound,
-  parseJson,
-  ValidationError,
-  validate,
-  withoutNulls,
-} from '../../http/index.ts'
+import { NotFound, parseJson, ValidationError, validate, withoutNulls } from '../../http/index.ts'
 import { Subject } from '../../quota/subjects.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { checkExpiry, LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
 import type { LedgerOperation } from '../../repositories/ledger/ledger-types.ts'
 import { example, Moment, number, parameter, text, timestamp } from '../fields.ts'
-import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
+import { adminRules, adminWrite, reply } from '../route.ts'
+import { view } from '../view.ts'
 import { QuotaExplanationInfo } from './schema.ts'
-import { quotaRoute as route } from './services.ts'
+import { quotaAt, quotaRoute as route } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
@@ -91,16 +84,14 @@ const operationIn = (line: string): LedgerOperation<NamedEntry> => {
   return operation.op === 'put' ? withExpiry(operation) : operation
 }
 
+const entryView = view(LedgerEntry, presentEntry)
+const ledger = quotaAt('/admin/ledger', { ...adminRules, ids: params.entries })
+
 export const ledgerRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/ledger/{kind}/{key}',
-    operationId: 'adminGetLedgerEntry',
+  ledger.get('adminGetLedgerEntry', '/{kind}/{key}', {
     summary: 'A ledger entry',
-    params,
-    responses: { 200: LedgerEntry, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { hosting }) => replyFound(await hosting.ledger.get(params), presentEntry),
+    of: entryView,
+    run: ({ params }, { hosting }) => hosting.ledger.get(params),
   }),
   route({
     ...adminWrite,
@@ -111,46 +102,27 @@ export const ledgerRoutes = [
     params,
     body: example(Item, ITEM),
     query: WithinQuery,
-    responses: {
-      200: LedgerEntry,
-      201: LedgerEntry,
-      403: Forbidden,
-      404: NotFound,
-      413: OverQuota,
-      422: ValidationError,
-    },
+    responses: { 200: LedgerEntry, 201: LedgerEntry, 404: NotFound, 413: OverQuota, 422: ValidationError },
     handle: async ({ params: { kind, key }, body, query }, { hosting }) => {
       const { replaced, entry } = await hosting.ledger.put({ kind, key, ...withExpiry(body) }, query)
       return replaced ? reply(200, presentEntry(entry)) : reply(201, presentEntry(entry))
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/ledger/{kind}/{key}',
-    operationId: 'adminDeleteLedgerEntry',
+  ledger.delete('adminDeleteLedgerEntry', '/{kind}/{key}', {
     summary: 'Take a resource off the ledger',
-    params,
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { hosting }) => replyEmpty(await hosting.ledger.delete(params)),
+    run: ({ params }, { hosting }) => hosting.ledger.delete(params),
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/ledger',
-    operationId: 'adminApplyLedger',
+  ledger.post('adminApplyLedger', '', {
     summary: 'Apply up to 10,000 ledger operations, one JSON object a line: all or nothing',
     accepts: 'application/x-ndjson',
     body: text(`${JSON.stringify({ op: 'put', ...ENTRY })}\n`),
     bodyLimit: BODY_LIMIT,
     query: WithinQuery,
-    responses: {
-      200: v.object({ applied: number(1) }),
-      403: Forbidden,
-      413: OverQuota,
-      422: ValidationError,
-    },
-    handle: async ({ body, query }, { hosting }) =>
-      reply(200, { applied: await hosting.ledger.batch(await operationsIn(body), query, 'line') }),
+    of: v.object({ applied: number(1) }),
+    status: 200,
+    also: { 413: OverQuota },
+    run: async ({ body, query }, { hosting }) => ({
+      applied: await hosting.ledger.batch(await operationsIn(body), query, 'line'),
+    }),
   }),
 ]

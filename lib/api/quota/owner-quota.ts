@@ -6,7 +6,6 @@ import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage/ledger-lists.ts'
 import type { HtmlUrls } from '../../host-pages/html-urls.ts'
-import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { Owner } from '../../quota/owners.ts'
 import { explanationOf, isOver, type QuotaStatus } from '../../quota/status.ts'
@@ -15,7 +14,6 @@ import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { LedgerRecord } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { number, text } from '../fields.ts'
-import { reply, replyPage } from '../route.ts'
 import {
   AnySubjectQuery,
   HistoryQuery,
@@ -27,7 +25,7 @@ import {
   QuotaInfo,
   SubjectQuery,
 } from './schema.ts'
-import { type QuotaServices, quotaRoute as route } from './services.ts'
+import { type QuotaServices, quotaAt } from './services.ts'
 
 // The entries that count toward quota. Links are empty in a repository that is hidden from the viewer.
 
@@ -120,106 +118,78 @@ interface OwnerKind {
   prefix: 'user' | 'org'
   /** Name of the owner in summaries. */
   title: string
-  scope: 'read:user' | 'read:organization'
-  responses: { 404?: typeof NotFound }
+  scope: 'user' | 'organization'
   /** @throws AllotError not_found, forbidden when the client may not see the owner's quota */
-  find(tx: ReadTransaction, user: Identity, params: { org: string }, services: QuotaServices): Promise<Owner>
+  find(tx: ReadTransaction, user: Identity, params: { org?: string }, services: QuotaServices): Promise<Owner>
 }
 
-/** @returns the status of the owner that a request is about */
-const statusFinder =
-  (find: OwnerKind['find']) =>
-  async (
+const statusRoutes = ({ path, prefix, title, scope, find }: OwnerKind) => {
+  const quotas = quotaAt(path, { tag: 'quota', scope, reads: 'required' })
+  /** The status of the owner that a request is about. */
+  const statusFor = async (
     tx: ReadTransaction,
-    { user, params }: { user: Identity; params: { org: string } },
+    { user, params }: { user: Identity; params: { org?: string } },
     services: QuotaServices,
-  ): Promise<QuotaStatus> =>
-    services.quota.statuses.read(tx, (await find(tx, user, params, services)).id)
-
-const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
-  const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
-  const cacheable = true
-  const checked = { ...responses, 403: Forbidden, 422: ValidationError }
-  const statusFor = statusFinder(find)
+  ) => services.quota.statuses.read(tx, (await find(tx, user, params, services)).id)
   return [
-    route({
-      ...{ ...shared, cacheable },
-      path,
-      operationId: `${prefix}GetQuota`,
+    quotas.get(`${prefix}GetQuota`, '', {
       summary: `${capitalized(title)}'s usage, and the groups it is judged by`,
-      responses: { ...responses, 403: Forbidden, 200: QuotaInfo },
-      handle: (request, services) =>
-        request.cached(async (tx) =>
-          reply(200, presentStatus(await statusFor(tx, request, services), request.user.admin)),
-        ),
+      cached: true,
+      of: QuotaInfo,
+      run: async (request, services, tx) =>
+        presentStatus(await statusFor(tx, request, services), request.user.admin),
     }),
-    route({
-      ...{ ...shared, cacheable },
-      path: `${path}/check`,
-      operationId: `${prefix}CheckQuota`,
+    quotas.get(`${prefix}CheckQuota`, '/check', {
       summary: `Whether ${title} is over quota for a subject`,
+      cached: true,
       query: SubjectQuery,
-      responses: { ...checked, 200: v.boolean() },
-      handle: (request, services) =>
-        request.cached(async (tx) => {
-          const status = await statusFor(tx, request, services)
-          return reply(200, presentCheck(services, status, request.query.subject))
-        }),
+      of: v.boolean(),
+      run: async (request, services, tx) =>
+        presentCheck(services, await statusFor(tx, request, services), request.query.subject),
     }),
-    route({
-      ...{ ...shared, cacheable },
-      path: `${path}/explain`,
-      operationId: `${prefix}ExplainQuota`,
+    quotas.get(`${prefix}ExplainQuota`, '/explain', {
       summary: `Why ${title} is, or is not, over quota for a subject; without one, for the subject with the fewest bytes left`,
+      cached: true,
       query: AnySubjectQuery,
-      responses: { ...checked, 200: QuotaExplanationInfo },
-      handle: (request, services) =>
-        request.cached(async (tx) => {
-          const explanation = explanationOf(await statusFor(tx, request, services), request.query.subject)
-          return reply(200, presentExplanation(explanation, request.user.admin))
-        }),
+      of: QuotaExplanationInfo,
+      run: async (request, services, tx) => {
+        const explanation = explanationOf(await statusFor(tx, request, services), request.query.subject)
+        return presentExplanation(explanation, request.user.admin)
+      },
     }),
-    route({
-      ...shared,
-      path: `${path}/history`,
-      operationId: `${prefix}GetQuotaHistory`,
+    quotas.get(`${prefix}GetQuotaHistory`, '/history', {
       summary: `${capitalized(title)}'s usage at the end of each day on which it changed, for up to ${HISTORY_DAYS} days`,
       query: HistoryQuery,
-      responses: { ...checked, 200: QuotaHistory },
-      handle: async ({ user, params, query }, services) => {
+      of: QuotaHistory,
+      run: async ({ user, params, query }, services) => {
         const { id } = await services.store.read((tx) => find(tx, user, params, services))
-        return reply(200, presentHistory(await services.quota.history(id, query.days)))
+        return presentHistory(await services.quota.history(id, query.days))
       },
     }),
   ]
 }
 
 const usedListRoute = <T>(
-  { path, prefix, title, scope, responses, find }: OwnerKind,
+  { path, prefix, title, scope, find }: OwnerKind,
   kind: ListedKind,
   schema: v.GenericSchema<T>,
   present: (used: UsedEntry, urls: UsedListUrls) => T,
 ) =>
-  route({
-    method: 'GET',
-    cacheable: true,
-    path: `${path}/${kind}`,
-    operationId: `${prefix}ListQuota${capitalized(kind)}`,
-    tag: 'quota',
-    summary: `The ${kind} that count toward ${title}'s quota`,
-    auth: 'required',
-    scope,
-    paging: 'pages',
-    responses: { ...responses, 403: Forbidden, 422: ValidationError, 200: v.array(schema) },
-    handle: ({ user, params, apiUrl, baseUrl, htmlUrls, page, cached }, services) =>
-      cached(async (tx) => {
+  quotaAt(path, { tag: 'quota', scope, reads: 'required' }).list(
+    `${prefix}ListQuota${capitalized(kind)}`,
+    `/${kind}`,
+    {
+      summary: `The ${kind} that count toward ${title}'s quota`,
+      cached: true,
+      of: schema,
+      run: async ({ user, params, apiUrl, baseUrl, htmlUrls, page }, services, tx) => {
         const { id, name } = await find(tx, user, params, services)
         const urls = { apiUrl, baseUrl, htmlUrls, owner: name }
-        return replyPage(await services.hosting.usage.used(tx, user, id, kind, page), (used) =>
-          present(used, urls),
-        )
-      }),
-  })
+        const { items, total } = await services.hosting.usage.used(tx, user, id, kind, page)
+        return { items: items.map((used) => present(used, urls)), total }
+      },
+    },
+  )
 
 const capitalized = (text: string): string => text.replace(/^./, (first) => first.toUpperCase())
 
@@ -234,8 +204,7 @@ export const userQuotaRoutes = routesOf({
   path: '/user/quota',
   prefix: 'user',
   title: 'the signed-in user',
-  scope: 'read:user',
-  responses: {},
+  scope: 'user',
   find: async (_tx, { id, username }) => ({ id, name: username }),
 })
 
@@ -243,7 +212,6 @@ export const organizationQuotaRoutes = routesOf({
   path: '/orgs/{org}/quota',
   prefix: 'org',
   title: 'an organization',
-  scope: 'read:organization',
-  responses: { 404: NotFound },
-  find: (tx, user, { org }, { owners }) => owners.findOrganization(tx, user, org),
+  scope: 'organization',
+  find: (tx, user, { org = '' }, { owners }) => owners.findOrganization(tx, user, org),
 })

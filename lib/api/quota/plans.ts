@@ -3,16 +3,16 @@
  * and applies it.
  */
 import * as v from 'valibot'
-import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
+import { recordOf, ValidationError } from '../../http/index.ts'
 import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../../quota/simulation.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/pages.ts'
 import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
-import { adminRead, adminWrite, pageOf, type Recipient, reply } from '../route.ts'
+import { adminRead, adminRules, pageOf, type Recipient } from '../route.ts'
 import { User } from '../users.ts'
 import { AnySubjectQuery, bytes, bytesLeft, presentRule, Subjects } from './schema.ts'
-import { type QuotaServices, quotaRoute as route } from './services.ts'
+import { type QuotaServices, quotaAt, quotaRoute as route } from './services.ts'
 
 const exceeded = example(bytes, 1_073_745_920)
 
@@ -103,19 +103,19 @@ const presentChange = <T>(
 }
 
 /** Presents each item with its owner. Omits items whose owner was deleted meanwhile. */
-const replyOwners = async <T extends { owner: number }, B>(
+const withOwners = async <T extends { owner: number }, B>(
   { owners }: QuotaServices,
   request: Recipient,
   { items, total }: Page<T>,
   present: (item: T, owner: User) => B,
-) => {
+): Promise<Page<B>> => {
   const ids = items.map(({ owner }) => owner)
   const users = await owners.present(ids, request)
   const presented = items.flatMap((item) => {
     const owner = users.get(item.owner)
     return owner === undefined ? [] : [present(item, owner)]
   })
-  return pageOf(presented, total)
+  return { items: presented, total }
 }
 
 const planMembers = {
@@ -143,12 +143,10 @@ const Percentage = v.pipe(
 )
 const shareIn = (percentage = '0'): number => Number.parseFloat(percentage) / 100
 
+const quotas = quotaAt('/admin/quota', adminRules)
+
 export const quotaPlanRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/over',
-    operationId: 'adminListOverQuota',
+  quotas.list('adminListOverQuota', '/over', {
     summary:
       'The users and organizations that are over quota, for any subject or for one, largest excess first',
     query: v.object({
@@ -160,16 +158,12 @@ export const quotaPlanRoutes = [
         ),
       ),
     }),
-    paging: 'pages',
-    responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
-    handle: async (request, services) => {
+    of: QuotaOverInfo,
+    run: async (request, services) => {
       const { query, page } = request
-      const { subject, within } = query
-      const over = await services.quota.reports.overQuota({ subject, within: shareIn(within) }, page)
-      return replyOwners(services, request, over, ({ owner: _, ...over }, owner) => ({
-        owner,
-        ...over,
-      }))
+      const which = { subject: query.subject, within: shareIn(query.within) }
+      const over = await services.quota.reports.overQuota(which, page)
+      return withOwners(services, request, over, ({ owner: _, ...over }, owner) => ({ owner, ...over }))
     },
   }),
   route({
@@ -183,19 +177,16 @@ export const quotaPlanRoutes = [
     // The size of the body bounds them.
     maxValues: Number.POSITIVE_INFINITY,
     paging: 'pages',
-    responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
+    responses: { 200: v.array(QuotaSimulationInfo), 422: ValidationError },
     handle: async (request, services) => {
       const { body, page } = request
       const plan = { ...planOf(body), defaultGroups: body.default_groups }
       const changed = await services.hosting.plans.simulate(plan, page)
-      return replyOwners(services, request, changed, presentSimulation)
+      const { items, total } = await withOwners(services, request, changed, presentSimulation)
+      return pageOf(items, total)
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/quota/apply',
-    operationId: 'adminApplyQuota',
+  quotas.post('adminApplyQuota', '/apply', {
     summary:
       'Make rules, groups and assignments as the body says, all or nothing, and tell what that changed',
     query: v.object({
@@ -207,10 +198,9 @@ export const quotaPlanRoutes = [
     bodyLimit: PLAN_LIMIT,
     // The size of the body bounds them.
     maxValues: Number.POSITIVE_INFINITY,
-    responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, query, body }, { hosting }) => {
-      const changes = await hosting.plans.apply(planOf(body), { dryRun: query.dry_run, by: user })
-      return reply(200, presentChanges(changes))
-    },
+    of: v.array(QuotaChange),
+    status: 200,
+    run: async ({ user, query, body }, { hosting }) =>
+      presentChanges(await hosting.plans.apply(planOf(body), { dryRun: query.dry_run, by: user })),
   }),
 ]

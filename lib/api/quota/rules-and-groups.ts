@@ -1,34 +1,23 @@
 import * as v from 'valibot'
-import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import { givenLimit, groupName, ruleName } from '../fields.ts'
-import {
-  adminRead,
-  adminWrite,
-  pageOf,
-  reply,
-  replyDone,
-  replyEmpty,
-  replyFound,
-  replyPage,
-} from '../route.ts'
+import { done } from '../kit.ts'
+import { adminRules } from '../route.ts'
 import { User } from '../users.ts'
 import {
   AnySubjectQuery,
+  groupView,
   HistoryQuery,
   presentExplanation,
-  presentGroup,
   presentHistory,
-  presentRule,
   presentStatus,
   QuotaExplanationInfo,
-  QuotaGroupInfo,
   QuotaHistory,
   QuotaInfo,
-  QuotaRuleInfo,
+  ruleView,
   Subjects,
 } from './schema.ts'
-import { quotaRoute as route } from './services.ts'
+import { quotaAt } from './services.ts'
 
 /** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
 const NewOrExistingRule = v.object({
@@ -43,167 +32,105 @@ const CreateQuotaGroupOptions = v.object({
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
 })
 
-/** 409 when the rule or the user is already in the group. */
-const added = { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody } as const
+const groups = quotaAt('/admin/quota/groups', adminRules)
+const ofOwner = quotaAt('/admin/users/{username}/quota', adminRules)
 
 export const quotaGroupRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/groups',
-    operationId: 'adminListQuotaGroups',
+  groups.list('adminListQuotaGroups', '', {
     summary: 'The quota groups',
     paging: 'whole',
-    responses: { 200: v.array(QuotaGroupInfo), 403: Forbidden },
-    handle: async ({ page }, { quota }) =>
-      replyPage(await quota.groups.list(page), (group) => presentGroup(group)),
+    of: groupView,
+    run: ({ page }, { quota }) => quota.groups.list(page),
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/quota/groups',
-    operationId: 'adminCreateQuotaGroup',
+  groups.post('adminCreateQuotaGroup', '', {
     summary: 'Create a quota group, with the rules that do not exist yet',
     body: CreateQuotaGroupOptions,
-    responses: { 201: QuotaGroupInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body, user }, { quota }) => {
+    of: groupView,
+    also: [409],
+    run: ({ body, user }, { quota }) => {
       const rules = (body.rules ?? []).map((rule) =>
         typeof rule === 'string' ? rule : { ...rule, subjects: rule.subjects ?? [] },
       )
-      return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules }, user)))
+      return quota.groups.create({ name: body.name, rules }, user)
     },
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/groups/{quotagroup}',
-    operationId: 'adminGetQuotaGroup',
+  groups.get('adminGetQuotaGroup', '/{quotagroup}', {
     summary: 'A quota group',
-    responses: { 200: QuotaGroupInfo, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) =>
-      replyFound(await quota.groups.get(params.quotagroup), (group) => presentGroup(group)),
+    of: groupView,
+    run: ({ params }, { quota }) => quota.groups.get(params.quotagroup),
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/quota/groups/{quotagroup}',
-    operationId: 'adminDeleteQuotaGroup',
+  groups.delete('adminDeleteQuotaGroup', '/{quotagroup}', {
     summary: 'Delete a quota group, and take it from everyone who has it; its rules stay',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params, user }, { quota }) =>
-      replyEmpty(await quota.groups.remove(params.quotagroup, user)),
+    run: ({ params, user }, { quota }) => quota.groups.remove(params.quotagroup, user),
   }),
-  route({
-    ...adminWrite,
-    method: 'PUT',
-    path: '/admin/quota/groups/{quotagroup}/rules/{quotarule}',
-    operationId: 'adminAddRuleToQuotaGroup',
+  groups.put('adminAddRuleToQuotaGroup', '/{quotagroup}/rules/{quotarule}', {
     summary: 'Put a rule into a group',
-    responses: added,
-    handle: ({ params, user }, { quota }) =>
-      replyDone(quota.groups.addRule(params.quotagroup, params.quotarule, user)),
+    // The rule is already in the group.
+    also: [409],
+    run: ({ params, user }, { quota }) =>
+      done(quota.groups.addRule(params.quotagroup, params.quotarule, user)),
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/quota/groups/{quotagroup}/rules/{quotarule}',
-    operationId: 'adminRemoveRuleFromQuotaGroup',
+  groups.delete('adminRemoveRuleFromQuotaGroup', '/{quotagroup}/rules/{quotarule}', {
     summary: 'Take a rule out of a group',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: ({ params, user }, { quota }) =>
-      replyDone(quota.groups.removeRule(params.quotagroup, params.quotarule, user)),
+    run: ({ params, user }, { quota }) =>
+      done(quota.groups.removeRule(params.quotagroup, params.quotarule, user)),
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/groups/{quotagroup}/users',
-    operationId: 'adminListUsersInQuotaGroup',
+  groups.list('adminListUsersInQuotaGroup', '/{quotagroup}/users', {
     summary: 'The users and organizations that a group is assigned to',
-    paging: 'pages',
-    responses: { 200: v.array(User), 403: Forbidden, 404: NotFound },
-    handle: async (request, { quota, owners }) => {
+    of: User,
+    run: async (request, { quota, owners }) => {
       const members = await quota.groups.members(request.params.quotagroup, request.page)
-      if (members === undefined) return reply(404)
+      if (members === undefined) return undefined
       const users = await owners.present(members.items, request)
-      return pageOf([...users.values()], members.total)
+      return { items: [...users.values()], total: members.total }
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'PUT',
-    path: '/admin/quota/groups/{quotagroup}/users/{username}',
-    operationId: 'adminAddUserToQuotaGroup',
+  groups.put('adminAddUserToQuotaGroup', '/{quotagroup}/users/{username}', {
     summary: 'Assign a group to a user or an organization',
-    responses: added,
-    handle: ({ params, user }, { quota, owners }) =>
-      replyDone(
-        quota.groups.assign((tx) => owners.directory.claim(tx, params.username), params.quotagroup, user),
-      ),
+    // The user is already in the group.
+    also: [409],
+    run: ({ params, user }, { quota, owners }) =>
+      done(quota.groups.assign((tx) => owners.directory.claim(tx, params.username), params.quotagroup, user)),
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/quota/groups/{quotagroup}/users/{username}',
-    operationId: 'adminRemoveUserFromQuotaGroup',
+  groups.delete('adminRemoveUserFromQuotaGroup', '/{quotagroup}/users/{username}', {
     summary: 'Take a group from a user or an organization',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: ({ params, user }, { quota, owners }) =>
-      replyDone(
+    run: ({ params, user }, { quota, owners }) =>
+      done(
         quota.groups.unassign((tx) => owners.directory.find(tx, params.username), params.quotagroup, user),
       ),
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/users/{username}/quota',
-    operationId: 'adminGetUserQuota',
+  ofOwner.get('adminGetUserQuota', '', {
     summary: "A user's or an organization's usage, and the groups it is judged by",
-    responses: { 200: QuotaInfo, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, services) => {
-      const account = await services.owners.find(user, params.username)
-      if (account === undefined) return reply(404)
-      return reply(200, presentStatus(await services.quota.statuses.of(account.id), true))
+    of: QuotaInfo,
+    run: async ({ user, params }, { owners, quota }) => {
+      const account = await owners.find(user, params.username)
+      return account && presentStatus(await quota.statuses.of(account.id), true)
     },
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/users/{username}/quota/explain',
-    operationId: 'adminExplainUserQuota',
+  ofOwner.get('adminExplainUserQuota', '/explain', {
     summary:
       'Why a user or an organization is, or is not, over quota for a subject; without one, for the subject with the fewest bytes left',
     query: AnySubjectQuery,
-    responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, query }, services) => {
-      const account = await services.owners.find(user, params.username)
-      if (account === undefined) return reply(404)
-      return reply(200, presentExplanation(await services.quota.explain(account.id, query.subject), true))
+    of: QuotaExplanationInfo,
+    run: async ({ user, params, query }, { owners, quota }) => {
+      const account = await owners.find(user, params.username)
+      return account && presentExplanation(await quota.explain(account.id, query.subject), true)
     },
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/users/{username}/quota/history',
-    operationId: 'adminGetUserQuotaHistory',
+  ofOwner.get('adminGetUserQuotaHistory', '/history', {
     summary: `A user's or an organization's usage at the end of each day on which it changed, for up to ${HISTORY_DAYS} days`,
     query: HistoryQuery,
-    responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, query }, { owners, quota }) => {
+    of: QuotaHistory,
+    run: async ({ user, params, query }, { owners, quota }) => {
       const account = await owners.find(user, params.username)
-      if (account === undefined) return reply(404)
-      return reply(200, presentHistory(await quota.history(account.id, query.days)))
+      return account && presentHistory(await quota.history(account.id, query.days))
     },
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/users/{username}/quota/groups',
-    operationId: 'adminSetUserQuotaGroups',
+  ofOwner.post('adminSetUserQuotaGroups', '/groups', {
     summary: "Set the whole list of a user's or an organization's groups",
     body: v.object({ groups: v.pipe(v.array(groupName), v.maxLength(100)) }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: ({ params, body, user }, { quota, owners }) =>
-      replyDone(quota.groups.setFor((tx) => owners.directory.claim(tx, params.username), body.groups, user)),
+    run: ({ params, body, user }, { quota, owners }) =>
+      done(quota.groups.setFor((tx) => owners.directory.claim(tx, params.username), body.groups, user)),
   }),
 ]
 
@@ -219,62 +146,37 @@ const EditQuotaRuleOptions = v.object({
   subjects: v.optional(Subjects),
 })
 
+const rules = quotaAt('/admin/quota/rules', adminRules)
+
 export const quotaRuleRoutes = [
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/rules',
-    operationId: 'adminListQuotaRules',
+  rules.list('adminListQuotaRules', '', {
     summary: 'The quota rules',
     paging: 'whole',
-    responses: { 200: v.array(QuotaRuleInfo), 403: Forbidden },
-    handle: async ({ page }, { quota }) =>
-      replyPage(await quota.rules.list(page), (rule) => presentRule(rule)),
+    of: ruleView,
+    run: ({ page }, { quota }) => quota.rules.list(page),
   }),
-  route({
-    ...adminWrite,
-    method: 'POST',
-    path: '/admin/quota/rules',
-    operationId: 'adminCreateQuotaRule',
+  rules.post('adminCreateQuotaRule', '', {
     summary: 'Create a quota rule',
     body: CreateQuotaRuleOptions,
-    responses: { 201: QuotaRuleInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body, user }, { quota }) => {
-      const rule = { ...body, subjects: body.subjects ?? [] }
-      return reply(201, presentRule(await quota.rules.create(rule, user)))
-    },
+    of: ruleView,
+    also: [409],
+    run: ({ body, user }, { quota }) => quota.rules.create({ ...body, subjects: body.subjects ?? [] }, user),
   }),
-  route({
-    ...adminRead,
-    method: 'GET',
-    path: '/admin/quota/rules/{quotarule}',
-    operationId: 'adminGetQuotaRule',
+  rules.get('adminGetQuotaRule', '/{quotarule}', {
     summary: 'A quota rule',
-    responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) =>
-      replyFound(await quota.rules.get(params.quotarule), (rule) => presentRule(rule)),
+    of: ruleView,
+    run: ({ params }, { quota }) => quota.rules.get(params.quotarule),
   }),
-  route({
-    ...adminWrite,
-    method: 'PATCH',
-    path: '/admin/quota/rules/{quotarule}',
-    operationId: 'adminEditQuotaRule',
+  rules.patch('adminEditQuotaRule', '/{quotarule}', {
     summary: 'Change the limit or the subjects of a quota rule',
     body: EditQuotaRuleOptions,
     needsBody: true,
-    responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    of: ruleView,
     exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
-    handle: async ({ params, body, user }, { quota }) =>
-      replyFound(await quota.rules.edit(params.quotarule, body, user), (rule) => presentRule(rule)),
+    run: ({ params, body, user }, { quota }) => quota.rules.edit(params.quotarule, body, user),
   }),
-  route({
-    ...adminWrite,
-    method: 'DELETE',
-    path: '/admin/quota/rules/{quotarule}',
-    operationId: 'adminDeleteQuotaRule',
+  rules.delete('adminDeleteQuotaRule', '/{quotarule}', {
     summary: 'Delete a quota rule',
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params, user }, { quota }) =>
-      replyEmpty(await quota.rules.remove(params.quotarule, user)),
+    run: ({ params, user }, { quota }) => quota.rules.remove(params.quotarule, user),
   }),
 ]

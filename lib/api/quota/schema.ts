@@ -7,6 +7,7 @@ import { Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { example, givenLimit, parameter, text } from '../fields.ts'
+import { view } from '../view.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
 
@@ -150,6 +151,9 @@ export const presentGroup = (group: QuotaGroup, withNames = true): QuotaGroupInf
   ...nameOf(group, withNames),
   rules: group.rules.map((rule) => presentRule(rule, withNames)),
 })
+
+export const ruleView = view(QuotaRuleInfo, (rule: QuotaRule) => presentRule(rule))
+export const groupView = view(QuotaGroupInfo, (group: QuotaGroup) => presentGroup(group))
 
 export const presentStatus = ({ usage, storedGroups }: QuotaStatus, withNames: boolean): QuotaInfo => ({
   used: { size: presentUsage(usage) },

@@ -12,6 +12,7 @@ import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { timestamp } from '../fields.ts'
 import { mayHaveMoved } from '../former-names.ts'
+import { resourcesFor } from '../kit.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
@@ -27,6 +28,9 @@ type Declarations = ReturnType<typeof routesFor<Identity, QuotaServices>>
 const declarations: Declarations = routesFor(mayHaveMoved)
 /** Declares a route that needs nothing but {@link QuotaServices}. */
 export const quotaRoute: Declarations['route'] = declarations.route
+
+/** Declares the routes of a resource that needs nothing but {@link QuotaServices}. */
+export const quotaAt: ReturnType<typeof resourcesFor<QuotaServices>> = resourcesFor()
 
 /** The owners of quota, as requests name them and responses show them. */
 interface QuotaOwners {

@@ -7,6 +7,7 @@ import { Level, type Team as TeamRecord, Unit } from '../../records/schema/index
 import { example, number, shortText, text } from '../fields.ts'
 import { Organization, presentOrganization } from '../organizations.ts'
 import type { Recipient } from '../route.ts'
+import { view } from '../view.ts'
 
 const Permission = v.picklist(['none', 'read', 'write', 'admin', 'owner'])
 
@@ -32,6 +33,8 @@ export const presentTeam = ({ organization, team }: FoundTeam, recipient: Recipi
   const { id, ...shown } = team === undefined ? ownersOf(organization.id) : shownOf(team)
   return { id, organization: presentOrganization(organization, recipient), ...shown }
 }
+
+export const teamView = view(Team, presentTeam)
 
 const ownersOf = (id: number): Shown => ({
   id,

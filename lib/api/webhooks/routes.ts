@@ -1,5 +1,4 @@
 /** Webhooks of repositories, organizations, users and the instance: the same routes below four paths. */
-import * as v from 'valibot'
 import { OPERATOR } from '../../accounts/access.ts'
 import { commitWithRef } from '../../repositories/contents/open-repository.ts'
 import { hookPlaces } from '../../webhooks/places.ts'
@@ -9,12 +8,10 @@ import {
   type HookParams,
   type HookRoute,
   hookRoutesOf,
-  listRoutesOf,
   testRouteOf,
 } from './hook-routes.ts'
 
 const routesOf = (group: HookGroup): HookRoute[] => [
-  ...listRoutesOf(group),
   ...hookRoutesOf(group),
   testRouteOf(group),
   ...deliveryRoutesOf(group),
@@ -24,13 +21,10 @@ const textOf = (params: HookParams, name: string): string => params[name] as str
 
 const repositoryHooks: HookGroup = {
   path: '/repos/{owner}/{repo}/hooks',
-  names: { owner: v.string(), repo: v.string() },
   prefix: 'repo',
   ownerText: 'a repository',
-  auth: 'required',
+  reads: 'required',
   scope: 'repository',
-  canForbid: true,
-  alwaysExists: false,
   place: (user, params) => hookPlaces.repository(user, textOf(params, 'owner'), textOf(params, 'repo')),
   async testPush({ hosting }, params, ref, client) {
     const [owner, name] = [textOf(params, 'owner'), textOf(params, 'repo')]
@@ -44,35 +38,26 @@ const groups: HookGroup[] = [
   repositoryHooks,
   {
     path: '/orgs/{org}/hooks',
-    names: { org: v.string() },
     prefix: 'org',
     ownerText: 'an organization',
-    auth: 'required',
+    reads: 'required',
     scope: 'organization',
-    canForbid: true,
-    alwaysExists: false,
     place: (user, params) => hookPlaces.organization(user, textOf(params, 'org')),
   },
   {
     path: '/user/hooks',
-    names: {},
     prefix: 'user',
     ownerText: 'the signed-in user',
-    auth: 'required',
+    reads: 'required',
     scope: 'user',
-    canForbid: false,
-    alwaysExists: true,
     place: (user) => hookPlaces.user(user),
   },
   {
     path: '/admin/hooks',
-    names: {},
     prefix: 'admin',
     ownerText: 'the instance',
-    auth: 'admin',
+    reads: 'admin',
     scope: 'admin',
-    canForbid: true,
-    alwaysExists: true,
     place: () => hookPlaces.instance(),
   },
 ]

@@ -1,0 +1,272 @@
+/**
+ * Declares the routes of a resource, each by its verb. What follows from the verb, the path and the body is
+ * said here, once: the method, the scope, who may call it, the status of success, and the refusals.
+ */
+import * as v from 'valibot'
+import type { Identity } from '../accounts/access.ts'
+import {
+  Empty,
+  ErrorBody,
+  NotFound,
+  type Pagination,
+  type Reply,
+  type Route,
+  type RouteRequest,
+  type SerializedJson,
+} from '../http/index.ts'
+import type { Paging } from '../http/paging.ts'
+import type { BodyOf, ResponseKind } from '../http/responses.ts'
+import type { FileField, ObjectSchema, Output, SegmentsOf } from '../http/route.ts'
+import type { Page } from '../records/pages.ts'
+import type { Store } from '../records/store.ts'
+import type { RepositoryName } from '../repositories/names.ts'
+import type { Scope } from '../scopes.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { mayHaveMoved } from './former-names.ts'
+import type { Presenter, Read, Recipient, View } from './view.ts'
+
+type Shown = View<v.GenericSchema, unknown> | ResponseKind
+
+/** What a route returns, by what it is `of`; whether something was found when it is of nothing. */
+type FoundOf<O> =
+  O extends Presenter<infer Found, unknown> ? Found : O extends ResponseKind ? BodyOf<O> : boolean
+
+/** What is not found is 404, so only a route with a parameter in its path may find nothing. */
+type Missing<Path extends string> = [SegmentsOf<Path>] extends [never] ? never : undefined
+
+type Ids = Readonly<Record<string, v.GenericSchema>>
+
+/** The repository that a path names. */
+type Named<Path extends string> = Path extends `${string}{owner}/{repo}${string}`
+  ? { readonly repository: RepositoryName }
+  : unknown
+
+/** What a route is called with, besides what every request has. */
+interface Given<Path extends string, I extends Ids, A, Q, B, G> {
+  readonly user: A extends 'optional' ? Identity | null : Identity
+  readonly params: {
+    readonly [Name in SegmentsOf<Path>]: Name extends keyof I ? v.InferOutput<I[Name]> : string
+  }
+  readonly query: Output<Q, undefined>
+  readonly body: Output<B, undefined>
+  readonly page: G extends Paging ? Pagination : undefined
+}
+
+type Common<S> = Omit<RouteRequest<Identity, S>, 'user' | 'params' | 'query' | 'body' | 'page' | 'cached'>
+
+type Access = 'optional' | 'required' | 'admin'
+
+/** `user` stands for the scopes `read:user` and `write:user`. */
+type Word = Scope extends infer S ? (S extends `read:${infer Name}` ? Name : never) : never
+
+interface Rules<A extends Access> {
+  readonly tag?: string
+  /** What the scopes of a token must allow to read or to write, all of it. */
+  readonly scope?: Word | readonly Word[]
+  /** Who may read. Only the signed in may write, and where only administrators read, only they. */
+  readonly reads?: A
+}
+
+interface Declared<S, Path extends string, I extends Ids, A extends Access, Q, B, O, C, G, Result>
+  extends Rules<A>,
+    Pick<
+      Route<Identity, S>,
+      'takesRest' | 'accepts' | 'bodyLimit' | 'needsBody' | 'maxValues' | 'forgejoResponses'
+    > {
+  readonly summary: string
+  readonly query?: Q
+  readonly body?: B
+  readonly paging?: G
+  /** What the route replies with, or the items of its list; nothing but the status when absent. */
+  readonly of?: O
+  /** Status of success, when it is not the usual one of the verb. */
+  readonly status?: number
+  /** Further statuses, besides those that follow from the path and the body. */
+  readonly also?: readonly number[] | Readonly<Record<number, ResponseKind>>
+  /**
+   * Whether the reply is kept until something changes that `run` has read. Then `run` reads with its
+   * transaction alone, as {@link RouteRequest.cached} says.
+   */
+  readonly cached?: C
+  readonly exists?: (params: Given<Path, I, A, Q, B, G>['params'], services: S) => Promise<boolean>
+  /** @returns what was found; undefined, or false where the route replies with nothing, for 404 */
+  run(
+    request: Given<Path, I, A, Q, B, G> & Named<Path> & Common<S>,
+    services: S,
+    tx: C extends true ? ReadTransaction : undefined,
+  ): Promise<Result | Missing<Path>>
+}
+
+/** A page of a list. Its items may be serialized already, and its total not counted. */
+interface Listed<O> {
+  readonly items:
+    | readonly FoundOf<O>[]
+    | (O extends v.GenericSchema ? SerializedJson<v.InferOutput<O>[]> : never)
+  readonly total: number | undefined
+}
+
+type Declare<S, Prefix extends string, I extends Ids, Usual extends Access, P extends Paging | undefined> = <
+  const Path extends string,
+  Q extends ObjectSchema | undefined = undefined,
+  B extends v.GenericSchema | FileField | undefined = undefined,
+  O extends View<v.GenericSchema, never> | ResponseKind | undefined = undefined,
+  const C extends boolean = false,
+  A extends Access = Usual,
+  G extends Paging | undefined = P,
+>(
+  operationId: string,
+  path: Path,
+  declared: Declared<S, `${Prefix}${Path}`, I, A, Q, B, O, C, G, P extends Paging ? Listed<O> : FoundOf<O>>,
+) => Route<Identity, S>
+
+/** Declare the routes of a resource, by their verbs. */
+interface Resource<S, Prefix extends string, I extends Ids, A extends Access> {
+  readonly list: Declare<S, Prefix, I, A, 'pages'>
+  readonly get: Declare<S, Prefix, I, A, undefined>
+  readonly post: Declare<S, Prefix, I, 'required', undefined>
+  readonly put: Declare<S, Prefix, I, 'required', undefined>
+  readonly patch: Declare<S, Prefix, I, 'required', undefined>
+  readonly delete: Declare<S, Prefix, I, 'required', undefined>
+}
+
+type AnyDeclared = Declared<
+  never,
+  string,
+  Ids,
+  Access,
+  unknown,
+  unknown,
+  Shown,
+  boolean,
+  Paging | undefined,
+  unknown
+>
+
+const schemaOf = (of: Shown): ResponseKind => ('all' in of ? of.schema : of)
+
+const responsesOf = (
+  status: number,
+  path: string,
+  isList: boolean,
+  { of, body, also = [] }: AnyDeclared,
+) => ({
+  [status]: of === undefined ? Empty : isList ? v.array(schemaOf(of) as v.GenericSchema) : schemaOf(of),
+  ...(path.includes('{') ? { 404: NotFound } : {}),
+  ...(body === undefined ? {} : { 422: ErrorBody }),
+  ...(Array.isArray(also) ? Object.fromEntries(also.map((status) => [status, ErrorBody])) : also),
+})
+
+const accessOf = (method: Route['method'], { tag, scope, reads = 'optional' }: Rules<Access>) => {
+  const isRead = method === 'GET'
+  const words = scope === undefined ? [] : [scope].flat()
+  const scopes = words.map((word) => `${isRead ? 'read' : 'write'}:${word}` as Scope)
+  return {
+    tag: tag ?? '',
+    auth: isRead || reads === 'admin' ? reads : 'required',
+    ...(scopes.length === 0 ? {} : { scope: scopes.length === 1 ? scopes[0]! : scopes }),
+  } as const
+}
+
+const paramsOf = (path: string, ids: Ids) => {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+  if (!names.some((name) => name in ids)) return {}
+  return { params: v.object(Object.fromEntries(names.map((name) => [name, ids[name] ?? v.string()]))) }
+}
+
+interface Success {
+  readonly status: number
+  readonly of: Shown | undefined
+  readonly isList: boolean
+}
+
+/** Replies with what a route has found. */
+const replyWith = async (
+  found: unknown,
+  { status, of, isList }: Success,
+  recipient: Recipient,
+  read: Read,
+): Promise<Reply> => {
+  if (found === undefined || (of === undefined && found === false)) return { status: 404, body: undefined }
+  if (of === undefined) return { status, body: undefined }
+  const present = 'all' in of ? of : undefined
+  if (isList) {
+    const { items, total } = found as Page<unknown>
+    return { status, body: (await present?.all(items, recipient, read)) ?? items, total }
+  }
+  if (present === undefined) return { status, body: found }
+  const [body] = await present.all([found], recipient, read)
+  return body === undefined ? { status: 404, body } : { status, body }
+}
+
+type Call<S> = (request: unknown, services: S, tx?: ReadTransaction) => Promise<unknown>
+
+const handlerOf =
+  <S extends Reading>(path: string, call: Call<S>, success: Success, isCached: boolean): Handler<S> =>
+  async (request, services) => {
+    if (path.includes('{owner}/{repo}')) {
+      const { owner, repo: name } = request.params as { owner: string; repo: string }
+      Object.assign(request, { repository: { owner, name } })
+    }
+    const recipient = request as unknown as Recipient
+    if (!isCached)
+      return replyWith(await call(request, services), success, recipient, (load) => services.store.read(load))
+    return request.cached(async (tx) =>
+      replyWith(await call(request, services, tx), success, recipient, (load) => load(tx)),
+    )
+  }
+
+interface Reading {
+  readonly store: Pick<Store, 'read'>
+}
+
+type Handler<S> = Route<Identity, S>['handle']
+
+/**
+ * Declares resources whose handlers need these services.
+ * @returns a function that takes the beginning of the paths of a resource, and its rules
+ */
+export const resourcesFor =
+  <S extends Reading>() =>
+  <const Prefix extends string, A extends Access = 'optional', const I extends Ids = Record<never, never>>(
+    prefix: Prefix,
+    { ids = {} as I, ...rules }: Rules<A> & { readonly ids?: I },
+  ): Resource<S, Prefix, I, A> => {
+    const verb =
+      (method: Route['method'], isList = false) =>
+      (operationId: string, rest: string, declared: AnyDeclared) => {
+        const { of, also: _, cached = false, run, status: own, tag, scope, reads, ...others } = declared
+        const path = prefix + rest
+        const status = own ?? (of === undefined ? 204 : method === 'POST' ? 201 : 200)
+        return {
+          ...others,
+          ...accessOf(method, { ...rules, ...given({ tag, scope, reads }) }),
+          ...paramsOf(path, ids),
+          ...(isList ? { paging: declared.paging ?? 'pages' } : {}),
+          cacheable: cached,
+          method,
+          path,
+          operationId,
+          responses: responsesOf(status, path, isList, declared),
+          mayHaveMoved: mayHaveMoved({ method, path }),
+          handle: handlerOf<S>(path, run as never, { status, of, isList }, cached),
+        }
+      }
+    return {
+      list: verb('GET', true),
+      get: verb('GET'),
+      post: verb('POST'),
+      put: verb('PUT'),
+      patch: verb('PATCH'),
+      delete: verb('DELETE'),
+    } as unknown as Resource<S, Prefix, I, A>
+  }
+
+/** For a change that returns nothing: it is done, or has thrown. */
+export const done = async (change: Promise<void>): Promise<true> => {
+  await change
+  return true
+}
+
+/** The members that are not undefined. */
+const given = <T extends object>(members: T): Partial<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>
