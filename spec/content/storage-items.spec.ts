@@ -240,7 +240,7 @@ describe('The list of what an owner uses', () => {
     /** Entries that are read besides the repositories, each with its usage, and a page with details. */
     const queries: [query: StorageItemQuery, offset: number, entries: number][] = [
       [{}, 0, 100],
-      [{}, ENTRIES - 100, ENTRIES],
+      [{}, 900, 2 * ENTRIES],
       [{ kind: 'repositories' }, 0, 0],
       [{ search: 'file 1' }, 0, 2 * ENTRIES],
       [{ sort: 'created' }, 0, 2 * ENTRIES],

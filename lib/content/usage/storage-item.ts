@@ -6,11 +6,9 @@ import { setImmediate } from 'node:timers/promises'
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { compare } from '../../compare.ts'
 import type { IndexEntry } from '../../records/collection.ts'
-import { encodeKey } from '../../records/key-codec.ts'
 import {
   type LedgerKind,
   type LedgerRecord,
-  ledgerEntries,
   REPOSITORY_SIZES,
   RESERVED_PREFIX,
   type Repository,
@@ -90,20 +88,6 @@ export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere' | 'uploader'> 
 /** Records that are decoded between two turns of the event loop. */
 const LOADED_AT_ONCE = 250
 
-/** The largest repositories as entries that sort among those of ledger entries: by size, then by name. */
-export const largestRepositoryItems = (
-  candidates: readonly Candidate[],
-  limit: number,
-): [IndexEntry, Candidate][] =>
-  candidates
-    .toSorted((left, right) => right.size - left.size || compareTexts(left, right))
-    .slice(0, limit)
-    .map((candidate) => {
-      const { size, name, kind, id } = candidate
-      const order = encodeKey([0 - size, name, kind, id])
-      return [{ order, recordKey: order }, candidate]
-    })
-
 /** Loads records in steps between which other requests run. */
 export async function* inSteps<T>(
   entries: readonly IndexEntry[],
@@ -113,17 +97,6 @@ export async function* inSteps<T>(
     yield await load(entries.slice(from, from + LOADED_AT_ONCE))
     await setImmediate()
   }
-}
-
-/** Ledger entries, of which a CSV file lists many, with their records. */
-export const loadPaced = async (
-  tx: ReadTransaction,
-  entries: readonly IndexEntry[],
-): Promise<ReadonlyMap<IndexEntry, LedgerRecord>> => {
-  const loaded = new Map<IndexEntry, LedgerRecord>()
-  for await (const pairs of inSteps(entries, (step) => ledgerEntries.loadPairs(tx, step)))
-    for (const [entry, record] of pairs) loaded.set(entry, record)
-  return loaded
 }
 
 export const isNamed = ({ name }: Repository, wanted: string | undefined): boolean =>
@@ -199,9 +172,6 @@ const ORDERS: Record<NonNullable<StorageItemQuery['sort']>, (left: Candidate, ri
 }
 
 const compareNames = (left: Candidate, right: Candidate): number => compare(left.name, right.name)
-
-const compareTexts = (left: Candidate, right: Candidate): number =>
-  compareNames(left, right) || (left.id < right.id ? -1 : 1)
 
 /** The scope that a session needs to download an item, or to delete it. */
 export const itemScope = ({ kind, used }: StorageItem, level: 'read' | 'write'): Scope => {

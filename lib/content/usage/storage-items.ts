@@ -26,8 +26,6 @@ import {
   inSteps,
   isNamed,
   itemOf,
-  largestRepositoryItems,
-  loadPaced,
   matches,
   orderOf,
   type RepositoryWithUsage,
@@ -53,11 +51,11 @@ export type StorageItemSummary = Pick<
 >
 
 /**
- * Items of each kind that one request reads at most, to search them or to sort them in another way than by
- * size.
+ * The largest items of each kind that one request reads at most, to search them or to sort them in another
+ * way than by size.
  */
 export const MAX_PER_KIND = 1000
-/** Longest list, in items. Skipping to a page reads index entries, not records. */
+/** Longest list by size, in items. A page reads as many of each kind as the list has up to its end. */
 const MAX_LISTED = 10_000
 
 /** The repositories of an owner with their usage, which each list needs. */
@@ -106,7 +104,7 @@ export class StorageItems {
     owner: number,
     query: StorageItemQuery,
   ): Promise<{ rows: readonly StorageItemSummary[]; isCut: boolean }> {
-    const all = { offset: 0, limit: MAX_LISTED }
+    const all = { offset: 0, limit: Number.POSITIVE_INFINITY }
     const { shown, total, isPartial } = await this.#select(viewer, owner, query, all)
     return { rows: shown, isCut: isPartial || total > shown.length }
   }
@@ -124,49 +122,23 @@ export class StorageItems {
   async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
     const { repository, uploader, search, sort = 'size', reverse } = query
     const kind = uploader ? 'attachments' : query.kind
-    const all = await repositoriesWithUsage(this.#store, owner)
+    const own = (await repositoriesWithUsage(this.#store, owner)).filter((one) =>
+      isNamed(one.repository, repository),
+    )
     const isBySize = !search && !uploader && sort === 'size' && !reverse
-    if (isBySize && !repository) return this.#largest(viewer, owner, all, kindsIn(kind), slice)
-    const own = all.filter((one) => isNamed(one.repository, repository))
-    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind })
+    const end = isBySize ? Math.min(MAX_LISTED, slice.offset + slice.limit) : Number.POSITIVE_INFINITY
+    const limit = isBySize ? end : MAX_PER_KIND
+    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind }, limit)
     const wanted = uploader
       ? await this.#store.read((tx) => uploadedBy(tx, viewer, uploader, candidates))
       : candidates
     const found = wanted.filter(({ name }) => matches(name, search)).sort(orderOf(query))
     return {
-      shown: found.slice(slice.offset, slice.offset + slice.limit),
+      shown: found.slice(0, end).slice(slice.offset, slice.offset + slice.limit),
       total: isBySize ? total : found.length,
-      listed: found.length,
-      isPartial: total > candidates.length,
+      listed: isBySize ? Math.min(total, MAX_LISTED) : found.length,
+      isPartial: !isBySize && total > candidates.length,
     }
-  }
-
-  /** Skips the entries before the page without loading their records. */
-  async #largest(
-    viewer: Viewer,
-    owner: number,
-    own: readonly RepositoryWithUsage[],
-    kinds: readonly StorageItemKind[],
-    { offset, limit }: Slice,
-  ): Promise<ShownItems> {
-    const end = Math.min(MAX_LISTED, offset + limit)
-    const ofRepositories = kinds.flatMap((kind) =>
-      isEntryKind(kind) ? [] : own.map((owned) => repositoryItem(viewer, owned, kind)),
-    )
-    const found = new Map(largestRepositoryItems(ofRepositories, end))
-    const byId = new Map(own.map(({ repository }) => [repository.id, repository]))
-    return this.#store.read(async (tx) => {
-      const entryKinds = kinds.filter(isEntryKind)
-      const slice = { offset, limit: Math.max(0, end - offset) }
-      const page = await pageOf(entriesBySize(tx, owner, entryKinds, end, [...found.keys()]), slice)
-      const entries = page.filter((entry) => !found.has(entry))
-      const shown = new Map(found)
-      for (const [entry, record] of await loadPaced(tx, entries))
-        shown.set(entry, entryItem(viewer, record, byId.get(record.repository ?? 0)))
-      const total = await this.#total(tx, owner, kinds, own.length)
-      const items = page.flatMap((entry) => shown.get(entry) ?? [])
-      return { shown: items, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
-    })
   }
 
   async #find(
@@ -196,6 +168,7 @@ export class StorageItems {
     owner: number,
     own: readonly RepositoryWithUsage[],
     { kind, repository }: StorageItemQuery,
+    limit: number,
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
     const usages = own.map(({ usage }) => usage)
@@ -203,7 +176,7 @@ export class StorageItems {
       if (!isEntryKind(itemKind))
         return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
       const { items, total } = await this.#store.read((tx) =>
-        repository ? largestIn(tx, usages, itemKind) : this.#largestOfKind(tx, owner, itemKind),
+        repository ? largestIn(tx, usages, itemKind, limit) : this.#largest(tx, owner, itemKind, limit),
       )
       return {
         candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
@@ -217,21 +190,16 @@ export class StorageItems {
     }
   }
 
-  async #largestOfKind(tx: ReadTransaction, owner: number, kind: LedgerKind): Promise<Page<LedgerRecord>> {
-    const slice = { offset: 0, limit: MAX_PER_KIND }
-    const entries = await pageOf(entriesBySize(tx, owner, [kind], MAX_PER_KIND), slice)
-    const items = [...(await loadPaced(tx, entries)).values()]
-    return { items, total: (await this.#quota.ledger.counts(tx, owner))[kind] }
-  }
-
-  async #total(
+  async #largest(
     tx: ReadTransaction,
     owner: number,
-    kinds: readonly StorageItemKind[],
-    repositories: number,
-  ): Promise<number> {
-    const counts = await this.#quota.ledger.counts(tx, owner)
-    return kinds.reduce((sum, kind) => sum + (isEntryKind(kind) ? counts[kind] : repositories), 0)
+    kind: LedgerKind,
+    limit: number,
+  ): Promise<Page<LedgerRecord>> {
+    const entries = await pageOf(entriesBySize(tx, owner, [kind], limit), { offset: 0, limit })
+    const items: LedgerRecord[] = []
+    for await (const step of inSteps(entries, (some) => ledgerEntries.load(tx, some))) items.push(...step)
+    return { items, total: (await this.#quota.ledger.counts(tx, owner))[kind] }
   }
 }
 
@@ -240,8 +208,9 @@ const largestIn = async (
   tx: ReadTransaction,
   usages: readonly RepositoryUsage[],
   kind: LedgerKind,
+  limit: number,
 ): Promise<Page<LedgerRecord>> => {
-  const listing = (id: number) => ({ prefix: [id, kind], limit: MAX_PER_KIND })
+  const listing = (id: number) => ({ prefix: [id, kind], limit })
   const found = await Promise.all(usages.map(({ id }) => ledgerEntries.list(tx, 'repo', listing(id))))
   return { items: found.flat(), total: usages.reduce((sum, { entries }) => sum + entries[kind], 0) }
 }
