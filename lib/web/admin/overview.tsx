@@ -11,7 +11,7 @@ import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
 import { Figures, formatCount, Link, NameLink, Section, Size, StrongLink } from '../parts/components.tsx'
-import { Table } from '../parts/list.tsx'
+import { List, Table } from '../parts/list.tsx'
 import { sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Chart, ChartTable } from '../storage/chart.tsx'
@@ -143,7 +143,7 @@ const TotalHistory = ({ owners, history }: TotalsProps) => {
 
 /** Owners that are over quota or near their limit, the largest excess first. */
 const OverSection = ({ owners: { overAndNear } }: { owners: OwnersSnapshot }) => (
-  <Section
+  <List
     id="over"
     title="Needs attention"
     aside={
@@ -153,23 +153,18 @@ const OverSection = ({ owners: { overAndNear } }: { owners: OwnersSnapshot }) =>
           : 'Owners by limit'}
       </Link>
     }
-  >
-    {overAndNear.length === 0 ? (
-      <p class="muted">No owner is over quota or near the limit.</p>
-    ) : (
-      <ul class="plain rows">
-        {overAndNear.slice(0, LISTED).map((owner) => (
-          <li key={owner.id} class="line">
-            <div class="whole">
-              <StrongLink to={`/-/storage/${owner.name}`}>{owner.name}</StrongLink>
-              <OwnerLimit owner={owner} />
-            </div>
-            <OwnerBadge owner={owner} />
-          </li>
-        ))}
-      </ul>
+    items={overAndNear.slice(0, LISTED)}
+    empty={<p class="muted">No owner is over quota or near the limit.</p>}
+    row={(owner) => (
+      <li key={owner.id} class="line">
+        <div class="whole">
+          <StrongLink to={`/-/storage/${owner.name}`}>{owner.name}</StrongLink>
+          <OwnerLimit owner={owner} />
+        </div>
+        <OwnerBadge owner={owner} />
+      </li>
     )}
-  </Section>
+  />
 )
 
 interface TopConsumersProps {

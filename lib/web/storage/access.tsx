@@ -6,10 +6,20 @@ import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { accountPage, type HtmlPage } from '../../host-pages/html-pages.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
+import type { SegmentsOf } from '../../http/route.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope, requireScopes } from '../../scopes.ts'
 import { accountPath, Link, PageHead, Tabs, usePageContext } from '../parts/components.tsx'
-import { type Crumb, mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
+import {
+  type Crumb,
+  mountOf,
+  type PageReply,
+  type PageRequest,
+  type PageRoute,
+  type PageServices,
+  page,
+  type View,
+} from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
 import { Avatar } from '../people/account-parts.tsx'
 
@@ -35,15 +45,39 @@ export const accessibleOwner = async (
   return account
 }
 
+/** A request for a page about the storage of an owner, with what the page is made of. */
+export interface StorageRequest<Name extends string = string> extends PageRequest<Name, Identity> {
+  readonly owner: Account
+  readonly services: PageServices
+}
+
+interface StoragePage<Path extends string> {
+  path: Path
+  handle(request: StorageRequest<SegmentsOf<Path>>): Promise<PageReply>
+}
+
+/** Declares a page about the storage of an owner: the one in its path, or else the user. */
+export const storagePage = <const Path extends string>({ path, handle }: StoragePage<Path>): PageRoute =>
+  page({
+    path: path as string,
+    auth: 'required',
+    async handle(request, services) {
+      const { user, params } = request
+      const name = (params as Readonly<Record<string, string>>).owner ?? user.username
+      const owner = await accessibleOwner(services, user, name)
+      return handle({ ...request, owner, services } as StorageRequest<SegmentsOf<Path>>)
+    },
+  })
+
 /**
  * @returns the path of the page about something, or its `html_url` when the host has such pages; undefined
  * when there is none, or the URL is unknown
  */
 export const pageLink = (
-  { htmlUrls, settings }: PageServices,
-  { site, pagesUrl }: Pick<PageRequest, 'site' | 'pagesUrl'>,
+  { services, site, pagesUrl }: StorageRequest,
   page: HtmlPage | undefined,
 ): string | undefined => {
+  const { htmlUrls, settings } = services
   if (page === undefined) return undefined
   if (settings.links) return htmlUrls.of(page, site)
   const isServed = settings.servedPages.has(page.kind as ServedPage)
@@ -61,17 +95,11 @@ export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>
         ]
       : [{ name: 'Storage', to: '/' }]
 
-interface OwnerHeadProps {
-  owner: Account
-  services: PageServices
-  request: Pick<PageRequest, 'site' | 'pagesUrl'> & { readonly user: Identity }
-}
-
 /** The heading of an owner's pages, with links to other pages about the owner, and their tabs. */
-const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
+const OwnerHead = ({ request }: { request: StorageRequest }) => {
+  const { owner, user } = request
   const { id, kind, name, fullName } = owner
-  const { user } = request
-  const link = pageLink(services, request, accountPage(owner))
+  const link = pageLink(request, accountPage(owner))
   return (
     <>
       <PageHead
@@ -107,18 +135,12 @@ const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
 }
 
 /** A page about the storage of an owner. */
-export const ownerView = (
-  services: PageServices,
-  request: OwnerHeadProps['request'],
-  owner: Account,
-  title: string,
-  content: ComponentChildren,
-): View => ({
-  title: `${title} of ${owner.name}`,
-  crumbs: ownerCrumbs(owner, request.user),
+export const ownerView = (request: StorageRequest, title: string, content: ComponentChildren): View => ({
+  title: `${title} of ${request.owner.name}`,
+  crumbs: ownerCrumbs(request.owner, request.user),
   body: (
     <>
-      <OwnerHead owner={owner} services={services} request={request} />
+      <OwnerHead request={request} />
       {content}
     </>
   ),

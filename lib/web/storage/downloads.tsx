@@ -8,18 +8,16 @@ import type { Account, PackageFile } from '../../records/schema/index.ts'
 import { requireScopes } from '../../scopes.ts'
 import { Link, PageHead, Section, Size } from '../parts/components.tsx'
 import { Table } from '../parts/list.tsx'
-import { type PageServices, page, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerCrumbs } from './access.tsx'
+import type { PageServices, View } from '../parts/route.ts'
+import { ownerCrumbs, storagePage } from './access.tsx'
 import { titleOf } from './item-text.tsx'
 import { packageOf } from './removal.tsx'
 
 export const downloadPageRoutes = [
-  page({
+  storagePage({
     path: '/-/storage/{owner}/download',
-    auth: 'required',
-    async handle({ user, params, query }, services) {
+    async handle({ owner, services, user, query }) {
       const { hosting } = services
-      const owner = await accessibleOwner(services, user, params.owner)
       const [item] = await hosting.storageItems.byIds(user, owner.id, [query.get('item') ?? ''])
       if (item === undefined) throw new AllotError('not_found', 'there is no such file')
       requireScopes(user, { scope: itemScope(item, 'read') })

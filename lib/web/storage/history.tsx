@@ -6,9 +6,8 @@ import { noUsage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, unbrokenSize, usePageContext } from '../parts/components.tsx'
-import { page } from '../parts/route.ts'
 import { CalendarDay } from '../parts/times.tsx'
-import { accessibleOwner, ownerView } from './access.tsx'
+import { ownerView, storagePage } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
 import { GrowthText } from './pace.tsx'
@@ -21,27 +20,16 @@ const periodIn = (text: string | null): Period =>
   text !== null && Object.hasOwn(PERIODS, text) ? (text as Period) : '30'
 
 export const usageHistoryPageRoutes = [
-  page({
+  storagePage({
     path: '/-/storage/{owner}/history',
-    auth: 'required',
-    async handle(request, services) {
-      const { user, params, query } = request
-      const owner = await accessibleOwner(services, user, params.owner)
+    async handle(request) {
+      const { owner, services, query } = request
+      const { quota, settings } = services
       const period = periodIn(query.get('days'))
-      const history = await services.quota.wholeHistory(owner.id)
-      const limits = limitStates(await services.quota.statuses.of(owner.id), services.settings.warnAt)
-      return ownerView(
-        services,
-        request,
-        owner,
-        'History',
-        <History
-          owner={owner.name}
-          history={history}
-          period={period}
-          limit={totalLimit(limits)?.rule.limit}
-        />,
-      )
+      const history = await quota.wholeHistory(owner.id)
+      const limit = totalLimit(limitStates(await quota.statuses.of(owner.id), settings.warnAt))?.rule.limit
+      const props = { owner: owner.name, history, period, limit }
+      return ownerView(request, 'History', <History {...props} />)
     },
   }),
 ]

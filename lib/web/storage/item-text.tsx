@@ -6,9 +6,8 @@ import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/inde
 import { Empty, Link, Size, unbrokenSize } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import { type Column, List, Table } from '../parts/list.tsx'
-import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
-import { pageLink } from './access.tsx'
+import { pageLink, type StorageRequest } from './access.tsx'
 import { formatShare, shareColumn } from './share.tsx'
 
 export const KIND_NAMES: Readonly<Record<StorageItemKind, readonly [one: string, many: string]>> = {
@@ -212,15 +211,10 @@ const descriptionOf = ({
 }
 
 /** The page of the host about an item, for hosts that have such pages. */
-export const linkOf = (
-  services: PageServices,
-  request: Pick<PageRequest, 'site' | 'pagesUrl'>,
-  owner: string,
-  { kind, used }: StorageItem,
-): string | undefined =>
-  !services.settings.links || used === undefined || used.isHidden || kind === 'lfs'
+export const linkOf = (request: StorageRequest, { kind, used }: StorageItem): string | undefined =>
+  !request.services.settings.links || used === undefined || used.isHidden || kind === 'lfs'
     ? undefined
-    : pageLink(services, request, pageOfEntry(used, owner))
+    : pageLink(request, pageOfEntry(used, request.owner.name))
 
 interface LargestItemsProps extends Pick<ItemColumns, 'owner' | 'links' | 'used'> {
   items: readonly StorageItem[]

@@ -1,7 +1,6 @@
 /**
  * The table of all items that use an owner's storage, to sort, filter, search and select from; also as CSV.
  */
-import type { Identity } from '../../accounts/access.ts'
 import { timestamp } from '../../clock.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { MAX_PER_KIND, type StorageItemPage } from '../../content/usage/storage-items.ts'
@@ -22,24 +21,20 @@ import { csvOf } from '../parts/csv.ts'
 import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
-import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerView } from './access.tsx'
+import type { View } from '../parts/route.ts'
+import { ownerView, type StorageRequest, storagePage } from './access.tsx'
 import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
 import { type ItemListQuery, Items, isStorageItemKind, pathOf, readQuery } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 
 export const itemPageRoutes = [
-  page({
+  storagePage({
     path: '/-/storage/{owner}/usage',
-    auth: 'required',
-    handle: (request, services) =>
-      showItems(request, services, request.params.owner, readQuery(request.query)),
+    handle: (request) => showItems(request, readQuery(request.query)),
   }),
-  page({
+  storagePage({
     path: '/-/storage/{owner}/usage.csv',
-    auth: 'required',
-    async handle({ user, params, query }, services) {
-      const owner = await accessibleOwner(services, user, params.owner)
+    async handle({ owner, services, user, query }) {
       const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
       const { rows, isCut } = suggestion
         ? { rows: suggestion.items, isCut: false }
@@ -58,31 +53,24 @@ export const itemPageRoutes = [
       )
     },
   }),
-  page({
+  storagePage({
     path: '/-/storage/{owner}/{kind}',
-    auth: 'required',
-    async handle(request, services) {
-      const { owner, kind } = request.params
+    async handle(request) {
+      const { kind } = request.params
       if (!isStorageItemKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
-      return showItems(request, services, owner, readQuery(request.query, kind))
+      return showItems(request, readQuery(request.query, kind))
     },
   }),
 ]
 
-const showItems = async (
-  request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },
-  services: PageServices,
-  name: string,
-  asked: ItemListQuery,
-): Promise<View> => {
-  const { user, query } = request
-  const owner = await accessibleOwner(services, user, name)
+const showItems = async (request: StorageRequest, asked: ItemListQuery): Promise<View> => {
+  const { owner, services, user, query } = request
   const { hosting, quota } = services
   const status = await quota.statuses.of(owner.id)
   const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
   const { items, total, listed, isPartial } =
     suggestion ?? (await hosting.storageItems.list(user, owner.id, asked, sliceOf(asked.page)))
-  const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
+  const links = new Map(items.map((item) => [item.id, linkOf(request, item)]))
   const table = {
     owner: owner.name,
     asked,
@@ -92,9 +80,7 @@ const showItems = async (
     user,
   }
   return ownerView(
-    services,
     request,
-    owner,
     'Usage',
     <>
       <FlashMessage />

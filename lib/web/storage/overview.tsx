@@ -11,8 +11,8 @@ import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { formatCount, groupPath, Link, Section, Size, unbrokenSize } from '../parts/components.tsx'
 import { Joined } from '../parts/inline.tsx'
-import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerView } from './access.tsx'
+import type { PageServices, View } from '../parts/route.ts'
+import { ownerView, type StorageRequest, storagePage } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
 import {
@@ -30,32 +30,19 @@ import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.ts
 const LARGEST = { offset: 0, limit: 8 }
 
 export const overviewPageRoutes = [
-  page({
-    path: '/',
-    auth: 'required',
-    handle: (request, services) => showStorage(services, request, request.user.username),
-  }),
-  page({
-    path: '/-/storage/{owner}',
-    auth: 'required',
-    handle: (request, services) => showStorage(services, request, request.params.owner),
-  }),
+  storagePage({ path: '/', handle: (request) => showStorage(request) }),
+  storagePage({ path: '/-/storage/{owner}', handle: (request) => showStorage(request) }),
 ]
 
-const showStorage = async (
-  services: PageServices,
-  request: Pick<PageRequest, 'site' | 'pagesUrl'> & { user: Identity },
-  name: string,
-): Promise<View> => {
-  const { user } = request
+const showStorage = async (request: StorageRequest): Promise<View> => {
+  const { owner, services, user } = request
   const { hosting, quota } = services
-  const owner = await accessibleOwner(services, user, name)
   const { usage, limits, groups } = await readOwner(services, owner)
   const history = await quota.wholeHistory(owner.id)
   const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && hasScope(user.scopes, 'read:organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : undefined
-  const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
+  const links = new Map(items.map((item) => [item.id, linkOf(request, item)]))
   const others = limits.filter((limit) => limit !== totalLimit(limits))
   const isOtherOver = others.some(({ state }) => state === 'over')
   const hasSide = others.length + (organizations?.total ?? 0) > 0
@@ -66,9 +53,7 @@ const showStorage = async (
     </div>
   )
   return ownerView(
-    services,
     request,
-    owner,
     'Storage',
     <>
       <div class={hasSide ? 'sides' : undefined}>

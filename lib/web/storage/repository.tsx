@@ -6,18 +6,15 @@ import { REPOSITORY_SIZES } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, Size } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { Table } from '../parts/list.tsx'
-import { page } from '../parts/route.ts'
-import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
+import { ownerCrumbs, pageLink, storagePage } from './access.tsx'
 import { shareColumn } from './share.tsx'
 
 export const repositoryPageRoutes = [
-  page({
+  storagePage({
     path: '/-/storage/{owner}/repositories/{repo}',
-    auth: 'required',
-    async handle(request, services) {
-      const { user, site, params } = request
+    async handle(request) {
+      const { owner, services, user, site, params } = request
       const { hosting, quota, settings } = services
-      const owner = await accessibleOwner(services, user, params.owner)
       const repository = await hosting.repositories.find(user, owner.name, params.repo)
       const usage = repository && (await quota.repositoryUsage(repository.id))
       if (repository === undefined || usage === undefined)
@@ -26,7 +23,7 @@ export const repositoryPageRoutes = [
       const total = totalOf(usage)
       const names = { git: 'Git data', ...kindNames }
       const sizes = REPOSITORY_SIZES.map((size) => [names[size], usage[size]] as const)
-      const link = pageLink(services, request, {
+      const link = pageLink(request, {
         kind: 'repository',
         owner: owner.name,
         repo: repository.name,
