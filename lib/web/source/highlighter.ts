@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { AllotError } from '../../errors.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import { WorkerPool } from '../../workers.ts'
@@ -31,19 +29,9 @@ const MAX_HIGHLIGHTED = 512 * 1024
 const MAX_LINE = 4000
 /** Milliseconds for the colors of one text. */
 export const DEADLINE_MS = 1500
-/**
- * Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted
- * again.
- */
-const MAX_KEPT = 16 * 1024 * 1024
 
 /** Colors source code. Invariant: it is parsed in a worker thread with a deadline, and only ever read. */
 export class Highlighter {
-  /** By name and content, so that an entry is never out of date. */
-  readonly #kept = new LRUCache<string, string[]>({
-    maxSize: MAX_KEPT,
-    sizeCalculation: (lines) => lines.reduce((sum, line) => sum + 2 * line.length + 50, 100),
-  })
   readonly #pool = new WorkerPool<HighlightInput, string[] | undefined>({
     file: WORKER,
     deadlineMs: DEADLINE_MS,
@@ -78,13 +66,8 @@ export class Highlighter {
   }
 
   async #highlight(client: string, input: HighlightInput): Promise<string[] | undefined> {
-    const key = createHash('sha256').update(`${input.fileName}\n${input.text}`).digest('base64')
-    const kept = this.#kept.get(key)
-    if (kept !== undefined) return kept
     try {
-      const lines = await this.#pool.run(client, async () => input)
-      if (lines !== undefined) this.#kept.set(key, lines)
-      return lines
+      return await this.#pool.run(client, async () => input)
     } catch (error) {
       // Too slow, too large, or too many: the text is readable without colors.
       if (error instanceof AllotError) return undefined
