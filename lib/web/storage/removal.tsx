@@ -12,8 +12,8 @@ import {
   checkConfirmation,
   TypedConfirmation,
 } from '../parts/confirmation.tsx'
-import { form, type PageServices, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerCrumbs } from './access.tsx'
+import { form, type View } from '../parts/route.ts'
+import { accessibleOwner, ownerCrumbs, type StorageRequest } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 import { freedText, RemovedTable, removedItems, StayingNote } from './removed.tsx'
 
@@ -23,15 +23,14 @@ export const MAX_SELECTED = 50
 const MAX_ATTACHED = 500
 
 export const removalPageRoutes = [
-  form({ path: '/-/storage/{owner}/remove', auth: 'required' }, async ({ user, params, form }, services) => {
+  form({ path: '/-/storage/{owner}/remove', auth: 'required' }, async (sent, services) => {
+    const { user, params, form } = sent
     const owner = await accessibleOwner(services, user, params.owner)
+    const request = { ...sent, owner, services }
     const ids = form.all('item')
     const uploader = form.text('uploader')
-    let items =
-      uploader === ''
-        ? await selectedItems(services, user, owner, ids)
-        : await attachedItems(services, user, owner, uploader)
-    const page = () => confirmationView(services, { owner, user, uploader, items })
+    let items = uploader === '' ? await selectedItems(request, ids) : await attachedItems(request, uploader)
+    const page = () => confirmationView(request, items, uploader)
     const done = (what: string) => `/-/storage/${owner.name}/usage?done=${what}`
     return {
       asks: () => (items.length > 0 ? page() : undefined),
@@ -39,7 +38,7 @@ export const removalPageRoutes = [
         if (items.length === 0) return done(ids.length === 0 && uploader === '' ? 'nothing' : 'gone')
         const confirmation = confirmationOf(items)
         if (confirmation !== undefined) checkConfirmation(form, confirmation)
-        const kept = await removeItems(services, user, owner, items)
+        const kept = await removeItems(request, items)
         if (kept.length === 0) return done('deleted')
         const error = keptError(items, kept)
         items = kept.map(({ item }) => item)
@@ -52,9 +51,7 @@ export const removalPageRoutes = [
 
 /** @throws AllotError invalid when too many are selected; forbidden when the session lacks a scope */
 const selectedItems = async (
-  { hosting }: PageServices,
-  user: Identity,
-  owner: Account,
+  { owner, user, services: { hosting } }: StorageRequest,
   ids: readonly string[],
 ): Promise<StorageItem[]> => {
   if (ids.length > MAX_SELECTED)
@@ -74,9 +71,7 @@ const removableItems = (user: Identity, items: readonly StorageItem[]): StorageI
  * @throws AllotError forbidden when the session lacks a scope
  */
 const attachedItems = async (
-  { hosting }: PageServices,
-  user: Identity,
-  owner: Account,
+  { owner, user, services: { hosting } }: StorageRequest,
   uploader: string,
 ): Promise<StorageItem[]> => {
   const slice = { offset: 0, limit: MAX_ATTACHED }
@@ -98,16 +93,11 @@ interface Kept {
 }
 
 /** Deletes each item, also after one that cannot be deleted. */
-const removeItems = async (
-  services: PageServices,
-  user: Identity,
-  owner: Account,
-  items: readonly StorageItem[],
-): Promise<Kept[]> => {
+const removeItems = async (request: StorageRequest, items: readonly StorageItem[]): Promise<Kept[]> => {
   const kept: Kept[] = []
   for (const item of items)
     try {
-      await removeItem(services, user, owner, item)
+      await removeItem(request, item)
     } catch (error) {
       kept.push({ item, error })
     }
@@ -138,9 +128,7 @@ const keptError = (items: readonly StorageItem[], kept: readonly Kept[]): AllotE
 
 /** Something that another request has deleted meanwhile counts as deleted. */
 const removeItem = async (
-  { hosting }: PageServices,
-  user: Identity,
-  owner: Account,
+  { owner, user, services: { hosting } }: StorageRequest,
   item: StorageItem,
 ): Promise<void> => {
   const { kind, used, inRepository } = item
@@ -177,16 +165,12 @@ const confirmationOf = (items: readonly StorageItem[]): Confirmation | undefined
     : { expected: String(repositories.length), what: 'the number of repositories' }
 }
 
-interface Asked {
-  readonly owner: Account
-  readonly user: Identity
-  readonly items: readonly StorageItem[]
-  /** The user whose attachments they are; empty when the items were selected. */
-  readonly uploader: string
-}
-
-const confirmationView = async (services: PageServices, asked: Asked): Promise<View> => {
-  const { owner, user, items, uploader } = asked
+/** @param uploader the user whose attachments they are; empty when the items were selected */
+const confirmationView = async (
+  { owner, user, services }: StorageRequest,
+  items: readonly StorageItem[],
+  uploader: string,
+): Promise<View> => {
   const confirmation = confirmationOf(items)
   const removed = await removedItems(
     services,
