@@ -2,7 +2,7 @@
 import type { Identity } from '../accounts/access.ts'
 import type { Route } from '../http/index.ts'
 import { openApiDocument } from '../http/openapi.ts'
-import { Attachment } from './content/attachments.ts'
+import { attachmentView } from './content/attachments.ts'
 import { Comment } from './content/comments.ts'
 import { Issue } from './content/issues.ts'
 import { Release } from './content/releases.ts'
@@ -21,7 +21,7 @@ import { WatchInfo } from './relations.ts'
 import { Permission, Repository } from './repository-presenter.ts'
 import { AccessToken } from './tokens.ts'
 import { User } from './users.ts'
-import { Hook, HookDelivery } from './webhooks/schema.ts'
+import { deliveryView, hookView } from './webhooks/schema.ts'
 
 /** The schemas that the document defines once and refers to by name. */
 const definitions = {
@@ -37,9 +37,9 @@ const definitions = {
   Issue,
   Comment,
   Release,
-  Attachment,
-  Hook,
-  HookDelivery,
+  Attachment: attachmentView.schema,
+  Hook: hookView.schema,
+  HookDelivery: deliveryView.schema,
   QuotaInfo,
   QuotaRuleInfo,
   QuotaGroup: QuotaGroupInfo,

@@ -29,6 +29,28 @@ export interface View<S extends v.GenericSchema, Found> extends Presenter<Found,
   readonly schema: S
 }
 
+/** The members of a resource: the schema of each, with an example, and where its value comes from. */
+type Members<E extends v.ObjectEntries, Found> = {
+  readonly [Name in keyof E]: readonly [
+    schema: E[Name],
+    valueIn: (found: Found, recipient: Recipient) => v.InferOutput<E[Name]>,
+  ]
+}
+
+/** A view that is declared member by member. */
+export const resource =
+  <Found>() =>
+  <E extends v.ObjectEntries>(members: Members<E, Found>) => {
+    const list = Object.entries(members as Members<v.ObjectEntries, Found>)
+    const schema = v.object(Object.fromEntries(list.map(([name, [one]]) => [name, one])) as unknown as E)
+    const present = (found: Found, recipient: Recipient) => {
+      const shown: Record<string, unknown> = {}
+      for (const [name, [, valueIn]] of list) shown[name] = valueIn(found, recipient)
+      return shown as v.InferOutput<typeof schema>
+    }
+    return { ...view(schema, present), present }
+  }
+
 /** A view whose items are presented one by one, from what was found alone. */
 export const view = <const S extends v.GenericSchema, Found>(
   schema: S,

@@ -19,36 +19,30 @@ import {
   text,
   timestamp,
 } from '../fields.ts'
-import { at, type StreamServices, stream } from '../route.ts'
-import { view } from '../view.ts'
+import { at, type Recipient, type StreamServices, stream } from '../route.ts'
+import { resource } from '../view.ts'
 
-export const Attachment = v.object({
-  id: number(11),
-  name: text('log.txt'),
+export const attachmentView = resource<AttachmentRecord>()({
+  id: [number(11), ({ id }) => id],
+  name: [text('log.txt'), ({ name }) => name],
   /** Bytes */
-  size: number(2048),
-  download_count: number(0),
-  created_at: Time,
-  uuid: text('8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
-  browser_download_url: text('https://code.example.org/attachments/8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
-  type: v.literal('attachment'),
+  size: [number(2048), ({ size }) => size],
+  download_count: [number(0), ({ downloads }) => downloads],
+  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  uuid: [text('8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'), ({ uuid }) => uuid],
+  browser_download_url: [
+    text('https://code.example.org/attachments/8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
+    ({ uuid }, { baseUrl }) => `${baseUrl}/attachments/${uuid}`,
+  ],
+  type: [v.literal('attachment'), () => 'attachment' as const],
 })
 
-export const presentAttachment = (
-  record: AttachmentRecord,
-  { baseUrl }: { baseUrl: string },
-): v.InferOutput<typeof Attachment> => ({
-  id: record.id,
-  name: record.name,
-  size: record.size,
-  download_count: record.downloads,
-  created_at: timestamp(record.createdAt),
-  uuid: record.uuid,
-  browser_download_url: `${baseUrl}/attachments/${record.uuid}`,
-  type: 'attachment',
-})
-
-const attachmentView = view(Attachment, presentAttachment)
+/** The files of an issue, a comment or a release. */
+export const assets = [
+  v.array(attachmentView.schema),
+  ({ attachments }: { readonly attachments: readonly AttachmentRecord[] }, recipient: Recipient) =>
+    attachments.map((attachment) => attachmentView.present(attachment, recipient)),
+] as const
 
 /** Maximum size in bytes of the parts of a form around the file. */
 const FORM_OVERHEAD = 64 * 1024
@@ -71,18 +65,18 @@ interface Target {
 
 const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scope }: Target) => {
   const ids = { index: schema, id: schema, attachment_id: attachmentId }
-  const assets = at(`/repos/{owner}/{repo}/${path}/assets`, { tag: scope, scope, ids })
+  const routes = at(`/repos/{owner}/{repo}/${path}/assets`, { tag: scope, scope, ids })
   const where = (request: { repository: RepositoryName; params: { index: number } | { id: number } }) => {
     const { repository, params } = request
     return [repository, nameOf('index' in params ? params.index : params.id)] as const
   }
   return [
-    assets.list(`${prefix}List${name}Attachments`, '', {
+    routes.list(`${prefix}List${name}Attachments`, '', {
       summary: `The attachments of ${title}`,
       of: attachmentView,
       run: (request, { hosting }) => hosting.attachments.list(request.user, ...where(request), request.page),
     }),
-    assets.post(`${prefix}Create${name}Attachment`, '', {
+    routes.post(`${prefix}Create${name}Attachment`, '', {
       summary: `Attach a file to ${title}: one in a form, as \`attachment\``,
       query: v.object({
         name: v.optional(parameter(shortText, 'Name of the attachment; that of the file when absent.')),
@@ -100,13 +94,13 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
         return hosting.attachments.add(user, ...where(request), file)
       },
     }),
-    assets.get(`${prefix}Get${name}Attachment`, '/{attachment_id}', {
+    routes.get(`${prefix}Get${name}Attachment`, '/{attachment_id}', {
       summary: `An attachment of ${title}`,
       of: attachmentView,
       run: (request, { hosting }) =>
         hosting.attachments.find(request.user, ...where(request), request.params.attachment_id),
     }),
-    assets.patch(`${prefix}Edit${name}Attachment`, '/{attachment_id}', {
+    routes.patch(`${prefix}Edit${name}Attachment`, '/{attachment_id}', {
       summary: `Give an attachment of ${title} another name; answers 201, as a Forgejo does`,
       body: v.object({ name: example(shortText, 'build.txt') }),
       of: attachmentView,
@@ -116,7 +110,7 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
         return hosting.attachments.rename(user, ...where(request), params.attachment_id, body.name)
       },
     }),
-    assets.delete(`${prefix}Delete${name}Attachment`, '/{attachment_id}', {
+    routes.delete(`${prefix}Delete${name}Attachment`, '/{attachment_id}', {
       summary: `Delete an attachment of ${title}`,
       run: (request, { hosting }) =>
         hosting.attachments.remove(request.user, ...where(request), request.params.attachment_id),

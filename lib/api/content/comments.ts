@@ -15,49 +15,32 @@ import {
   text,
   timestamp,
 } from '../fields.ts'
-import { repositoryUrls } from '../repository-presenter.ts'
-import { at, type Recipient } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import { Attachment, presentAttachment } from './attachments.ts'
-import { oneOf, pageIn, viewInRepository } from './found.ts'
+import { at } from '../route.ts'
+import { resource } from '../view.ts'
+import { assets } from './attachments.ts'
+import { author, oneOf, pageIn, pageOfComment, pageOfIssue, viewInRepository } from './found.ts'
 
-export const Comment = v.object({
-  id: number(9),
-  html_url: text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
-  pull_request_url: text(''),
-  issue_url: text('https://code.example.org/alice/app/issues/1'),
-  user: User,
-  original_author: text(''),
-  original_author_id: number(0),
-  body: text('A newer compiler helps.'),
-  assets: v.array(Attachment),
-  created_at: Time,
-  updated_at: Time,
+const comment = resource<ContentDetails<CommentRecord> & { readonly issue: Issue }>()({
+  id: [number(9), ({ record }) => record.id],
+  html_url: [
+    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
+    (details, recipient) => pageOfComment(details, details.issue, recipient),
+  ],
+  pull_request_url: [text(''), () => ''],
+  issue_url: [
+    text('https://code.example.org/alice/app/issues/1'),
+    (details, recipient) => pageOfIssue(details, details.issue, recipient),
+  ],
+  user: author,
+  original_author: [text(''), () => ''],
+  original_author_id: [number(0), () => 0],
+  body: [text('A newer compiler helps.'), ({ record }) => record.body],
+  assets,
+  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
+  updated_at: [Time, ({ record }) => timestamp(record.updatedAt)],
 })
-type Comment = v.InferOutput<typeof Comment>
-
-export const presentComment = (
-  details: ContentDetails<CommentRecord>,
-  issue: Issue,
-  recipient: Recipient,
-): Comment => {
-  const { record, author, attachments } = details
-  const { baseUrl, htmlUrls } = recipient
-  const page = { ...repositoryUrls(details, recipient).name, index: issue.number }
-  return {
-    id: record.id,
-    html_url: htmlUrls.of({ kind: 'comment', ...page, id: record.id }, baseUrl),
-    pull_request_url: '',
-    issue_url: htmlUrls.of({ kind: 'issue', ...page }, baseUrl),
-    user: presentUser(author, recipient),
-    original_author: '',
-    original_author_id: 0,
-    body: record.body,
-    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
-    created_at: timestamp(record.createdAt),
-    updated_at: timestamp(record.updatedAt),
-  }
-}
+export const Comment = comment.schema
+export const presentComment = comment.present
 
 interface CommentOnIssue {
   readonly comment: CommentRecord
@@ -69,9 +52,9 @@ const commentView = viewInRepository(
   async (tx, viewer, repository, found: readonly CommentOnIssue[]) => {
     const records = found.map(({ comment }) => comment)
     const details = await contentDetails(tx, viewer, repository, 'comment', records)
-    return details.map((comment, index) => ({ comment, issue: found[index]!.issue }))
+    return details.map((comment, index) => ({ ...comment, issue: found[index]!.issue }))
   },
-  ({ comment, issue }, recipient) => presentComment(comment, issue, recipient),
+  presentComment,
 )
 
 const commentOf = (found: FoundComment): CommentOnIssue => found

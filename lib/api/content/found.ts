@@ -1,11 +1,31 @@
 /** Issues, comments and releases, which are found with their repository. */
 import type * as v from 'valibot'
 import type { Viewer } from '../../accounts/access.ts'
+import type { ContentDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
-import type { Repository } from '../../records/schema/index.ts'
+import type { Account, Issue, Repository } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { Recipient } from '../route.ts'
+import { presentUser, User } from '../users.ts'
 import type { View } from '../view.ts'
+
+/** Who wrote it. */
+export const author = [
+  User,
+  (details: { readonly author: Account }, recipient: Recipient) => presentUser(details.author, recipient),
+] as const
+
+type Place = Pick<ContentDetails<unknown>, 'owner' | 'repository'>
+
+export const pageOfIssue = (place: Place, { number }: Issue, { htmlUrls, baseUrl }: Recipient): string =>
+  htmlUrls.of({ kind: 'issue', owner: place.owner.name, repo: place.repository.name, index: number }, baseUrl)
+
+export const pageOfComment = (
+  { owner, repository, record }: Place & { readonly record: { readonly id: number } },
+  { number: index }: Issue,
+  { htmlUrls, baseUrl }: Recipient,
+): string =>
+  htmlUrls.of({ kind: 'comment', owner: owner.name, repo: repository.name, index, id: record.id }, baseUrl)
 
 interface InRepository<R> {
   readonly repository: Repository

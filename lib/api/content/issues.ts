@@ -16,80 +16,61 @@ import {
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient, type Services } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import { Attachment, presentAttachment } from './attachments.ts'
-import { oneOf, pageIn, viewInRepository } from './found.ts'
+import { resource } from '../view.ts'
+import { assets } from './attachments.ts'
+import { author, oneOf, pageIn, pageOfIssue, viewInRepository } from './found.ts'
 
 const State = v.picklist(['open', 'closed'])
 
 /**
  * Allot has no labels, milestones or assignees: their members are those of an issue without them on Forgejo.
  */
-export const Issue = v.object({
-  id: number(8),
-  url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
-  html_url: text('https://code.example.org/alice/app/issues/1'),
-  number: number(1),
-  user: User,
-  original_author: text(''),
-  original_author_id: number(0),
-  title: text('The build fails'),
-  body: text('It stops at the second step.'),
-  ref: text(''),
-  assets: v.array(Attachment),
-  labels: v.array(v.never()),
-  milestone: v.null(),
-  assignee: v.null(),
-  assignees: v.array(v.never()),
-  state: State,
-  is_locked: v.boolean(),
-  comments: number(1),
-  created_at: Time,
-  updated_at: Time,
-  closed_at: v.nullable(v.string()),
-  due_date: v.null(),
-  pull_request: v.null(),
-  repository: v.object({
-    id: number(7),
-    name: text('app'),
-    owner: text('alice'),
-    full_name: text('alice/app'),
-  }),
-  pin_order: number(0),
+const issue = resource<IssueDetails>()({
+  id: [number(8), ({ record }) => record.id],
+  url: [
+    text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
+    (details, recipient) => `${repositoryUrls(details, recipient).api}/issues/${details.record.number}`,
+  ],
+  html_url: [
+    text('https://code.example.org/alice/app/issues/1'),
+    (details, recipient) => pageOfIssue(details, details.record, recipient),
+  ],
+  number: [number(1), ({ record }) => record.number],
+  user: author,
+  original_author: [text(''), () => ''],
+  original_author_id: [number(0), () => 0],
+  title: [text('The build fails'), ({ record }) => record.title],
+  body: [text('It stops at the second step.'), ({ record }) => record.body],
+  ref: [text(''), () => ''],
+  assets,
+  labels: [v.array(v.never()), () => []],
+  milestone: [v.null(), () => null],
+  assignee: [v.null(), () => null],
+  assignees: [v.array(v.never()), () => []],
+  state: [State, ({ record }) => record.state],
+  is_locked: [v.boolean(), () => false],
+  comments: [number(1), ({ comments }) => comments],
+  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
+  updated_at: [Time, ({ record }) => timestamp(record.updatedAt)],
+  closed_at: [
+    v.nullable(v.string()),
+    ({ record }) => (record.closedAt === null ? null : timestamp(record.closedAt)),
+  ],
+  due_date: [v.null(), () => null],
+  pull_request: [v.null(), () => null],
+  repository: [
+    v.object({ id: number(7), name: text('app'), owner: text('alice'), full_name: text('alice/app') }),
+    ({ repository: { id, name }, owner }) => ({
+      id,
+      name,
+      owner: owner.name,
+      full_name: `${owner.name}/${name}`,
+    }),
+  ],
+  pin_order: [number(0), () => 0],
 })
-type Issue = v.InferOutput<typeof Issue>
-
-export const presentIssue = (details: IssueDetails, recipient: Recipient): Issue => {
-  const { record, repository, owner, author, attachments, comments } = details
-  const { path, name, api } = repositoryUrls(details, recipient)
-  return {
-    id: record.id,
-    url: `${api}/issues/${record.number}`,
-    html_url: recipient.htmlUrls.of({ kind: 'issue', ...name, index: record.number }, recipient.baseUrl),
-    number: record.number,
-    user: presentUser(author, recipient),
-    original_author: '',
-    original_author_id: 0,
-    title: record.title,
-    body: record.body,
-    ref: '',
-    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
-    labels: [],
-    milestone: null,
-    assignee: null,
-    assignees: [],
-    state: record.state,
-    is_locked: false,
-    comments,
-    created_at: timestamp(record.createdAt),
-    updated_at: timestamp(record.updatedAt),
-    closed_at: record.closedAt === null ? null : timestamp(record.closedAt),
-    due_date: null,
-    pull_request: null,
-    repository: { id: repository.id, name: repository.name, owner: owner.name, full_name: path },
-    pin_order: 0,
-  }
-}
+export const Issue = issue.schema
+export const presentIssue = issue.present
 
 const issueView = viewInRepository(Issue, issueDetails, presentIssue)
 

@@ -16,58 +16,46 @@ import {
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import { Attachment, presentAttachment } from './attachments.ts'
-import { oneOf, pageIn, viewInRepository } from './found.ts'
+import { resource } from '../view.ts'
+import { assets } from './attachments.ts'
+import { author, oneOf, pageIn, viewInRepository } from './found.ts'
 
-export const Release = v.object({
-  id: number(10),
-  tag_name: text('v1.0'),
-  target_commitish: text('main'),
-  name: text('Version 1.0'),
-  body: text('The first release.'),
-  url: text('https://code.example.org/api/v1/repos/alice/app/releases/10'),
-  html_url: text('https://code.example.org/alice/app/releases/tag/v1.0'),
+const urlOf = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): string =>
+  `${repositoryUrls(details, recipient).api}/releases/${details.record.id}`
+
+const release = resource<ContentDetails<ReleaseRecord>>()({
+  id: [number(10), ({ record }) => record.id],
+  tag_name: [text('v1.0'), ({ record }) => record.tag],
+  target_commitish: [text('main'), ({ record }) => record.target],
+  name: [text('Version 1.0'), ({ record }) => record.name],
+  body: [text('The first release.'), ({ record }) => record.body],
+  url: [text('https://code.example.org/api/v1/repos/alice/app/releases/10'), urlOf],
+  html_url: [
+    text('https://code.example.org/alice/app/releases/tag/v1.0'),
+    ({ owner, repository, record: { tag } }, { htmlUrls, baseUrl }) =>
+      htmlUrls.of({ kind: 'release', owner: owner.name, repo: repository.name, tag }, baseUrl),
+  ],
   /** Always empty: links to the archives are in the tag. */
-  tarball_url: text(''),
-  zipball_url: text(''),
-  hide_archive_links: example(v.boolean(), true),
-  upload_url: text('https://code.example.org/api/v1/repos/alice/app/releases/10/assets'),
-  draft: v.boolean(),
-  prerelease: v.boolean(),
-  created_at: Time,
-  published_at: v.nullable(Time),
-  author: User,
-  assets: v.array(Attachment),
-  archive_download_count: v.object({ zip: number(0), tar_gz: number(0) }),
+  tarball_url: [text(''), () => ''],
+  zipball_url: [text(''), () => ''],
+  hide_archive_links: [example(v.boolean(), true), () => true],
+  upload_url: [
+    text('https://code.example.org/api/v1/repos/alice/app/releases/10/assets'),
+    (details, recipient) => `${urlOf(details, recipient)}/assets`,
+  ],
+  draft: [v.boolean(), ({ record }) => record.draft],
+  prerelease: [v.boolean(), ({ record }) => record.prerelease],
+  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
+  published_at: [
+    v.nullable(Time),
+    ({ record }) => (record.publishedAt === null ? null : timestamp(record.publishedAt)),
+  ],
+  author,
+  assets,
+  archive_download_count: [v.object({ zip: number(0), tar_gz: number(0) }), () => ({ zip: 0, tar_gz: 0 })],
 })
-type Release = v.InferOutput<typeof Release>
-
-export const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): Release => {
-  const { record, author, attachments } = details
-  const { name, api } = repositoryUrls(details, recipient)
-  const url = `${api}/releases/${record.id}`
-  return {
-    id: record.id,
-    tag_name: record.tag,
-    target_commitish: record.target,
-    name: record.name,
-    body: record.body,
-    url,
-    html_url: recipient.htmlUrls.of({ kind: 'release', ...name, tag: record.tag }, recipient.baseUrl),
-    tarball_url: '',
-    zipball_url: '',
-    hide_archive_links: true,
-    upload_url: `${url}/assets`,
-    draft: record.draft,
-    prerelease: record.prerelease,
-    created_at: timestamp(record.createdAt),
-    published_at: record.publishedAt === null ? null : timestamp(record.publishedAt),
-    author: presentUser(author, recipient),
-    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
-    archive_download_count: { zip: 0, tar_gz: 0 },
-  }
-}
+export const Release = release.schema
+export const presentRelease = release.present
 
 const releaseView = viewInRepository(
   Release,

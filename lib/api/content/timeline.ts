@@ -3,53 +3,37 @@ import type { TimelineItem } from '../../content/comment-lists.ts'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { Issue } from '../../records/schema/index.ts'
 import { example, issueIndex, number, Time, text, timestamp } from '../fields.ts'
-import { repositoryUrls } from '../repository-presenter.ts'
-import { at, type Recipient } from '../route.ts'
-import { presentUser, User } from '../users.ts'
+import { at } from '../route.ts'
+import { resource } from '../view.ts'
 import { CommentListQuery, commentQueryOf } from './comments.ts'
-import { pageIn, viewInRepository } from './found.ts'
+import { author, pageIn, pageOfComment, pageOfIssue, viewInRepository } from './found.ts'
 
 /**
  * An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left
  * out.
  */
-const TimelineComment = v.object({
-  id: number(9),
-  type: example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
-  html_url: text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
-  pull_request_url: text(''),
-  issue_url: text('https://code.example.org/alice/app/issues/1'),
-  user: User,
-  body: text('A newer compiler helps.'),
-  old_title: text(''),
-  new_title: text(''),
-  created_at: Time,
-  updated_at: Time,
+const timelineComment = resource<ContentDetails<TimelineItem> & { readonly issue: Issue }>()({
+  id: [number(9), ({ record }) => record.id],
+  type: [
+    example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
+    ({ record }) => ('kind' in record ? record.kind : 'comment'),
+  ],
+  html_url: [
+    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
+    (details, recipient) => pageOfComment(details, details.issue, recipient),
+  ],
+  pull_request_url: [text(''), () => ''],
+  issue_url: [
+    text('https://code.example.org/alice/app/issues/1'),
+    (details, recipient) => pageOfIssue(details, details.issue, recipient),
+  ],
+  user: author,
+  body: [text('A newer compiler helps.'), ({ record }) => ('kind' in record ? '' : record.body)],
+  old_title: [text(''), ({ record }) => ('kind' in record && record.oldTitle) || ''],
+  new_title: [text(''), ({ record }) => ('kind' in record && record.newTitle) || ''],
+  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
+  updated_at: [Time, ({ record }) => timestamp('kind' in record ? record.createdAt : record.updatedAt)],
 })
-
-const presentItem = (
-  details: ContentDetails<TimelineItem>,
-  issue: Issue,
-  recipient: Recipient,
-): v.InferOutput<typeof TimelineComment> => {
-  const { record, author } = details
-  const { baseUrl, htmlUrls } = recipient
-  const page = { ...repositoryUrls(details, recipient).name, index: issue.number }
-  const isEvent = 'kind' in record
-  return {
-    id: record.id,
-    type: isEvent ? record.kind : 'comment',
-    html_url: htmlUrls.of({ kind: 'comment', ...page, id: record.id }, baseUrl),
-    pull_request_url: '',
-    issue_url: htmlUrls.of({ kind: 'issue', ...page }, baseUrl),
-    user: presentUser(author, recipient),
-    body: isEvent ? '' : record.body,
-    old_title: (isEvent && record.oldTitle) || '',
-    new_title: (isEvent && record.newTitle) || '',
-    created_at: timestamp(record.createdAt),
-    updated_at: timestamp(isEvent ? record.createdAt : record.updatedAt),
-  }
-}
 
 interface ItemOnIssue {
   readonly item: TimelineItem
@@ -57,13 +41,13 @@ interface ItemOnIssue {
 }
 
 const itemView = viewInRepository(
-  TimelineComment,
+  timelineComment.schema,
   async (tx, viewer, repository, found: readonly ItemOnIssue[]) => {
     const items = found.map(({ item }) => item)
     const details = await contentDetails(tx, viewer, repository, 'comment', items)
-    return details.map((item, index) => ({ item, issue: found[index]!.issue }))
+    return details.map((item, index) => ({ ...item, issue: found[index]!.issue }))
   },
-  ({ item, issue }, recipient) => presentItem(item, issue, recipient),
+  timelineComment.present,
 )
 
 export const timelineRoutes = [

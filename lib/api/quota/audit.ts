@@ -3,41 +3,35 @@ import { readAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { number, Time, text, timestamp } from '../fields.ts'
 import { adminRules } from '../route.ts'
-import { view } from '../view.ts'
+import { resource } from '../view.ts'
 import { quotaAt } from './services.ts'
 
-export const AuditEntry = v.object({
-  at: Time,
+const auditView = resource<AuditRecord>()({
+  at: [Time, ({ at }) => timestamp(at)],
   /**
    * Who made the change; the id is 0 for the command line on the store itself, -1 for a sender of
    * `createQuota` who is not an owner yet.
    */
-  actor: v.object({ id: number(1), login: text('root') }),
-  action: text('rule changed'),
+  actor: [
+    v.object({ id: number(1), login: text('root') }),
+    ({ actor: id, actorName: login }) => ({ id, login }),
+  ],
+  action: [text('rule changed'), ({ action }) => action],
   /** Name of the rule, the group or the account at that time. */
-  subject: text('free-total'),
+  subject: [text('free-total'), ({ subject }) => subject],
   /**
    * The values before and after, as JSON; empty where there are none. A JSON string is the beginning of a
    * value that is too long.
    */
-  before: text('{"limit":1073741824,"subjects":["size:all"]}'),
-  after: text('{"limit":2147483648,"subjects":["size:all"]}'),
-})
-
-const presentRecord = (record: AuditRecord): v.InferOutput<typeof AuditEntry> => ({
-  at: timestamp(record.at),
-  actor: { id: record.actor, login: record.actorName },
-  action: record.action,
-  subject: record.subject,
-  before: record.before,
-  after: record.after,
+  before: [text('{"limit":1073741824,"subjects":["size:all"]}'), ({ before }) => before],
+  after: [text('{"limit":2147483648,"subjects":["size:all"]}'), ({ after }) => after],
 })
 
 export const auditRoutes = [
   quotaAt('/admin/audit', adminRules).list('adminListAudit', '', {
     summary:
       'Changes of rules, groups, assignments and accounts: what changed, when and by whom; the newest first',
-    of: view(AuditEntry, presentRecord),
+    of: auditView,
     run: ({ page }, { store }) => readAudit(store, page),
   }),
 ]

@@ -5,58 +5,55 @@
 import * as v from 'valibot'
 import type { UsedRepository } from '../../content/usage/ledger-lists.ts'
 import { example, number, Time, text, timestamp } from '../fields.ts'
-import { at, type Recipient } from '../route.ts'
-import { view } from '../view.ts'
+import { at } from '../route.ts'
+import { resource } from '../view.ts'
 import { bytes } from './schema.ts'
 
 /** A repository with the bytes that it and everything in it use. */
-export const QuotaUsedRepository = v.object({
-  id: number(7),
-  full_name: text('alice/app'),
-  html_url: text('https://code.example.org/alice/app'),
-  private: v.boolean(),
-  updated_at: Time,
+const used = resource<UsedRepository>()({
+  id: [number(7), ({ repository }) => repository.id],
+  full_name: [text('alice/app'), ({ owner, repository }) => `${owner.name}/${repository.name}`],
+  html_url: [
+    text('https://code.example.org/alice/app'),
+    ({ owner, repository }, { htmlUrls, baseUrl }) =>
+      htmlUrls.of({ kind: 'repository', owner: owner.name, repo: repository.name }, baseUrl),
+  ],
+  private: [v.boolean(), ({ repository }) => repository.private],
+  updated_at: [Time, ({ repository }) => timestamp(repository.updatedAt)],
   /** Sum of the sizes. */
-  used: example(bytes, 15_836),
-  size: v.object({
-    git: example(bytes, 12_288),
-    LFS: example(bytes, 0),
-    attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
-    artifacts: example(bytes, 1500),
-    packages: example(bytes, 0),
-  }),
+  used: [example(bytes, 15_836), ({ used }) => used],
+  size: [
+    v.object({
+      git: example(bytes, 12_288),
+      LFS: example(bytes, 0),
+      attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
+      artifacts: example(bytes, 1500),
+      packages: example(bytes, 0),
+    }),
+    ({ usage: { git, lfs, issues, releases, artifacts, packages } }) => ({
+      git,
+      LFS: lfs,
+      attachments: { issues, releases },
+      artifacts,
+      packages,
+    }),
+  ],
 })
+export const QuotaUsedRepository = used.schema
 export type QuotaUsedRepository = v.InferOutput<typeof QuotaUsedRepository>
 
-const presentUsedRepository = (
-  { usage, used, repository, owner }: UsedRepository,
-  { baseUrl, htmlUrls }: Recipient,
-): QuotaUsedRepository => {
-  const { git, lfs, issues, releases, artifacts, packages } = usage
-  return {
-    id: repository.id,
-    full_name: `${owner.name}/${repository.name}`,
-    html_url: htmlUrls.of({ kind: 'repository', owner: owner.name, repo: repository.name }, baseUrl),
-    private: repository.private,
-    updated_at: timestamp(repository.updatedAt),
-    used,
-    size: { git, LFS: lfs, attachments: { issues, releases }, artifacts, packages },
-  }
-}
-
-const usedView = view(QuotaUsedRepository, presentUsedRepository)
 const admin = at('/admin', { tag: 'admin', scope: ['admin', 'repository'], reads: 'admin' })
 
 export const largestRepositoryRoutes = [
   admin.list('adminListLargestRepositories', '/quota/repositories', {
     summary: 'The repositories of all owners with all bytes that count toward quota, largest first',
-    of: usedView,
+    of: used,
     run: ({ page }, { hosting }) => hosting.usage.largestRepositories(undefined, page),
   }),
   admin.list('adminListLargestUserRepositories', '/users/{username}/quota/repositories', {
     summary:
       "A user's or an organization's repositories with all bytes that count toward quota, largest first",
-    of: usedView,
+    of: used,
     run: async ({ user, params, page }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)
       return account && hosting.usage.largestRepositories(account.id, page)

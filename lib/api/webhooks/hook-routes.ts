@@ -8,20 +8,16 @@ import type { TestPush } from '../../webhooks/hooks.ts'
 import type { HookPlace } from '../../webhooks/places.ts'
 import { parameter, shortText } from '../fields.ts'
 import { at, type Services } from '../route.ts'
-import { view } from '../view.ts'
 import {
   CreateHookOption,
+  deliveryDetailsView,
   deliveryId,
+  deliveryView,
   EditHookOption,
   editIn,
-  Hook,
-  HookDelivery,
-  HookDeliveryDetails,
   hookId,
+  hookView,
   newHookIn,
-  presentDelivery,
-  presentDeliveryDetails,
-  presentHook,
 } from './schema.ts'
 
 /** The parameters of a path, those that name the place among them. */
@@ -46,9 +42,6 @@ export interface HookGroup {
     client: string,
   ): Promise<TestPush | undefined>
 }
-
-const hookView = view(Hook, presentHook)
-const deliveryView = view(HookDelivery, presentDelivery)
 
 const resourceOf = ({ path, scope, reads }: HookGroup) =>
   at(path, { tag: 'webhook', scope, reads, ids: { id: hookId, delivery: deliveryId } })
@@ -107,7 +100,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
     }),
     hooks.get(`${prefix}GetHookDelivery`, '/{id}/deliveries/{delivery}', {
       summary: `A delivery of a webhook of ${ownerText}, with what was sent and the answer`,
-      of: view(HookDeliveryDetails, presentDeliveryDetails),
+      of: deliveryDetailsView,
       run: ({ user, params }, { hosting }) =>
         hosting.hooks.delivery(user, place(user, params), params.id, params.delivery),
     }),

@@ -12,7 +12,7 @@ import { presentRelease } from '../content/releases.ts'
 import { presentRepositories, type Repository } from '../repository-presenter.ts'
 import type { Recipient } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
-import { presentHook } from './schema.ts'
+import { hookView } from './schema.ts'
 
 /** The id that stands for no object. */
 const NO_OBJECT = '0'.repeat(40)
@@ -144,7 +144,7 @@ const commentPayload: PayloadOf<'issue_comment'> = async (
   return {
     action,
     issue: presentIssue(ofIssue!, recipient),
-    comment: presentComment(details!, issue, recipient),
+    comment: presentComment({ ...details!, issue }, recipient),
     ...changed(changes),
     ...around,
     is_pull: false,
@@ -210,6 +210,6 @@ const pingPayload = async (
 ) => ({
   zen: 'Nothing has happened: this is a test.',
   hook_id: hook.id,
-  hook: presentHook(hook),
+  hook: hookView.present(hook, recipient),
   sender: await presentPerson(tx, recipient, by),
 })

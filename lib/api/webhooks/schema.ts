@@ -9,43 +9,34 @@ import {
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
 import type { NewHook, ShownDelivery, ShownHook } from '../../webhooks/hooks.ts'
 import { type Complete, example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
+import { resource, view } from '../view.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
 
 /** The secret and the header `Authorization` are never shown. */
-export const Hook = v.object({
-  id: number(15),
-  type: text('gitea'),
-  config: v.object({ url: text(RECEIVER), content_type: text('json') }),
-  branch_filter: text(''),
-  events: example(v.array(v.string()), ['push']),
+export const hookView = resource<HookRecord & Partial<Pick<ShownHook, 'inactiveReason'>>>()({
+  id: [number(15), ({ id }) => id],
+  type: [text('gitea'), ({ type }) => type],
+  config: [
+    v.object({ url: text(RECEIVER), content_type: text('json') }),
+    ({ url, contentType }) => ({ url, content_type: contentType }),
+  ],
+  branch_filter: [text(''), ({ branchFilter }) => branchFilter],
+  events: [example(v.array(v.string()), ['push']), ({ events }) => events],
   /** Always empty, since the value that was set is never shown. */
-  authorization_header: text(''),
-  active: example(v.boolean(), true),
+  authorization_header: [text(''), () => ''],
+  active: [
+    example(v.boolean(), true),
+    ({ active, inactiveReason }) => active && inactiveReason === undefined,
+  ],
   /**
    * Why nothing is sent although it was made active: the user who made or last changed it may not read the
    * events any more. Empty otherwise.
    */
-  inactive_reason: text(''),
-  is_system_webhook: v.boolean(),
-  created_at: Time,
-  updated_at: Time,
-})
-
-export const presentHook = (
-  hook: HookRecord & Partial<Pick<ShownHook, 'inactiveReason'>>,
-): v.InferOutput<typeof Hook> => ({
-  id: hook.id,
-  type: hook.type,
-  config: { url: hook.url, content_type: hook.contentType },
-  branch_filter: hook.branchFilter,
-  events: hook.events,
-  authorization_header: '',
-  active: hook.active && hook.inactiveReason === undefined,
-  inactive_reason: hook.inactiveReason ?? '',
-  is_system_webhook: hook.scope === 'instance',
-  created_at: timestamp(hook.createdAt),
-  updated_at: timestamp(hook.updatedAt),
+  inactive_reason: [text(''), ({ inactiveReason }) => inactiveReason ?? ''],
+  is_system_webhook: [v.boolean(), ({ scope }) => scope === 'instance'],
+  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  updated_at: [Time, ({ updatedAt }) => timestamp(updatedAt)],
 })
 
 /** Clients written in Go send an empty string for a member that is not set. */
@@ -95,63 +86,51 @@ export const newHookIn = (body: v.InferOutput<typeof CreateHookOption>, baseUrl:
   baseUrl,
 })
 
-const delivery = {
-  /** Number of the delivery; the deliveries of a webhook are sent in this order. */
-  id: number(3),
-  /** Sent as `X-Gitea-Delivery`. A repetition has the same. */
-  guid: text('0b989ba4-242f-11e5-81e1-c7b6966d2516'),
-  event: text('push'),
-  /** The action, such as `opened`; empty for events of one kind. */
-  action: text(''),
-  /** Whether it repeats an earlier delivery. */
-  redelivery: v.boolean(),
-  status: example(v.picklist(['waiting', 'delivered', 'failed']), 'delivered'),
-  /** Of the receiver's last answer; 0 when there was none. */
-  status_code: number(200),
-  attempts: number(1),
-  /** Seconds of the last attempt. */
-  duration: example(fraction, 0.05),
-  /** Why the last attempt failed. */
-  error: text(''),
-  created_at: Time,
-  /** When it was delivered or given up. */
-  finished_at: v.nullable(Time),
-  /** Of one that waits. */
-  next_attempt_at: v.nullable(Time),
-}
-
-export const HookDelivery = v.object(delivery)
-export const HookDeliveryDetails = v.object({
-  ...delivery,
-  request: v.object({ payload: v.looseObject({}) }),
-  /** Beginning of the receiver's last answer. */
-  response: v.object({ body: text('OK') }),
-})
-
-export const presentDelivery = (record: DeliveryRecord): v.InferOutput<typeof HookDelivery> => ({
-  id: record.number,
-  guid: record.uuid,
-  event: record.event,
-  action: record.action,
-  redelivery: record.repeats !== null,
-  status: record.state,
-  status_code: record.status ?? 0,
-  attempts: record.attempts,
-  duration: (record.duration ?? 0) / 1000,
-  error: record.error,
-  created_at: timestamp(record.createdAt),
-  finished_at: record.finishedAt === null ? null : timestamp(record.finishedAt),
-  next_attempt_at: record.state === 'waiting' ? timestamp(nextAttempt(record)) : null,
-})
-
 const nextAttempt = ({ nextAt, createdAt }: DeliveryRecord): number =>
   Math.max(createdAt, Math.ceil(nextAt / 1000))
 
-export const presentDeliveryDetails = (record: ShownDelivery): v.InferOutput<typeof HookDeliveryDetails> => ({
-  ...presentDelivery(record),
-  request: { payload: JSON.parse(record.text) as Record<string, unknown> },
-  response: { body: record.answer },
+export const deliveryView = resource<DeliveryRecord>()({
+  /** Number of the delivery; the deliveries of a webhook are sent in this order. */
+  id: [number(3), ({ number }) => number],
+  /** Sent as `X-Gitea-Delivery`. A repetition has the same. */
+  guid: [text('0b989ba4-242f-11e5-81e1-c7b6966d2516'), ({ uuid }) => uuid],
+  event: [text('push'), ({ event }) => event],
+  /** The action, such as `opened`; empty for events of one kind. */
+  action: [text(''), ({ action }) => action],
+  /** Whether it repeats an earlier delivery. */
+  redelivery: [v.boolean(), ({ repeats }) => repeats !== null],
+  status: [example(v.picklist(['waiting', 'delivered', 'failed']), 'delivered'), ({ state }) => state],
+  /** Of the receiver's last answer; 0 when there was none. */
+  status_code: [number(200), ({ status }) => status ?? 0],
+  attempts: [number(1), ({ attempts }) => attempts],
+  /** Seconds of the last attempt. */
+  duration: [example(fraction, 0.05), ({ duration }) => (duration ?? 0) / 1000],
+  /** Why the last attempt failed. */
+  error: [text(''), ({ error }) => error],
+  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  /** When it was delivered or given up. */
+  finished_at: [v.nullable(Time), ({ finishedAt }) => (finishedAt === null ? null : timestamp(finishedAt))],
+  /** Of one that waits. */
+  next_attempt_at: [
+    v.nullable(Time),
+    (record) => (record.state === 'waiting' ? timestamp(nextAttempt(record)) : null),
+  ],
 })
+
+/** With what was sent and the answer. */
+export const deliveryDetailsView = view(
+  v.object({
+    ...deliveryView.schema.entries,
+    request: v.object({ payload: v.looseObject({}) }),
+    /** Beginning of the receiver's last answer. */
+    response: v.object({ body: text('OK') }),
+  }),
+  (record: ShownDelivery, recipient) => ({
+    ...deliveryView.present(record, recipient),
+    request: { payload: JSON.parse(record.text) as Record<string, unknown> },
+    response: { body: record.answer },
+  }),
+)
 
 export const hookId = idParameter('Id of the webhook.', 15)
 export const deliveryId = idParameter('Number of the delivery.', 3)
