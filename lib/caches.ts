@@ -14,7 +14,6 @@ import { hash } from 'node:crypto'
  *   the batch that changes it;
  * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not
  *   pay for a transaction. Only on a store of one process;
- * - totals of searches (`lib/repositories/search/search.ts`), valid for one version of the index;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;

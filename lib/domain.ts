@@ -12,9 +12,8 @@ import type { Markdown } from './markdown/index.ts'
 import type { Options } from './options/index.ts'
 import { reportPriority } from './priority.ts'
 import type { QuotaEventRecorder } from './quota/quota-events.ts'
-import { type Hook, searchIndexes } from './records/schema/index.ts'
+import type { Hook } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
-import { Compactor } from './search/index.ts'
 import { AllowedAddresses } from './webhooks/addresses.ts'
 import type { HostEvents } from './webhooks/events.ts'
 import type { HostListeners } from './webhooks/host-listeners.ts'
@@ -26,7 +25,6 @@ import { Sender } from './webhooks/sender.ts'
 export interface Domain extends Engine {
   readonly hosting: Hosting
   readonly listeners: HostListeners<HostEvents>
-  readonly compactor: Compactor
   /** Undefined while webhooks are off. */
   readonly sender: Sender | undefined
 }
@@ -65,11 +63,6 @@ export const createDomain = ({
     ...(webhooks === false ? {} : { recorder: quotaRecorder(outbox) }),
   })
   const { quota, jobs } = engine
-  const compactor = new Compactor(
-    store,
-    searchIndexes,
-    logError(log, 'compaction of a search index failed; it will be retried'),
-  )
   const addresses = new AllowedAddresses(webhooks === false ? [] : webhooks.allowedHosts)
   const hosting = createHosting({
     store,
@@ -97,7 +90,7 @@ export const createDomain = ({
             'the commits of a push could not be read; its webhook gets it without them',
           ),
         })
-  return { ...engine, hosting, listeners, compactor, sender }
+  return { ...engine, hosting, listeners, sender }
 }
 
 const outboxOptions = (log: Host['log']) => ({
@@ -126,10 +119,9 @@ interface StartedServices extends Domain, Pick<DiskStorage, 'gitReader'> {
  * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
  */
 export const startBackground = (services: StartedServices): NodeJS.Timeout | undefined => {
-  const { host, store, hosting, start, compactor, sender } = services
+  const { host, store, hosting, start, sender } = services
   reportPriority(host.log)
   start()
-  compactor.start()
   sender?.start()
   const onError = logError(host.log, 'what killed servers left could not be looked for')
   const settle = () => hosting.settleAbandoned().catch(onError)
@@ -138,12 +130,11 @@ export const startBackground = (services: StartedServices): NodeJS.Timeout | und
 
 /** Closes them in the order in which they depend on each other. */
 export const closeServices = async (services: StartedServices) => {
-  const { store, gitReader, hosting, quota, markdown, stop, compactor, sender } = services
+  const { store, gitReader, hosting, quota, markdown, stop, sender } = services
   await sender?.stop()
   await hosting.git?.transport.close()
   await gitReader?.close()
   await stop()
-  await compactor.stop()
   await hosting.idle()
   await hosting.close()
   await quota.idle()

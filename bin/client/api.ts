@@ -51,18 +51,27 @@ export class ApiClient {
     return this.#parseJson(await this.#request(method, path, options))
   }
 
-  /** Reads a list page by page. `total` is the number of items on all pages. */
-  async *pages<T>(path: string, notFound?: string): AsyncGenerator<{ items: T[]; total: number }> {
+  /**
+   * Reads a list page by page. `total` is the number of items on all pages; undefined when it is not counted,
+   * as in a long search.
+   */
+  async *pages<T>(
+    path: string,
+    notFound?: string,
+  ): AsyncGenerator<{ items: T[]; total: number | undefined }> {
     const separator = path.includes('?') ? '&' : '?'
-    for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
+    for (let [page, received] = [1, 0]; ; page++) {
       const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
       const response = await this.#request('GET', path + query, { notFound })
       const list = await this.#parseJson<T[] | { data: T[] }>(response)
       const items = Array.isArray(list) ? list : list.data
-      total = Number(response.headers.get('x-total-count') ?? 0)
+      const counted = response.headers.get('x-total-count')
+      const total = counted === null ? undefined : Number(counted)
       yield { items, total }
-      if (items.length === 0) return
       received += items.length
+      const hasNext =
+        total === undefined ? response.headers.get('link')?.includes('rel="next"') : received < total
+      if (items.length === 0 || !hasNext) return
     }
   }
 

@@ -27,7 +27,7 @@ export const printList = <T>(
     let note: string | undefined
     for await (const { items, total } of api.pages<T>(path, notFound)) {
       found.push(...items)
-      if (firstPage === undefined || found.length >= total) continue
+      if (firstPage === undefined || total === undefined || found.length >= total) continue
       note = firstPage(found.length, total)
       break
     }

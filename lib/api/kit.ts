@@ -17,7 +17,7 @@ import {
 import type { Paging } from '../http/paging.ts'
 import type { BodyOf, ResponseKind } from '../http/responses.ts'
 import type { FileField, ObjectSchema, Output, SegmentsOf } from '../http/route.ts'
-import type { Page } from '../records/pages.ts'
+import type { Found } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import type { Scope } from '../scopes.ts'
@@ -190,7 +190,7 @@ const replyWith = async (
   if (of === undefined) return { status, body: undefined }
   const present = 'all' in of ? of : undefined
   if (isList) {
-    const { items, total } = found as Page<unknown>
+    const { items, total } = found as Found<unknown>
     return { status, body: (await present?.all(items, recipient, read)) ?? items, total }
   }
   if (present === undefined) return { status, body: found }

@@ -1,8 +1,6 @@
 import * as v from 'valibot'
 import { visibleAccount, visibleOrganization } from '../accounts/find.ts'
-import { type Reply, type RouteRequest, ValidationError } from '../http/index.ts'
-import type { Slice } from '../records/pages.ts'
-import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
+import { type Reply, ValidationError } from '../http/index.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import {
   MAX_MATCHES,
@@ -10,11 +8,10 @@ import {
   SEARCH_MODES,
   SEARCH_SORTS,
 } from '../repositories/search/filters.ts'
-import type { SearchPage } from '../repositories/search/list-page.ts'
-import { partsOf, type RepositoryQuery, readsEveryMatch } from '../repositories/search/search.ts'
+import { partsOf, readsMany } from '../repositories/search/search.ts'
 import { type Complete, example, idQuery, parameter, text } from './fields.ts'
 import { pageOfRepositories, Repository, replyRepositories, repositoryView } from './repository-presenter.ts'
-import { at, type Recipient, route, type Services } from './route.ts'
+import { at, route } from './route.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
@@ -122,21 +119,6 @@ const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuer
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
-/** Replies to a search that reads no more than the page, and caches the totals that it has counted. */
-const replyFound = async (
-  request: Recipient & { page: Slice; cached: RouteRequest['cached'] },
-  { hosting }: Services,
-  search: RepositoryQuery,
-) => {
-  let found: SearchPage<RepositoryRecord> | undefined
-  const list = await request.cached(async (tx) => {
-    found = await hosting.search.pageIn(tx, request.user, search, request.page)
-    return resultsOf(await pageOfRepositories(tx, request, found.page))
-  })
-  for (const cacheTotal of found?.cacheTotals ?? []) cacheTotal()
-  return list
-}
-
 const resultsOf = <Body>(list: Reply<200, Body>) => ({ ...list, body: { ok: true, data: list.body } })
 
 export const repositorySearchRoutes = [
@@ -156,7 +138,11 @@ export const repositorySearchRoutes = [
     handle: async (request, services) => {
       const { user, query, page, client } = request
       const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
-      if (!readsEveryMatch(search)) return replyFound(request, services, search)
+      if (!readsMany(search, page))
+        return request.cached(async (tx) => {
+          const found = await services.hosting.search.pageIn(tx, user, search, page)
+          return resultsOf(await pageOfRepositories(tx, request, found))
+        })
       const found = await services.hosting.search.repositories(user, search, page, client())
       return resultsOf(await replyRepositories(services, request, found))
     },

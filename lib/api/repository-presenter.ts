@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
-import type { Page } from '../records/pages.ts'
+import type { Found } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
@@ -152,8 +152,8 @@ export const presentRepositories = async (
 export const pageOfRepositories = async (
   tx: ReadTransaction,
   recipient: Recipient,
-  { items, total }: Page<RepositoryRecord>,
+  { items, total }: Found<RepositoryRecord>,
 ) => pageOf(await presentRepositories(tx, recipient, items), total)
 
-export const replyRepositories = ({ store }: Services, request: Recipient, page: Page<RepositoryRecord>) =>
+export const replyRepositories = ({ store }: Services, request: Recipient, page: Found<RepositoryRecord>) =>
   store.read((tx) => pageOfRepositories(tx, request, page))

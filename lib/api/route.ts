@@ -6,7 +6,7 @@ import type { Hosting } from '../hosting/index.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Page } from '../records/pages.ts'
+import type { Found } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
 import { mayHaveMoved } from './former-names.ts'
@@ -86,7 +86,7 @@ export const adminRead = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as
 export const adminWrite = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
 
 /** Replies with a page of a list, each item presented. */
-export const replyPage = <T, B>({ items, total }: Page<T>, present: (item: T) => B) =>
+export const replyPage = <T, B>({ items, total }: Found<T>, present: (item: T) => B) =>
   pageOf(
     items.map((item) => present(item)),
     total,

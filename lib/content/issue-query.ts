@@ -1,10 +1,9 @@
 import { invalidMember } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import { intersect, merge, pageOf } from '../records/merge.ts'
+import { firstWithTotal, intersect, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import { type Issue, issues, issueTitles } from '../records/schema/index.ts'
-import { firstWithTotal } from '../repositories/search/list-page.ts'
+import { type Issue, issues } from '../records/schema/index.ts'
 import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -53,7 +52,7 @@ export const listIssues = async (
   const words = tokenize(q)
   // A query without a word, such as `!`, matches no title.
   if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
-  const conditions = words.map((word) => byWord(tx, repository, states, word))
+  const conditions = words.map((word) => byIndex(tx, 'words', states, (state) => [repository, state, word]))
   if (author !== undefined)
     conditions.unshift(byIndex(tx, 'author', states, (state) => [repository, author, state]))
   const [first = byIndex(tx, 'state', states, (state) => [repository, state]), ...others] = conditions
@@ -69,19 +68,13 @@ export const listIssues = async (
 
 const byIndex = (
   tx: ReadTransaction,
-  index: 'state' | 'author',
+  index: 'state' | 'author' | 'words',
   states: States,
   prefixOf: (state: Issue['state']) => KeyTuple,
 ): Condition =>
   inAnyState(states, (state) => ({
     entries: issues.entries(tx, index, { prefix: prefixOf(state), reverse: true }),
     total: () => issues.count(tx, index, prefixOf(state)),
-  }))
-
-const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition =>
-  inAnyState(states, (state) => ({
-    entries: issueTitles.entries(tx, [repository, state, word], { reverse: true }),
-    total: async () => (await issueTitles.count(tx, [repository, state, word])).count,
   }))
 
 /** A condition on issues of several states, from the condition on those of each. */

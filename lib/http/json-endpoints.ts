@@ -203,10 +203,11 @@ const sendJson = (req: IncomingMessage, res: ServerResponse, { status, body, hea
   else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
 }
 
-const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({
-  total,
-  isFull: Array.isArray(body) && body.length >= limit,
-})
+const countOf = ({ total, body }: Reply, { limit }: Pagination) => {
+  // Searches wrap their list.
+  const items = Array.isArray(body) ? body : (body as { readonly data?: unknown } | undefined)?.data
+  return { total, isFull: Array.isArray(items) && items.length >= limit }
+}
 
 const NO_MEMBERS = new URLSearchParams()
 

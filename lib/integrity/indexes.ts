@@ -1,5 +1,6 @@
+import { encodeValue } from '../records/layout.ts'
 import { type Bytes, type Entry, keyText } from '../storage/index.ts'
-import { type CheckedCollection, type Counters, type Derived, parseRecord } from './collections.ts'
+import { type CheckedCollection, type Derived, parseCount, parseRecord } from './collections.ts'
 import { batchesOf, deletion, describeKey, put, type Run, sectionOf } from './run.ts'
 
 /** A record that is valid. */
@@ -85,7 +86,7 @@ export const indexComparison = (run: Run, collection: CheckedCollection, index: 
 }
 
 /** Counts the records again. */
-export const counterComparison = (run: Run, { prefix, keysOf, parse, encode }: Counters): Comparison => {
+export const counterComparison = (run: Run, { prefix, keysOf }: Derived): Comparison => {
   const counts = new Map<string, number>()
   const compare = (key: Bytes, stored: number | undefined) => {
     const expected = counts.get(keyText(key)) ?? 0
@@ -94,7 +95,7 @@ export const counterComparison = (run: Run, { prefix, keysOf, parse, encode }: C
     const state = stored === undefined ? 'malformed' : stored
     run.onFault({
       message: `the counter ${describeKey(key)} is ${state}, but the records give ${expected}`,
-      repair: expected === 0 ? deletion(key) : put(key, encode(expected)),
+      repair: expected === 0 ? deletion(key) : put(key, encodeValue(expected)),
     })
   }
   return {
@@ -105,7 +106,7 @@ export const counterComparison = (run: Run, { prefix, keysOf, parse, encode }: C
     async end() {
       for await (const entries of batchesOf(run, sectionOf(prefix))) {
         run.totals.counters += entries.length
-        for (const [key, value] of entries) compare(key, parse(value))
+        for (const [key, value] of entries) compare(key, parseCount(value))
       }
       for (const key of counts.keys()) compare(Buffer.from(key, 'latin1'), 0)
     },

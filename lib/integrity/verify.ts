@@ -4,7 +4,6 @@ import type { Bytes, KeyRange, ReadTransaction } from '../storage/index.ts'
 import { type Check, CheckedStore, type Fault } from './checks.ts'
 import { type CheckedCollection, checkedCollections, parseCount, parseRecord } from './collections.ts'
 import { counterComparison, indexComparison, type Stored } from './indexes.ts'
-import { postingComparison, postingPrefixes } from './postings.ts'
 import { batchesOf, deletion, describeKey, put, type Run, sectionOf, type Totals } from './run.ts'
 
 /** Records read so far, and an estimate of all of them. */
@@ -43,9 +42,9 @@ export const verifyRecords = async (
 /** The first counters of the collections tell about how many records there are. */
 const estimateRecords = async (run: Run): Promise<number> => {
   let total = 0
-  for (const { prefix, parse } of checkedCollections.flatMap(({ counters }) => counters.slice(0, 1)))
+  for (const { prefix } of checkedCollections.flatMap(({ counters }) => counters.slice(0, 1)))
     for await (const entries of batchesOf(run, sectionOf(prefix)))
-      for (const [, value] of entries) total += parse(value) ?? 0
+      for (const [, value] of entries) total += parseCount(value) ?? 0
   return total
 }
 
@@ -58,7 +57,6 @@ const checkCollection = async (
   const comparisons = [
     ...collection.indexes.map((index) => indexComparison(run, collection, index)),
     ...collection.counters.map((counters) => counterComparison(run, counters)),
-    ...collection.compacted.map((index) => postingComparison(run, collection, index)),
   ]
   for await (const entries of batchesOf(run, sectionOf([collection.name, 'r']))) {
     run.totals.records += entries.length
@@ -104,10 +102,9 @@ const checkSequences = async ({ tx, onFault, highest }: Run): Promise<void> => {
 const onlyKey = (key: Bytes): KeyRange => ({ start: key, end: Buffer.concat([key, Buffer.of(0)]) })
 
 const KNOWN: readonly KeyRange[] = [
-  ...checkedCollections.flatMap(({ name, indexes, counters, compacted }) => [
+  ...checkedCollections.flatMap(({ name, indexes, counters }) => [
     sectionOf([name, 'r']),
     ...[...indexes, ...counters].map(({ prefix }) => sectionOf(prefix)),
-    ...compacted.flatMap(postingPrefixes).map(sectionOf),
   ]),
   ...[...[...SEQUENCES].map(sequenceKey), ...metadata.map(({ key }) => key)].map(onlyKey),
 ].sort((one, other) => Buffer.compare(one.start, other.start))

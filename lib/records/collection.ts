@@ -6,6 +6,7 @@ import {
   type IndexKeys,
   indexEntries,
   indexEntriesOf,
+  keysIn,
   type Listing,
   type MaintainedIndex,
   readCounter,
@@ -53,8 +54,6 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   numbers?: { sequence: string; of?: (record: R) => readonly number[] }
   /** What its records belong to. */
   belongsTo?: readonly BelongsTo<R, string>[]
-  /** Search indexes, such as those of lib/search. */
-  search?: readonly MaintainedIndex<R>[]
 }
 
 /** From this offset on, read the total first (one more round trip), to read from the nearer end. */
@@ -76,11 +75,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
   constructor(options: CollectionOptions<R, U, O, C> & { belongsTo?: readonly BelongsTo<R, NoInfer<O>>[] }) {
     this.options = options
     this.#name = options.name
-    this.#indexes = [
-      indexEntriesOf(options),
-      countersOf(options.name, options.counted),
-      ...(options.search ?? []),
-    ]
+    this.#indexes = [indexEntriesOf(options), countersOf(options.name, options.counted)]
   }
 
   get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined> {
@@ -180,9 +175,9 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return indexEntries(tx, this.#name, index, listing)
   }
 
-  /** The key of a loaded record in an index. */
+  /** The key of a loaded record in an index that has one for each. */
   keyOf(index: O, record: R): KeyTuple {
-    return this.options.ordered![index](record) ?? []
+    return keysIn(this.options.ordered![index](record))[0] ?? []
   }
 
   /**

@@ -1,6 +1,6 @@
 import { AllotError } from '../errors.ts'
 import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
-import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterKey, counterName, decodeValue, encodeValue, orderedKey, uniqueKey } from './layout.ts'
 
 /**
@@ -13,9 +13,36 @@ export interface MaintainedIndex<R> {
   update(tx: WriteTransaction, before: R | undefined, after: R | undefined, recordKey: Bytes): Promise<void>
 }
 
-/** The key of a record in an index; undefined keeps the record out of the index. */
-type IndexKey<R> = (record: R) => KeyTuple | undefined
+/** Several keys of one record, such as one for each word of its title. */
+export interface SeveralKeys {
+  /** What the keys follow from: they are made only when this has changed. */
+  readonly of: KeyTuple
+  readonly each: () => readonly KeyTuple[]
+}
+
+/** The key or the keys of a record in an index; undefined keeps the record out of the index. */
+export type IndexKey<R> = (record: R) => KeyTuple | SeveralKeys | undefined
 export type IndexKeys<R, Name extends string = string> = Readonly<Record<Name, IndexKey<R>>>
+
+/** The keys that an index has for a record. */
+export const keysIn = (keys: KeyTuple | SeveralKeys | undefined): readonly KeyTuple[] => {
+  if (keys === undefined) return []
+  return 'each' in keys ? keys.each() : [keys]
+}
+
+/** The keys of a record before and after a change; none of either when they are the same. */
+const changedKeys = <R>(keyOf: IndexKey<R>, before: R | undefined, after: R | undefined) => {
+  const [old, current] = [before && keyOf(before), after && keyOf(after)]
+  return isSame(sourceOf(old), sourceOf(current)) ? NO_CHANGE : { old: keysIn(old), current: keysIn(current) }
+}
+
+const NO_CHANGE = { old: [], current: [] }
+
+const sourceOf = (keys: KeyTuple | SeveralKeys | undefined): KeyTuple | undefined =>
+  keys !== undefined && 'each' in keys ? keys.of : keys
+
+const isSame = (left: KeyTuple | undefined, right: KeyTuple | undefined): boolean =>
+  left !== undefined && left.length === right?.length && left.every((part, index) => part === right[index])
 
 interface EntryOptions<R> {
   name: string
@@ -30,65 +57,76 @@ export const indexEntriesOf = <R>({
   id,
   unique = {},
   ordered = {},
-}: EntryOptions<R>): MaintainedIndex<R> => {
-  const uniqueIndexes = Object.entries(unique)
-  const orderedIndexes = Object.entries(ordered)
-  /** The entries of a record, by the text of their keys; those of unique indexes first. */
-  const entriesOf = (record: R | undefined): Map<string, { key: Bytes; isUnique: boolean }> => {
-    const entries = new Map<string, { key: Bytes; isUnique: boolean }>()
-    if (record === undefined) return entries
-    const add = (key: Bytes, isUnique: boolean) => entries.set(keyText(key), { key, isUnique })
-    for (const [index, keyOf] of uniqueIndexes) {
-      const key = keyOf(record)
-      if (key !== undefined) add(uniqueKey(name, index, key), true)
-    }
-    for (const [index, keyOf] of orderedIndexes) {
-      const key = keyOf(record)
-      if (key !== undefined) add(orderedKey(name, index, key, id(record)), false)
-    }
-    return entries
-  }
-  return {
-    async update(tx, before, after, recordKey) {
-      const [old, current] = [entriesOf(before), entriesOf(after)]
-      for (const [text, { key, isUnique }] of current) {
-        if (old.has(text)) continue
-        if (isUnique && (await tx.get(key)) !== undefined)
+}: EntryOptions<R>): MaintainedIndex<R> => ({
+  async update(tx, before, after, recordKey) {
+    for (const [index, keyOf] of Object.entries(unique)) {
+      const { old, current } = changedKeys(keyOf, before, after)
+      const entryKey = (key: KeyTuple) => uniqueKey(name, index, key)
+      for (const key of current)
+        if ((await tx.get(entryKey(key))) !== undefined)
           throw new AllotError('conflict', `this ${name} is already taken`)
-        tx.put(key, recordKey)
-      }
-      for (const [text, { key }] of old) if (!current.has(text)) tx.delete(key)
-    },
-  }
+      replaceEntries(tx, old.map(entryKey), current.map(entryKey), recordKey)
+    }
+    const recordId = id((after ?? before)!)
+    for (const [index, keyOf] of Object.entries(ordered)) {
+      const { old, current } = changedKeys(keyOf, before, after)
+      const entryKey = (key: KeyTuple) => orderedKey(name, index, key, recordId)
+      replaceEntries(tx, old.map(entryKey), current.map(entryKey), recordKey)
+    }
+  },
+})
+
+/** Writes the entries that differ. */
+const replaceEntries = (
+  tx: WriteTransaction,
+  old: readonly Bytes[],
+  current: readonly Bytes[],
+  recordKey: Bytes,
+): void => {
+  const gone = new Map(old.map((key) => [keyText(key), key]))
+  for (const key of current) if (!gone.delete(keyText(key))) tx.put(key, recordKey)
+  for (const key of gone.values()) tx.delete(key)
 }
 
 /** How many records share a key. */
-export const countersOf = <R>(collection: string, keys: IndexKeys<R> = {}): MaintainedIndex<R> => {
-  const counted = Object.entries(keys)
-  return {
-    async update(tx, before, after) {
-      for (const [index, keyOf] of counted) {
-        const name = counterName(collection, index)
-        const [old, current] = [before && keyOf(before), after && keyOf(after)]
-        if (JSON.stringify(old) === JSON.stringify(current)) continue
-        if (old !== undefined) await addToCounter(tx, name, old, -1)
-        if (current !== undefined) await addToCounter(tx, name, current, 1)
-      }
-    },
+export const countersOf = <R>(collection: string, keys: IndexKeys<R> = {}): MaintainedIndex<R> => ({
+  async update(tx, before, after) {
+    const changes = countChanges(collection, keys, before, after)
+    if (changes.length === 0) return
+    const counts = await tx.getMany(changes.map(({ key }) => key))
+    for (const [index, { key, by }] of changes.entries()) {
+      const count = countIn(counts[index]) + by
+      if (count < 0) throw new Error(`counter ${decodeKey(key).join('/')} would become ${count}`)
+      if (count === 0) tx.delete(key)
+      else tx.put(key, encodeValue(count))
+    }
+  },
+})
+
+const countChanges = <R>(
+  collection: string,
+  keys: IndexKeys<R>,
+  before: R | undefined,
+  after: R | undefined,
+): { key: Bytes; by: number }[] => {
+  const changes = new Map<string, { key: Bytes; by: number }>()
+  const add = (key: Bytes, by: number) => {
+    const change = { key, by: (changes.get(keyText(key))?.by ?? 0) + by }
+    changes.set(keyText(key), change)
   }
+  for (const [index, keyOf] of Object.entries(keys)) {
+    const counter = counterName(collection, index)
+    const { old, current } = changedKeys(keyOf, before, after)
+    for (const key of old) add(counterKey(counter, key), -1)
+    for (const key of current) add(counterKey(counter, key), 1)
+  }
+  return [...changes.values()].filter(({ by }) => by !== 0)
 }
 
-export const readCounter = async (tx: ReadTransaction, name: string, key: KeyTuple): Promise<number> => {
-  const bytes = await tx.get(counterKey(name, key, lookupKey))
-  return bytes === undefined ? 0 : decodeValue<number>(bytes)
-}
+const countIn = (bytes: Bytes | undefined): number => (bytes === undefined ? 0 : decodeValue<number>(bytes))
 
-const addToCounter = async (tx: WriteTransaction, name: string, key: KeyTuple, by: number): Promise<void> => {
-  const count = (await readCounter(tx, name, key)) + by
-  if (count < 0) throw new Error(`counter ${name} of ${key.join('/')} would become ${count}`)
-  if (count === 0) tx.delete(counterKey(name, key))
-  else tx.put(counterKey(name, key), encodeValue(count))
-}
+export const readCounter = async (tx: ReadTransaction, name: string, key: KeyTuple): Promise<number> =>
+  countIn(await tx.get(counterKey(name, key, lookupKey)))
 
 /** An entry of an index whose record is not loaded: enough to merge listings and to skip entries. */
 export interface IndexEntry {

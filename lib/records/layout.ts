@@ -11,7 +11,7 @@ import { decodeKey, encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
  *     ['sequence', name]                    sequence: the next number
  *     ['metadata', name]                    metadata of the store, which are not exported
  *
- * Search indexes add keys of their own (lib/search).
+ * An index may have several entries for each record, as those that are searched do (lib/search).
  */
 export const recordKey = (collection: string, id: KeyTuple, encode = encodeKey): Bytes =>
   encode([collection, 'r', ...id])

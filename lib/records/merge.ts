@@ -130,6 +130,14 @@ export const pageOf = async (
   return page
 }
 
+/** The first `limit` entries, and the number of all. */
+export const firstWithTotal = async (listing: Entries, limit: number) => {
+  const entries: IndexEntry[] = []
+  let total = 0
+  for await (const entry of listing) if (total++ < limit) entries.push(entry)
+  return { entries, total }
+}
+
 /** A string that identifies the record of an entry. */
 export const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
 

@@ -19,10 +19,16 @@ export const checkSlice = (slice: Slice): Slice => {
   return slice
 }
 
-/** A part of a listing. */
-export interface Page<T> {
+/** A part of what a search finds. */
+export interface Found<T> {
   /** The items of this part. */
   items: T[]
+  /** How many items there are, of those that the viewer may see; undefined when they are not counted. */
+  total: number | undefined
+}
+
+/** A part of a listing. */
+export interface Page<T> extends Found<T> {
   /** How many items the whole listing has, of those that the viewer may see. */
   total: number
 }

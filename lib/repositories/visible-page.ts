@@ -1,11 +1,10 @@
 import { openAudiences, type Viewer } from '../accounts/access.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import { recordKeyText } from '../records/merge.ts'
+import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Audience, PRIVATE } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { pageOfListings, type SearchListing, without } from './search/list-page.ts'
 
 interface VisiblePageQuery<R, O extends string> {
   relation: Collection<R, string, O, string>
@@ -38,11 +37,11 @@ export const visiblePage = async <R, O extends string>(
   /** Relations with an audience in the index. */
   const withAudience = (audience: Audience, records: readonly R[]) =>
     records.filter((record) => audienceOf(record) === audience)
-  const openListing = async (audience: Audience): Promise<SearchListing> => {
+  const openListing = async (audience: Audience) => {
     const key = [...prefix, audience]
     const entries = relation.entries(tx, index, { prefix: key })
     const stale = new Set(withAudience(audience, pending).map(keyOf))
-    return without(stale, { entries, total: await relation.count(tx, index, key) })
+    return { entries: except(stale, entries), total: (await relation.count(tx, index, key)) - stale.size }
   }
   const open = openAudiences(viewer)
   const checked = [...pending]
@@ -62,5 +61,9 @@ export const visiblePage = async <R, O extends string>(
     ...(await Promise.all(open.map(openListing))),
     { entries: readable, total: readable.length },
   ]
-  return (await pageOfListings(tx, relation, listings, slice)).page
+  const page = await pageOf(merge(listings.map(({ entries }) => entries)), slice)
+  return {
+    items: await relation.load(tx, page),
+    total: listings.reduce((sum, { total }) => sum + total, 0),
+  }
 }

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { memory } from '../../drivers/memory/index.ts'
-import { countReads } from '../counted.ts'
 import { assertSearchError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -158,32 +156,7 @@ describe('GET /repos/search with filters', () => {
     })
 })
 
-describe('A search in the order of the index', () => {
-  it('reads one page, however many repositories match', async (t) => {
-    const counted = countReads(memory())
-    const { as, root, stop } = await start({ driver: counted.driver, repositories: false })
-    t.after(stop)
-    for (let number = 0; number < 60; number++)
-      assert.equal((await as(root, 'POST', '/user/repos', { name: `r${number}` })).status, 201)
-    const reads = (query: string) =>
-      counted.during(async () => {
-        const { status, headers } = await as(root, 'GET', `/repos/search?limit=1${query}`)
-        assert.deepEqual([status, headers.get('x-total-count')], [200, '60'], query)
-      })
-    await reads('')
-    assert.ok((await reads('&sort=id')) > 60)
-    for (const query of [
-      '&sort=alpha',
-      '&order=asc',
-      '&sort=alpha&order=asc',
-      '&mode=collaborative',
-      '&sort=&mode=',
-    ])
-      assert.ok((await reads(query)) < 60, query)
-  })
-})
-
-describe('A search that reads every match', () => {
+describe('A search that reads many records', () => {
   it('leaves slots to other clients while one client sends many', async () => {
     const { search } = allot.allot.hosting
     const find = (client: string) =>

@@ -4,7 +4,6 @@ import type { KeyTuple } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey, storedLayout } from '../../lib/records/layout.ts'
 import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 import { type Bytes, keyText } from '../../lib/storage/index.ts'
-import { PostingFiller } from './posting-filler.ts'
 
 /** Entries in one write. */
 const BATCH_SIZE = 20_000
@@ -37,8 +36,6 @@ export const fillStore = async (
   }
 }
 
-type Checked = (typeof checkedCollections)[number]
-
 /**
  * Puts records with all that follows from them straight into a database: a million in half a minute, where
  * saving takes ten.
@@ -47,8 +44,7 @@ export class Filler {
   readonly #database: ClassicLevel<Bytes, Bytes>
   readonly #onProgress: (records: number) => void
   readonly #collections = new Map(checkedCollections.map((each) => [each.name, each]))
-  readonly #postings: ReadonlyMap<string, PostingFiller[]>
-  readonly #counts = new Map<string, { key: Bytes; count: number; encode: (count: number) => Bytes }>()
+  readonly #counts = new Map<string, { key: Bytes; count: number }>()
   #batch: ReturnType<ClassicLevel<Bytes, Bytes>['batch']>
   records = 0
 
@@ -56,9 +52,6 @@ export class Filler {
     this.#database = database
     this.#onProgress = onProgress
     this.#batch = database.batch()
-    const filler = (index: Checked['compacted'][number]) =>
-      new PostingFiller(index, (key, value) => this.put(key, value))
-    this.#postings = new Map(checkedCollections.map(({ name, compacted }) => [name, compacted.map(filler)]))
   }
 
   async add<R>(
@@ -70,9 +63,7 @@ export class Filler {
     this.records++
     const { indexes, counters } = this.#collections.get(name)!
     for (const { keysOf } of indexes) for (const entry of keysOf(record)) this.put(entry, key)
-    for (const { keysOf, encode } of counters)
-      for (const counted of keysOf(record)) this.#count(counted, encode)
-    for (const filler of this.#postings.get(name)!) filler.add(record, id(record))
+    for (const { keysOf } of counters) for (const counted of keysOf(record)) this.#count(counted)
     await this.#writeIfFull()
   }
 
@@ -81,10 +72,8 @@ export class Filler {
   }
 
   async end(): Promise<void> {
-    for (const fillers of this.#postings.values())
-      for (const filler of fillers) await filler.end(() => this.#writeIfFull())
-    for (const { key, count, encode } of this.#counts.values()) {
-      this.put(key, encode(count))
+    for (const { key, count } of this.#counts.values()) {
+      this.put(key, encodeValue(count))
       await this.#writeIfFull()
     }
     await this.#batch.write({ sync: true })
@@ -98,10 +87,10 @@ export class Filler {
     this.#onProgress(this.records)
   }
 
-  #count(key: Bytes, encode: (count: number) => Bytes): void {
+  #count(key: Bytes): void {
     const text = keyText(key)
     const counted = this.#counts.get(text)
-    if (counted === undefined) this.#counts.set(text, { key, count: 1, encode })
+    if (counted === undefined) this.#counts.set(text, { key, count: 1 })
     else counted.count++
   }
 }

@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type AllotError, importAllot } from '../../lib/index.ts'
 import { aGround, fill, type Ground } from '../files/ground.ts'
-import { exactly } from '../records/raw.ts'
+import { rawOf } from '../records/raw.ts'
 import { exported, inChunks } from './instance.ts'
 import { sealed } from './sealed.ts'
 
@@ -20,7 +20,7 @@ const filesIn = (folder: string): string[] =>
 /** What is in the records and on the disk. */
 const stateOf = async ({ driver, repositories, files }: Ground) => {
   await driver.open()
-  const records = await exactly(driver)
+  const records = await rawOf(driver)
   await driver.close()
   return { records, disk: [repositories, files].flatMap(({ directory }) => filesIn(directory)) }
 }

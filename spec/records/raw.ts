@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { decodeKey, decodeKeyIfValid } from '../../lib/records/key-codec.ts'
-import { encodeValue } from '../../lib/records/layout.ts'
-import { decodeVersionedCount } from '../../lib/search/index.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** Everything in a store as texts that can be compared: [key, value], both in hex. */
@@ -11,22 +9,11 @@ const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** Just as it is. */
-export const exactly = (driver: StorageDriver): Promise<Raw> =>
+export const rawOf = (driver: StorageDriver): Promise<Raw> =>
   driver.read(async (tx) => {
     const raw: Raw = []
     for await (const [key, value] of tx.range(EVERYTHING)) raw.push([hex(key), hex(value)])
     return raw
-  })
-
-export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(await exactly(driver))
-
-/** Stamps are drawn by lot: of what is stamped only the count can be compared. */
-export const comparable = (raw: Raw): Raw =>
-  raw.map(([key, value]) => {
-    const [first] = decodeKeyIfValid(Buffer.from(key, 'hex')) ?? []
-    if (!/:(?:trigrams|words)$/.test(String(first))) return [key, value]
-    return [key, hex(encodeValue(decodeVersionedCount(Buffer.from(value, 'hex')) ?? value))]
   })
 
 /** The same without the metadata of the store. */

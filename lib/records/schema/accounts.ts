@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { TrigramIndex } from '../../search/index.ts'
+import { longestKeys, ngramKeys } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
-import { audienceOf, id, seconds, Visibility } from '../fields.ts'
+import { id, seconds, Visibility } from '../fields.ts'
 
 /** Settings that clients with a user interface keep for their user: Allot's answers do not depend on them. */
 const Preferences = v.object({
@@ -80,13 +80,8 @@ const Account = v.object({
 /** A user or an organization, as the store has it. */
 export type Account = v.InferOutput<typeof Account>
 
-/** Finds users by a part of their login or full name. */
-export const accountNames = new TrigramIndex<Account>({
-  collection: 'account',
-  name: 'trigrams',
-  of: (account) =>
-    account.kind === 'user' ? [audienceOf[account.visibility], [account.name, account.fullName]] : undefined,
-})
+/** What users are searched for by. */
+const textsOf = ({ kind, name, fullName }: Account) => (kind === 'user' ? [name, fullName] : undefined)
 
 export const accounts = new Collection({
   name: 'account',
@@ -99,9 +94,14 @@ export const accounts = new Collection({
       account.kind === 'user' && account.email !== '' ? [account.email.toLowerCase()] : undefined,
     host: (account) => account.host && [account.host.id],
   },
-  ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
-  counted: { kind: (account) => [account.kind] },
-  search: [accountNames],
+  ordered: {
+    name: (account) => [account.kind, account.name.toLowerCase()],
+    ngrams: (account) => ngramKeys([], textsOf(account)),
+  },
+  counted: {
+    kind: (account) => [account.kind],
+    longest: (account) => longestKeys([], textsOf(account)),
+  },
 })
 
 const FormerName = v.object({ name: v.string(), account: id, createdAt: seconds })

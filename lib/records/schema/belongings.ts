@@ -13,10 +13,11 @@ export interface Belonging extends BelongsTo<unknown, string> {
 
 /** Of all collections. What belongs to something comes before what that belongs to. */
 export const belongings: readonly Belonging[] = collections.toReversed().flatMap((collection) => {
-  const { belongsTo = [], id, ordered } = collection.options
+  const { belongsTo = [], id } = collection.options
   return belongsTo.map((belonging) => {
-    const keyOf = belonging.by === undefined ? id : ordered![belonging.by]!
-    const idOf = belonging.id ?? ((record: unknown) => keyOf(record)?.[0] as number | undefined)
+    const { by } = belonging
+    const keyOf = (record: unknown) => (by === undefined ? id(record) : collection.keyOf(by, record))
+    const idOf = belonging.id ?? ((record: unknown) => keyOf(record)[0] as number | undefined)
     return { ...belonging, collection, idOf }
   })
 })

@@ -1,7 +1,9 @@
 import * as v from 'valibot'
-import { tokenize, WordIndex } from '../../search/index.ts'
+import { tokenize } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds, storedName } from '../fields.ts'
+import type { SeveralKeys } from '../indexes.ts'
+import type { KeyTuple } from '../key-codec.ts'
 
 const IssueSequence = v.object({ repository: id, last: id })
 
@@ -38,14 +40,10 @@ const Issue = v.object({
 /** An issue of a repository. */
 export type Issue = v.InferOutput<typeof Issue>
 
-/** Finds issues by the words of their title. */
-export const issueTitles = new WordIndex<Issue>({
-  collection: 'issue',
-  name: 'words',
-  source: (issue) => [issue.repository, issue.state, issue.number, issue.title],
-  keys: ([repository, state, number, title]) =>
-    tokenize(title as string).map((word) => [repository!, state!, word, number!]),
-  listDepth: 3,
+/** A key for each word of the title. */
+const byWord = ({ repository, state, title }: Issue, rest: KeyTuple): SeveralKeys => ({
+  of: [repository, state, title, ...rest],
+  each: () => tokenize(title).map((word) => [repository, state, word, ...rest]),
 })
 
 export const issues = new Collection({
@@ -58,12 +56,13 @@ export const issues = new Collection({
   ordered: {
     state: (issue) => [issue.repository, issue.state, issue.number],
     author: (issue) => [issue.repository, issue.author, issue.state, issue.number],
+    words: (issue) => byWord(issue, [issue.number]),
   },
   counted: {
     state: (issue) => [issue.repository, issue.state],
     author: (issue) => [issue.repository, issue.author, issue.state],
+    words: (issue) => byWord(issue, []),
   },
-  search: [issueTitles],
   belongsTo: [{ to: 'repository', by: 'state' }],
 })
 

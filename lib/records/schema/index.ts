@@ -1,8 +1,6 @@
 /**
- * The records of a store: one file per domain, and here the lists of all collections, search indexes and
- * upgrades.
+ * The records of a store: one file per domain, and here the lists of all collections and upgrades.
  */
-import { InvertedIndex } from '../../search/index.ts'
 import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
 import { type AnyCollection, Collection } from '../collection.ts'
 import * as jobs from '../jobs.ts'
@@ -59,11 +57,6 @@ export const collections: readonly AnyCollection[] = [
     .filter((value) => value instanceof Collection)
     .sort((one, other) => one.position - other.position),
 )
-
-/** The search indexes of all collections, which a compactor packs. */
-export const searchIndexes = collections
-  .flatMap(({ options }): readonly unknown[] => options.search ?? [])
-  .filter((index) => index instanceof InvertedIndex)
 
 /**
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names fields

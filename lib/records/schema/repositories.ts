@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { TrigramIndex } from '../../search/index.ts'
+import { longestKeys, ngramKeys } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { audience, bytes, id, integer, seconds } from '../fields.ts'
 
@@ -51,13 +51,6 @@ export type Repository = v.InferOutput<typeof Repository>
 /** With these begin the keys of the indexes by which repositories are listed. */
 export const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
 
-/** Finds repositories by a part of their name. */
-export const repositoryNames = new TrigramIndex<Repository>({
-  collection: 'repository',
-  name: 'trigrams',
-  of: (repository) => [repository.audience, [repository.name]],
-})
-
 export const repositories = new Collection({
   name: 'repository',
   schema: Repository,
@@ -74,11 +67,13 @@ export const repositories = new Collection({
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
     parentAndOwner: (repository) =>
       repository.parent === null ? undefined : [repository.parent, repository.owner],
+    // Not by the audience, so that nothing moves when an owner changes its visibility.
+    ngrams: (repository) => ngramKeys([repository.private], [repository.name]),
   },
   counted: {
     owner: ownerAndAudience,
+    longest: (repository) => longestKeys([repository.private], [repository.name]),
   },
-  search: [repositoryNames],
   belongsTo: [
     { to: 'account', by: 'id' },
     { to: 'repository', by: 'parent' },

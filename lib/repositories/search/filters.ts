@@ -1,15 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { canSee, type Viewer } from '../../accounts/access.ts'
 import { accountByName, repositoryById } from '../../accounts/find.ts'
 import { compare } from '../../compare.ts'
 import { invalid } from '../../errors.ts'
-import type { IndexEntry } from '../../records/collection.ts'
-import { merge, recordKeyText } from '../../records/merge.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
-import { accounts, PUBLIC, type Repository, repositories, stars } from '../../records/schema/index.ts'
+import { accounts, PUBLIC, type Repository, stars } from '../../records/schema/index.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { firstIn, type SearchListing } from './list-page.ts'
 
 /** A word to find, in repositories of one owner if `ownerName` is set. */
 export interface QueryPart {
@@ -54,58 +49,19 @@ type SearchSort = keyof typeof SORTS
 export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
 
 export const MAX_MATCHES = 10_000
-const BATCH_SIZE = 200
 
 /** Whether any filter is set. */
 export const isFiltered = (filter: RepositoryFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined)
 
-/**
- * A page of the repositories of several listings that match the filter, each of them once.
- * @throws AllotError invalid when the listings have more than {@link MAX_MATCHES} repositories
- */
-export const filteredPage = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  listings: readonly SearchListing[],
-  filter: RepositoryFilter,
-  slice: Slice,
-): Promise<Page<Repository>> => {
-  const matches = await predicateOf(tx, viewer, filter)
-  const found: Repository[] = []
-  for (const batch of await batchesOf(listings, filter)) {
-    for (const repository of await repositories.load(tx, batch))
-      if (await matches(repository)) found.push(repository)
-    // Lets other requests run between two batches.
-    await setImmediate()
-  }
-  sort(found, filter)
-  return pageOfAll(found, slice)
-}
-
-const batchesOf = async (
-  listings: readonly SearchListing[],
-  { texts }: RepositoryFilter,
-): Promise<IndexEntry[][]> => {
-  const known = await Promise.all(listings.map((listing) => firstIn(listing, MAX_MATCHES + 1)))
-  const batches: IndexEntry[][] = [[]]
-  const seen = new Set<string>()
-  for await (const entry of merge(known.map(({ entries }) => entries))) {
-    const record = recordKeyText(entry)
-    if (seen.has(record)) continue
-    if (seen.add(record).size > MAX_MATCHES)
-      throw invalid(
-        texts === undefined
-          ? `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`
-          : `topic and includeDesc read every repository, which are more than ${MAX_MATCHES}: search within an owner (uid)`,
-      )
-    if (batches.at(-1)!.length === BATCH_SIZE) batches.push([])
-    batches.at(-1)!.push(entry)
-  }
-  return batches
-}
-
 type Predicate = (repository: Repository) => boolean | Promise<boolean>
+
+const tooMany = ({ texts }: RepositoryFilter) =>
+  invalid(
+    texts === undefined
+      ? `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`
+      : `topic and includeDesc read every repository, which are more than ${MAX_MATCHES}: search within an owner (uid)`,
+  )
 
 type Condition = Exclude<keyof RepositoryFilter, 'sort' | 'descending'>
 
@@ -125,17 +81,22 @@ const CONDITIONS: {
   starredBy: (id, tx, viewer) => starPredicate(tx, viewer, id),
 }
 
-const predicateOf = async (
+/**
+ * Whether a repository that the viewer can see matches the filter. It throws `invalid` when more than
+ * {@link MAX_MATCHES} were read.
+ */
+export const predicateOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
   filter: RepositoryFilter,
-): Promise<Predicate> => {
+): Promise<(repository: Repository, read: number) => Promise<boolean>> => {
   const predicateFor = <C extends Condition>(condition: C) => {
     const value = filter[condition]
     return value === undefined ? [] : [CONDITIONS[condition](value, tx, viewer)]
   }
   const predicates = await Promise.all((Object.keys(CONDITIONS) as Condition[]).flatMap(predicateFor))
-  return async (repository) => {
+  return async (repository, read) => {
+    if (read > MAX_MATCHES) throw tooMany(filter)
     for (const matches of predicates) if (!(await matches(repository))) return false
     return true
   }
@@ -183,8 +144,11 @@ const starPredicate = async (tx: ReadTransaction, viewer: Viewer, id: number): P
   return async (repository) => (await stars.get(tx, [id, repository.id])) !== undefined
 }
 
-const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: RepositoryFilter): void => {
+export const sort = (
+  found: readonly Repository[],
+  { sort: by = 'alpha', descending = false }: RepositoryFilter,
+): Repository[] => {
   const key = SORTS[by]
   const sign = descending ? -1 : 1
-  found.sort((left, right) => sign * compare(key(left), key(right)) || left.id - right.id)
+  return found.toSorted((left, right) => sign * compare(key(left), key(right)) || left.id - right.id)
 }

@@ -1,46 +1,26 @@
-import { LRUCache } from 'lru-cache'
-import {
-  audienceOfAccount,
-  audiencesOf,
-  canSee,
-  openAudiences,
-  repositoryViewer,
-  sharedOf,
-  type Viewer,
-} from '../../accounts/access.ts'
+import { canSee, openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
-import { sharedWith } from '../../accounts/rights.ts'
-import { maxEntries, namedCache } from '../../caches.ts'
+import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
-import type { IndexEntry } from '../../records/collection.ts'
 import { pendingIds } from '../../records/jobs.ts'
-import { encodeKey } from '../../records/key-codec.ts'
-import { recordKey } from '../../records/layout.ts'
-import { recordKeyText } from '../../records/merge.ts'
-import { type Page, pageOfOne, type Slice } from '../../records/pages.ts'
+import { type Entries, merge } from '../../records/merge.ts'
+import { type Found, pageOfAll, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
   type Account,
+  AUDIENCES,
   type Audience,
-  accountNames,
   accounts,
   ownerAndAudience,
   PRIVATE,
   type Repository,
   repositories,
-  repositoryNames,
 } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
-import { foldCase, type TrigramIndex, wordMatcher } from '../../search/index.ts'
+import { containing, foldCase, searchEntries } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { filteredPage, isFiltered, type QueryPart, type RepositoryFilter } from './filters.ts'
-import {
-  pageOfListings,
-  readAndCacheTotals,
-  type SearchListing,
-  type SearchPage,
-  without,
-} from './list-page.ts'
+import { isFiltered, predicateOf, type QueryPart, type RepositoryFilter, sort } from './filters.ts'
+import { MAX_COUNTED, visibleIn } from './visible.ts'
 
 export interface RepositoryQuery {
   /** Parts of the name, case-insensitive, separated by commas; `owner/part` searches within an owner. */
@@ -57,23 +37,12 @@ interface UserQuery {
 }
 
 /**
- * Cached totals of words longer than a trigram. A name that contains the word contains the word's rarest
- * trigram, so a total is valid while the version of that trigram is the same, even when other processes
- * write.
- */
-type Totals = LRUCache<string, { version: number; total: number }>
-const MAX_TOTALS = 10_000
-
-async function* nothing(): AsyncGenerator<IndexEntry> {}
-
-/**
- * Searches names by trigram (lib/search). Index entries contain the names, so only the records of the page
- * are loaded. A word of up to three characters is a trigram itself, whose entries are counted; a longer word
- * is filtered from the entries of its rarest trigram, and its total is cached.
+ * Searches names by their n-grams (lib/search). Every search reads the entries with the names in their order,
+ * and the records of these, whose audience says who may see them: until the page is full and
+ * {@link MAX_COUNTED} are counted, or to the end when they are filtered or sorted.
  */
 export class Search {
   readonly #store: Store
-  readonly #totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
   readonly #budget = new ClientBudget({
     slots: 2,
     queue: 100,
@@ -85,7 +54,7 @@ export class Search {
   }
 
   /**
-   * @param client client whose budget a search that reads every match counts against
+   * @param client client whose budget a search that reads many records counts against
    * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
    */
   async repositories(
@@ -93,96 +62,119 @@ export class Search {
     query: RepositoryQuery,
     slice: Slice,
     client = 'host',
-  ): Promise<Page<Repository>> {
-    const search = () => readAndCacheTotals(this.#store, (tx) => this.pageIn(tx, viewer, query, slice))
-    return readsEveryMatch(query) ? this.#budget.run(client, search) : search()
+  ): Promise<Found<Repository>> {
+    const search = () => this.#store.read((tx) => this.pageIn(tx, viewer, query, slice))
+    return readsMany(query, slice) ? this.#budget.run(client, search) : search()
   }
 
   /**
    * The page of a search, which one snapshot reads, so that the result can be cached. Only for a search that
-   * does not read every match, unless it runs within the budget.
+   * reads few records, unless it runs within the budget.
    */
   async pageIn(
     tx: ReadTransaction,
     viewer: Viewer,
     { q = '', owner, filter = {} }: RepositoryQuery,
     slice: Slice,
-  ): Promise<SearchPage<Repository>> {
+  ): Promise<Found<Repository>> {
     const reader = repositoryViewer(viewer)
     // Descriptions and topics have no index, so those searches filter what the viewer can see.
     const parts = filter.texts === undefined ? partsOf(q) : withoutWords(partsOf(q))
     if (parts.length === 0) parts.push({ word: '' })
-    const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, reader, part, owner)))
-    const listings = found.flat()
-    return readsEveryMatch({ q, filter })
-      ? { page: await filteredPage(tx, reader, listings, filter, slice), cacheTotals: [] }
-      : pageOfListings(tx, repositories, listings, slice)
+    const sight = await sightOf(tx, reader)
+    const listings = await Promise.all(parts.map((part) => listingsOf(tx, sight, part, owner)))
+    const { isVisible } = sight
+    const found = { collection: repositories, entries: merge(listings.flat()), isVisible }
+    if (!isFiltered(filter)) return visibleIn(tx, found, slice)
+    const matches = await predicateOf(tx, reader, filter)
+    const all = await visibleIn(tx, { ...found, matches }, EVERYTHING)
+    return pageOfAll(sort(all.items, filter), slice)
   }
 
-  users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Page<Account>> {
-    return readAndCacheTotals(this.#store, async (tx) => {
-      if (id !== undefined)
-        return { page: pageOfOne(await userById(tx, viewer, id, q), slice), cacheTotals: [] }
-      const listings = await this.#openListings(tx, accountNames, viewer, q, noneDeleted)
-      return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
+  /** Users whom the viewer can see. */
+  users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Found<Account>> {
+    return this.#store.read(async (tx) => {
+      if (id !== undefined) return pageOfOne(await userById(tx, viewer, id, q), slice)
+      if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
+      const entries = await searchEntries(tx, accounts, [], q)
+      const isVisible = (account: Account) => canSee(tx, viewer, account)
+      return visibleIn(tx, { collection: accounts, entries, isVisible }, slice)
     })
-  }
-
-  async #repositoryListings(
-    tx: ReadTransaction,
-    viewer: Viewer,
-    { word, ownerName }: QueryPart,
-    owner: number | undefined,
-  ): Promise<SearchListing[]> {
-    const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
-    if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
-    if (within !== undefined) return ownersListings(tx, viewer, within, word)
-    return [
-      ...(await this.#openListings(tx, repositoryNames, viewer, word, ofDeletedOwners)),
-      ...(await ownListings(tx, viewer, word)),
-    ]
-  }
-
-  /** Listings of the records that the viewer can see by their visibility alone. */
-  #openListings<R extends { id: number }>(
-    tx: ReadTransaction,
-    index: TrigramIndex<R>,
-    viewer: Viewer,
-    word: string,
-    deleted: DeletedEntries,
-  ): Promise<SearchListing[]> {
-    return Promise.all(
-      openAudiences(viewer).map(async (audience) =>
-        without(await deleted(tx, audience, word), await this.#openListing(tx, index, audience, word)),
-      ),
-    )
-  }
-
-  async #openListing<R extends { id: number }>(
-    tx: ReadTransaction,
-    index: TrigramIndex<R>,
-    audience: Audience,
-    word: string,
-  ): Promise<SearchListing> {
-    if (word.length > NAME_LIMIT) return { entries: nothing(), total: 0 }
-    const { count, version, isExact, find } = await index.candidates(tx, audience, word)
-    if (isExact || count === 0) return { find, total: count }
-    const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
-    const known = this.#totals.get(key)
-    return {
-      find,
-      total: known?.version === version ? known.total : undefined,
-      cacheTotal: (total) => void this.#totals.set(key, { version, total }),
-    }
   }
 }
 
+/** More than there is. */
+const EVERYTHING: Slice = { offset: 0, limit: Number.POSITIVE_INFINITY }
+
+/** What a viewer can see. */
+interface Sight {
+  /** Audiences of the repositories that the viewer can see, whoever owns them. */
+  readonly open: readonly Audience[]
+  /** What the viewer can see by a right. */
+  readonly own: Shared
+  readonly isVisible: (repository: Repository) => boolean
+}
+
+const sightOf = async (tx: ReadTransaction, viewer: Viewer): Promise<Sight> => {
+  const open = openAudiences(viewer)
+  // A job removes the repositories of deleted owners in steps.
+  const deleted = new Set(await pendingIds(tx, 'removeAccountData'))
+  const own =
+    viewer === null || open.includes(PRIVATE)
+      ? { owners: [], repositories: [] }
+      : await sharedWith(tx, viewer.id)
+  const [owners, shared] = [new Set(own.owners), new Set(own.repositories.map(({ id }) => id))]
+  const isVisible = ({ id, owner, audience }: Repository) =>
+    !deleted.has(owner) && (open.includes(audience) || owners.has(owner) || shared.has(id))
+  return { open, own, isVisible }
+}
+
 /**
- * Whether a search reads every match, since no index has its order.
+ * Listings by name that have every repository that the viewer can see and whose name contains the word, and
+ * perhaps others. Private ones are listed by owner, since others may have any number of them.
+ */
+const listingsOf = async (
+  tx: ReadTransaction,
+  { open, own }: Sight,
+  { word, ownerName }: QueryPart,
+  owner: number | undefined,
+): Promise<Entries[]> => {
+  if (word.length > NAME_LIMIT) return []
+  const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
+  if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
+  const shared = own.repositories.filter((one) => within === undefined || one.owner === within)
+  const listing = (owner: number, audience: Audience) =>
+    containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] }))
+  if (within !== undefined) {
+    const audiences = own.owners.includes(within) ? AUDIENCES : open
+    return [...audiences.map((audience) => listing(within, audience)), sharedListing(shared, word)]
+  }
+  const counts = await Promise.all(
+    own.owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])),
+  )
+  return [
+    await searchEntries(tx, repositories, [false], word),
+    ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word)] : []),
+    ...own.owners.filter((_, index) => counts[index]! > 0).map((owner) => listing(owner, PRIVATE)),
+    sharedListing(shared, word),
+  ]
+}
+
+/** Single repositories by name, as the other listings. */
+const sharedListing = (shared: readonly Repository[], word: string): Entries => {
+  const entries = shared.map((one) => repositories.entryOf('name', ownerAndAudience(one), one))
+  return containing(
+    word,
+    entries.sort((left, right) => Buffer.compare(left.order, right.order)),
+  )
+}
+
+/**
+ * Whether a search reads many records.
  * @throws AllotError invalid for too many words
  */
-export const readsEveryMatch = ({ q = '', filter = {} }: RepositoryQuery): boolean =>
-  isFiltered(filter) || partsOf(q).length > 1
+export const readsMany = ({ q = '', filter = {} }: RepositoryQuery, { offset, limit }: Slice): boolean =>
+  isFiltered(filter) || partsOf(q).length > 1 || offset + limit > MAX_COUNTED
 
 /**
  * The parts of `q`, each once: `a,b` searches for either, `owner/a` within an owner. Names contain neither
@@ -208,85 +200,9 @@ const partOf = (text: string): QueryPart => {
   return word === undefined || rest !== undefined ? { word: text } : { ownerName: ownerName!, word }
 }
 
-/** Finds the entries whose records count as deleted already, by the keys of the records. */
-type DeletedEntries = (tx: ReadTransaction, audience: Audience, word: string) => Promise<ReadonlySet<string>>
-
-const noneDeleted: DeletedEntries = async () => new Set()
-
-/** Repositories of deleted owners, which a job removes in steps. */
-const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
-  const deleted = new Set<string>()
-  for (const owner of await pendingIds(tx, 'removeAccountData'))
-    for await (const entry of containing(
-      word,
-      repositories.entries(tx, 'name', { prefix: [owner, audience] }),
-    ))
-      deleted.add(recordKeyText(entry))
-  return deleted
-}
-
-/** Private repositories that the viewer can read, unless an administrator's open listings include them. */
-const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
-  if (viewer === null || openAudiences(viewer).includes(PRIVATE)) return []
-  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
-  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])))
-  const own = owners
-    .filter((_, index) => counts[index]! > 0)
-    .map((owner) => ({
-      entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, PRIVATE] })),
-    }))
-  return [...own, ...sharedListing(shared, viewer, word)]
-}
-
-/** Shared repositories that are not open to the viewer: by name, as the other listings. */
-const sharedListing = (shared: readonly Repository[], viewer: Viewer, word: string): SearchListing[] => {
-  const open = openAudiences(viewer)
-  const entries = shared
-    .filter(({ audience }) => !open.includes(audience))
-    .map((repository) => repositories.entryOf('name', ownerAndAudience(repository), repository))
-    .sort((left, right) => Buffer.compare(left.order, right.order))
-  return entries.length === 0 ? [] : [{ entries: containing(word, entries) }]
-}
-
-const ownersListings = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  owner: number,
-  word: string,
-): Promise<SearchListing[]> => {
-  const audiences = await audiencesOf(tx, viewer, owner)
-  const own = audiences.map((audience) => ({
-    entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
-  }))
-  if (audiences.includes(PRIVATE)) return own
-  return [...own, ...sharedListing(await sharedOf(tx, viewer, owner), viewer, word)]
-}
-
-/** The viewer's own account, which users can find even when it is hidden from all others. */
-const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
-  const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
-  if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
-  const texts = [foldCase(self.name), foldCase(self.fullName)]
-  const entry = {
-    order: encodeKey([...texts, self.id]),
-    recordKey: recordKey(accounts.options.name, [self.id]),
-  }
-  return [{ entries: containing(word, self.kind === 'user' ? [entry] : []) }]
-}
-
 const userById = async (tx: ReadTransaction, viewer: Viewer, id: number, word: string) => {
   const account = await accounts.get(tx, [id])
   if (account?.kind !== 'user' || !(await canSee(tx, viewer, account))) return undefined
   const texts = [account.name, account.fullName]
   return texts.some((text) => foldCase(text).includes(foldCase(word))) ? account : undefined
-}
-
-/** The entries whose texts contain the word. */
-async function* containing(
-  word: string,
-  entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
-): AsyncGenerator<IndexEntry> {
-  if (word.length > NAME_LIMIT) return
-  const matches = wordMatcher(foldCase(word))
-  for await (const entry of entries) if (matches(entry)) yield entry
 }

@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { memory } from '../../../drivers/memory/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
 import { CURRENT_LAYOUT } from '../../../lib/records/schema/index.ts'
-import { Store } from '../../../lib/records/store.ts'
 import { nameOwner, populate } from '../../exports/instance.ts'
-import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import { exactly } from '../raw.ts'
+import { rawOf } from '../raw.ts'
 
 /**
  * Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released
@@ -25,7 +23,6 @@ await populate(allot)
 await allot.close()
 await driver.open()
 await nameOwner(driver)
-await compactAll(new Store(driver))
-const lines = (await exactly(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
+const lines = (await rawOf(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
 writeFileSync(new URL(`./layout-${CURRENT_LAYOUT}.ndjson`, import.meta.url), lines.join(''))
 await driver.close()
