@@ -120,7 +120,7 @@ type Declare<S, Prefix extends string, I extends Ids, Usual extends Access, P ex
 ) => Route<Identity, S>
 
 /** Declare the routes of a resource, by their verbs. */
-interface Resource<S, Prefix extends string, I extends Ids, A extends Access> {
+export interface Resource<S, Prefix extends string, I extends Ids, A extends Access> {
   readonly list: Declare<S, Prefix, I, A, 'pages'>
   readonly get: Declare<S, Prefix, I, A, undefined>
   readonly post: Declare<S, Prefix, I, 'required', undefined>
