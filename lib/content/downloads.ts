@@ -14,10 +14,14 @@ export interface SentFile {
   readonly size: number
   /** Equal for equal content. */
   readonly tag: string
+  /** File name that browsers suggest when saving. */
   readonly name: string
   /** Content type; `application/octet-stream` when absent. */
   readonly type?: string | undefined
-  /** @param range first and last byte, both inclusive; the whole file when absent */
+  /**
+   * Reads the file.
+   * @param range first and last byte, both inclusive; the whole file when absent
+   */
   read(range?: ByteRange): Promise<Readable>
 }
 
