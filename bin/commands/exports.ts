@@ -38,14 +38,20 @@ const exportAll = async ({
       }
       return remote === undefined ? exportStore(flags, write) : exportServer(remote, write)
     }
-    const { lines } = await withProgressBar('exporting', exportTo, '{value} bytes')
+    const last = await withProgressBar('exporting', exportTo, '{value} bytes')
     await output.finish?.()
-    printNote(`exported ${lines} lines${file === undefined ? '' : ` into ${file}`}`)
+    printNote(`exported ${last.lines} lines${file === undefined ? '' : ` into ${file}`}${withoutData(last)}`)
   } catch (error) {
     await output.abandon?.()
     throw error
   }
 }
+
+/** What is said of records whose data is not in the export. */
+const withoutData = ({ missing }: LastLine): string =>
+  missing === 0
+    ? ''
+    : `; without the data of ${missing} repositories or files, which was not on the disk: docs/operations.md says why`
 
 const exportStore = async (flags: StoreFlags, write: Output['write']): Promise<LastLine> => {
   const { requireStore, withStore } = await import('../config/store.ts')
@@ -170,12 +176,12 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
     await withProgressBar('checking', (onProgress) => checkExport(read(file, size, onProgress)), format)
   const location = storeLocation(flags)
   const target = { ...foldersOf(location), driver: await driverFor(location) }
-  const { lines } = await withProgressBar(
+  const last = await withProgressBar(
     'importing',
     (onProgress) => importAllot(target, read(file, size, onProgress)),
     format,
   )
-  printNote(`imported ${lines} lines into ${await describeStore(location)}`)
+  printNote(`imported ${last.lines} lines into ${await describeStore(location)}${withoutData(last)}`)
 }
 
 /** @returns undefined for what can be read once only, such as a pipe; a folder is refused when it is read */

@@ -25,8 +25,9 @@ export interface InstanceStorage {
 
 /**
  * Exports the records as of one moment, while others write. Deletions of repositories and files by this
- * process are deferred until the export is done; what another process deletes is left out, or ends the export
- * while git reads the repository. Each repository is read in its turn, so pushes before that are included.
+ * process are deferred until the export is done; what another process deletes is left out and counted, or
+ * ends the export while git reads the repository. Each repository is read in its turn, so pushes before that
+ * are included.
  * @throws AllotError invalid without a function that writes
  */
 export const exportStore = async (
@@ -41,9 +42,9 @@ export const exportStore = async (
       const writer = new LineWriter(write, onProgress)
       await writer.line(JSON.stringify(firstLine()))
       await writeRecords(tx, writer)
-      if (gitStorage !== undefined) await writeRepositories(tx, gitStorage, writer)
-      if (fileStorage !== undefined) await writeFiles(tx, fileStorage, writer)
-      return writer.end()
+      const repositories = gitStorage === undefined ? 0 : await writeRepositories(tx, gitStorage, writer)
+      const files = fileStorage === undefined ? 0 : await writeFiles(tx, fileStorage, writer)
+      return writer.end(repositories + files)
     })
   } finally {
     for (const resume of resumeDeletions) await resume?.()
@@ -66,37 +67,48 @@ const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<vo
   }
 }
 
-/** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
+/** @returns how many repositories are missing on the disk, and are left out */
 const writeRepositories = async (
   tx: ReadTransaction,
   gitStorage: GitStorage,
   writer: LineWriter,
-): Promise<void> => {
+): Promise<number> => {
+  let missing = 0
   for await (const { id } of repositories.all(tx)) {
     const bundle = await gitStorage.bundle(id)
-    if (bundle === undefined) continue
+    if (bundle === undefined) {
+      missing++
+      continue
+    }
     if (bundle.parts !== undefined)
       for await (const part of inParts(bundle.parts))
         await writer.line(JSON.stringify({ repository: id, part: part.toString('base64') }))
     await writer.line(JSON.stringify({ repository: id, head: bundle.head }))
   }
+  return missing
 }
 
-/** Leaves out missing files, as {@link writeRepositories} does. */
+/** Like {@link writeRepositories}. */
 const writeFiles = async (
   tx: ReadTransaction,
   fileStorage: FileStorage,
   writer: LineWriter,
-): Promise<void> => {
+): Promise<number> => {
+  let missing = 0
   for await (const { area, ownerId, name, state } of files.all(tx)) {
     const place = { area, ownerId, name }
-    const content = state === 'kept' ? await fileStorage.read(place).catch(ifMissing(undefined)) : undefined
-    if (content === undefined) continue
+    if (state !== 'kept') continue
+    const content = await fileStorage.read(place).catch(ifMissing(undefined))
+    if (content === undefined) {
+      missing++
+      continue
+    }
     const file = [area, ownerId, name]
     for await (const part of inParts(content))
       await writer.line(JSON.stringify({ file, part: part.toString('base64') }))
     await writer.line(JSON.stringify({ file, whole: true }))
   }
+  return missing
 }
 
 /** Bytes of a bundle or a file in one line. */
@@ -140,9 +152,10 @@ export class LineWriter {
     if (this.#size >= WRITE_BYTES) await this.#flush()
   }
 
-  async end(): Promise<LastLine> {
+  /** @param missing number of repositories and files without their data */
+  async end(missing: number): Promise<LastLine> {
     await this.#flush()
-    const last: LastLine = { end: true, lines: this.#lines - 1, sha256: this.#hash.digest('hex') }
+    const last: LastLine = { end: true, lines: this.#lines - 1, missing, sha256: this.#hash.digest('hex') }
     await this.#write(Buffer.from(`${JSON.stringify(last)}\n`))
     return last
   }

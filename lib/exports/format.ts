@@ -33,6 +33,11 @@ export const LastLine = v.strictObject({
   end: v.literal(true),
   /** Number of lines between the first and this one. */
   lines: count,
+  /**
+   * Number of repositories and files without their data: it was not on the disk, since another server had
+   * deleted it meanwhile, or the disk is damaged.
+   */
+  missing: count,
   /** SHA-256 of all bytes before this line, in hex. */
   sha256: v.string(),
 })

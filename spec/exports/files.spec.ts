@@ -37,7 +37,9 @@ const changed = (bytes: Buffer, change: (lines: string[]) => string[]): Buffer =
   const lines = bytes.toString('utf8').trimEnd().split('\n').slice(0, -1)
   const body = change(lines).map((line) => `${line}\n`)
   const sha256 = createHash('sha256').update(body.join('')).digest('hex')
-  return Buffer.from(`${body.join('')}${JSON.stringify({ end: true, lines: body.length - 1, sha256 })}\n`)
+  return Buffer.from(
+    `${body.join('')}${JSON.stringify({ end: true, lines: body.length - 1, missing: 0, sha256 })}\n`,
+  )
 }
 
 const isFile = (line: string) => line.startsWith('{"file":')

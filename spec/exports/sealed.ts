@@ -13,5 +13,5 @@ export const sealed = (lines: readonly (object | string)[], first: object = {}):
   const texts = [begin, ...lines].map((line) => (typeof line === 'string' ? line : JSON.stringify(line)))
   const body = texts.map((text) => `${text}\n`).join('')
   const sha256 = createHash('sha256').update(body).digest('hex')
-  return Buffer.from(`${body}${JSON.stringify({ end: true, lines: lines.length, sha256 })}\n`)
+  return Buffer.from(`${body}${JSON.stringify({ end: true, lines: lines.length, missing: 0, sha256 })}\n`)
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
@@ -102,6 +102,22 @@ describe('An export while others write', () => {
       inChunks(Buffer.concat(chunks)),
     )
     assert.match(git('-C', folderOf(copied, 1), 'log', '--oneline', 'main'), /more\n.*Initial commit/)
+  })
+
+  it('says of how many repositories the data is not on the disk, and so does its import', async () => {
+    const directory = join(folder, 'elsewhere')
+    const allot = await anInstance(memory(), directory)
+    pushInto(folderOf(directory, 1))
+    const chunks: Uint8Array[] = []
+    const write = async (bytes: Uint8Array) => void chunks.push(bytes)
+    assert.equal((await allot.export(write)).missing, 0)
+    chunks.length = 0
+    // As another server does that shares the store.
+    rmSync(folderOf(directory, 1), { recursive: true })
+    assert.equal((await allot.export(write)).missing, 1)
+    await allot.close()
+    const target = { driver: memory(), repositories: { directory: join(folder, 'elsewhere-copy') } }
+    assert.equal((await importAllot(target, inChunks(Buffer.concat(chunks)))).missing, 1)
   })
 
   it('removes deleted repositories when it fails; after a kill, the next start removes them', async () => {
