@@ -69,7 +69,7 @@ export class LedgerById {
     { prefix, after = '', limit }: { prefix: string; after?: string | undefined; limit: number },
   ): Promise<LedgerRecord[]> {
     const found: LedgerRecord[] = []
-    for await (const entry of ledgerEntries.allFrom(tx, [kind], after || prefix)) {
+    for await (const entry of ledgerEntries.all(tx, [kind], after || prefix)) {
       if (!entry.key.startsWith(prefix) || found.length === limit) break
       if (entry.key !== after && (await isLive(tx, entry))) found.push(entry)
     }

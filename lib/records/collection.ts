@@ -116,18 +116,14 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return found && readRecord(tx, found)
   }
 
-  /** All records whose ids begin with `prefix`. */
-  async *all(tx: ReadTransaction, prefix: KeyTuple = []): AsyncGenerator<R> {
+  /**
+   * All records whose ids begin with `prefix`.
+   * @param from the next part of the first id; absent: from the first one on
+   */
+  async *all(tx: ReadTransaction, prefix: KeyTuple = [], from?: string): AsyncGenerator<R> {
     const { end } = rangeBelow([this.#name, 'r', ...prefix])
-    for await (const [, value] of tx.range({ start: recordKey(this.#name, prefix), end }))
-      yield decodeValue<R>(value)
-  }
-
-  /** The records whose ids begin with `prefix`, from the text `from` of the next part on. */
-  async *allFrom(tx: ReadTransaction, prefix: KeyTuple, from: string): AsyncGenerator<R> {
-    const { end } = rangeBelow([this.#name, 'r', ...prefix])
-    const range = { start: this.#lookupKey([...prefix, from]), end }
-    for await (const [, value] of tx.range(range)) yield decodeValue<R>(value)
+    const start = from === undefined ? recordKey(this.#name, prefix) : this.#lookupKey([...prefix, from])
+    for await (const [, value] of tx.range({ start, end })) yield decodeValue<R>(value)
   }
 
   /** All records as the stored JSON, to pass on without parsing. */

@@ -68,7 +68,6 @@ export class Store {
   expiring: Expiring | undefined
   /** Undefined on a shared store, where other processes write, too, and once the store is closed. */
   #cache: ReadCache | undefined
-  #writes = 0
 
   constructor(driver: StorageDriver) {
     this.driver = driver
@@ -76,13 +75,6 @@ export class Store {
     this.#outer = outer
     this.readTogether = outer && ((body) => this.#read((tx) => outer.run(tx, body), { canRunAgain: true }))
     this.#cache = driver.shared ? undefined : new ReadCache()
-  }
-
-  /**
-   * Number of writes that have ended: while it is the same, no write of this process has been acknowledged.
-   */
-  get writes(): number {
-    return this.#writes
   }
 
   /** Runs `body`, possibly again, so it must have no side effects. */
@@ -194,7 +186,6 @@ export class Store {
     let endWrite: (() => void) | undefined
     /** @returns what the actions have thrown */
     const runActions = (isCommitted: boolean): unknown[] => {
-      this.#writes++
       endWrite?.()
       return actions.flatMap((action) => {
         try {

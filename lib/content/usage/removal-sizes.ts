@@ -48,7 +48,7 @@ const AFTER_RESERVED = `${RESERVED_PREFIX.slice(0, -1)};`
 
 const placeOf = async (tx: ReadTransaction, kind: LedgerKind): Promise<boolean | undefined> => {
   const firstFrom = async (from: string): Promise<string | undefined> => {
-    for await (const { key } of ledgerEntries.allFrom(tx, [kind], from)) return key
+    for await (const { key } of ledgerEntries.all(tx, [kind], from)) return key
     return undefined
   }
   const isReserved = (key: string | undefined) => key?.startsWith(RESERVED_PREFIX) ?? false
