@@ -1,14 +1,8 @@
 import { accountChecks } from './accounts/integrity.ts'
 import { checkFiles, contentChecks, type FileFault } from './content/integrity.ts'
+import { AllotError } from './errors.ts'
 import type { FileStorage } from './files/index.ts'
-import {
-  type Fault,
-  type OnCount,
-  referenceChecks,
-  repairRecords,
-  type Totals,
-  verifyRecords,
-} from './integrity/index.ts'
+import { type Fault, type OnCount, Repairs, referenceChecks, verifyRecords } from './integrity/index.ts'
 import { quotaChecks } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { repositoryChecks } from './repositories/integrity.ts'
@@ -50,18 +44,27 @@ const CHECKS = [
 /**
  * Checks an open store within one snapshot, while others may read and write (lib/integrity/index.ts).
  * @param disk to check the stored files against their records, and records against their files
+ * @param onFault called with each fault of a record, an index or a counter
  * @throws AllotError unavailable when the store does not have the layout of this version
  */
 export const verify = async (
   driver: StorageDriver,
   disk?: FileStorage,
   onProgress?: OnCount,
+  onFault: (fault: Fault) => void = () => undefined,
 ): Promise<Verification> => {
-  const faults = new FaultList()
-  const totals = await driver.read((tx) => verifyRecords(tx, CHECKS, faults.add, onProgress))
-  if (disk !== undefined) await checkFiles(driver, disk, faults.add)
-  return verification(totals, faults)
+  const list = new FaultList()
+  const add = (fault: Fault) => {
+    list.add(fault)
+    onFault(fault)
+  }
+  const { records, entries, counters } = await driver.read((tx) => verifyRecords(tx, CHECKS, add, onProgress))
+  if (disk !== undefined) await checkFiles(driver, disk, list.add)
+  return { records, indexEntries: entries, counters, faults: list.total, messages: list.messages }
 }
+
+/** A repair may reveal faults in what is derived from it, so the check runs again until it finds none. */
+const MAX_ROUNDS = 20
 
 /**
  * Repairs what follows from the records:
@@ -72,6 +75,7 @@ export const verify = async (
  *
  * Other broken records stay unchanged. The caller stops all other processes of the store first; the
  * PostgreSQL driver's option `exclusive` enforces that.
+ * @throws AllotError unavailable when faults remain after many rounds
  */
 export const repair = async (
   driver: StorageDriver,
@@ -80,30 +84,19 @@ export const repair = async (
 ): Promise<Repaired> => {
   await upgradeStore(driver, { isAlone: true })
   const repaired = new FaultList()
-  const fileFaults = disk === undefined ? [] : await repairFiles(driver, disk, repaired.add)
-  let faults = new FaultList()
-  const onRound = () => {
-    faults = new FaultList()
-    for (const fault of fileFaults) faults.add(fault)
-    return faults.add
+  const ofFiles: FileFault[] = []
+  if (disk !== undefined) await checkFiles(driver, disk, (fault) => ofFiles.push(fault))
+  for (const fault of ofFiles) if (await fault.repair()) repaired.add(fault)
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = new Repairs()
+    const after = await verify(driver, disk, onProgress, (fault) => found.add(fault))
+    if ((await found.run(driver, repaired.add)) === 0)
+      return { repaired: repaired.total, messages: repaired.messages, after }
   }
-  const totals = await repairRecords(driver, CHECKS, { onRepaired: repaired.add, onRound, onProgress })
-  return { repaired: repaired.total, messages: repaired.messages, after: verification(totals, faults) }
-}
-
-/** @returns the faults that remain */
-const repairFiles = async (
-  driver: StorageDriver,
-  disk: FileStorage,
-  onRepaired: (fault: FileFault) => void,
-): Promise<FileFault[]> => {
-  const found: FileFault[] = []
-  await checkFiles(driver, disk, (fault) => found.push(fault))
-  const remaining: FileFault[] = []
-  for (const fault of found)
-    if (await fault.repair()) onRepaired(fault)
-    else remaining.push(fault)
-  return remaining
+  throw new AllotError(
+    'unavailable',
+    `faults remain after ${MAX_ROUNDS} rounds of repair: run \`allot verify --repair\` again`,
+  )
 }
 
 /** Counts faults and keeps the messages of the first. */
@@ -116,17 +109,6 @@ class FaultList {
     if (this.messages.length < MAX_MESSAGES) this.messages.push(message)
   }
 }
-
-const verification = (
-  { records, entries, counters }: Totals,
-  { total, messages }: FaultList,
-): Verification => ({
-  records,
-  indexEntries: entries,
-  counters,
-  faults: total,
-  messages,
-})
 
 /** The result in a sentence, such as `3 records, 7 index entries, 2 counters: all agree`. */
 export const sentence = ({ records, indexEntries, counters, faults }: Verification): string =>

@@ -124,63 +124,55 @@ export const checkFiles = async (
   disk: FileStorage,
   onFault: (fault: FileFault) => void,
 ): Promise<void> => {
+  const recordOf = ({ area, ownerId, name }: FilePlace) =>
+    driver.read((tx) => readIfValid(tx, files, [area, ownerId, name]))
+  const describe = ({ area, ownerId, name }: FilePlace) => `the file ${area}/${ownerId}/${name}`
+  const checkRecord = async (file: StoredFile) => {
+    const size = await disk.size(file)
+    if (size === file.size) return
+    const now = await recordOf(file)
+    if (now === undefined || now === 'broken' || now.state !== 'kept') return
+    const state = size === undefined ? 'is not on the disk' : `has ${size}`
+    onFault({
+      message: `${describe(file)} must have ${file.size} bytes, and ${state}`,
+      repair: () => removeLfsObject(driver, disk, file),
+    })
+  }
   const resumeDeletions = disk.holdDeletions()
   try {
     await driver.read(async (tx) => {
       for await (const json of files.allJson(tx)) {
         // The integrity check reports a broken record.
         const file = validIn(files.options.schema, json)
-        if (file?.state !== 'kept') continue
-        const size = await disk.size(file)
-        if (size !== file.size && (await recordOf(driver, file))?.state === 'kept')
-          onFault(wrongFile(driver, disk, file, size))
+        if (file?.state === 'kept') await checkRecord(file)
       }
     })
     for await (const place of disk.all())
-      if ((await recordOf(driver, place)) === undefined && (await disk.size(place)) !== undefined)
-        onFault(strayFile(disk, place))
+      if ((await recordOf(place)) === undefined && (await disk.size(place)) !== undefined)
+        onFault({
+          message: `${describe(place)} is on the disk and belongs to nothing`,
+          repair: () => disk.remove(place).then(() => true),
+        })
   } finally {
     await resumeDeletions()
   }
 }
 
-const describePlace = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
-
-const recordOf = async (
-  driver: StorageDriver,
-  { area, ownerId, name }: FilePlace,
-): Promise<{ state?: string } | undefined> => {
-  const record = await driver.read((tx) => readIfValid(tx, files, [area, ownerId, name]))
-  return record === 'broken' ? {} : record
-}
-
-const strayFile = (disk: FileStorage, place: FilePlace): FileFault => ({
-  message: `${describePlace(place)} is on the disk and belongs to nothing`,
-  async repair() {
-    await disk.remove(place)
-    return true
-  },
-})
-
 /**
- * Repaired by removing the records of an LFS object: the next push that contains the object stores it again.
- * The usage of its owner, which the removal does not change, is counted again afterwards by `repair`
- * (lib/verify.ts).
+ * Removes the records of an LFS object: the next push that contains the object stores it again. The usage of
+ * its owner, which the removal does not change, is counted again afterwards by `repair` (lib/verify.ts).
+ * @returns false for another file
  */
-const wrongFile = (
+const removeLfsObject = async (
   driver: StorageDriver,
   disk: FileStorage,
   file: StoredFile,
-  size: number | undefined,
-): FileFault => ({
-  message: `${describePlace(file)} must have ${file.size} bytes, and ${size === undefined ? 'is not on the disk' : `has ${size}`}`,
-  async repair() {
-    if (file.area !== 'lfs') return false
-    await driver.write(async (tx) => {
-      await files.remove(tx, files.options.id(file))
-      await ledgerEntries.remove(tx, ['lfs', lfsKey(file.ownerId, file.sha256)])
-    })
-    await disk.remove(file)
-    return true
-  },
-})
+): Promise<boolean> => {
+  if (file.area !== 'lfs') return false
+  await driver.write(async (tx) => {
+    await files.remove(tx, files.options.id(file))
+    await ledgerEntries.remove(tx, ['lfs', lfsKey(file.ownerId, file.sha256)])
+  })
+  await disk.remove(file)
+  return true
+}

@@ -16,14 +16,15 @@
  *
  * In memory are the counts of one collection, and the sums of all recounts.
  *
- * **Repair** runs rounds of this check (repair.ts): first indexes, counters and sequences, on which every
- * change of a record relies, and then, once they agree, the members of records that domains derive. It
- * changes only values that follow from other records, and ends with a round that finds nothing to repair.
+ * **Repair** runs this check again and again (lib/verify.ts), and repairs what it found (repair.ts): first
+ * indexes, counters and sequences, on which every change of a record relies, and then, once they agree, the
+ * members of records that domains derive. It changes only values that follow from other records, and ends
+ * with a check that finds nothing to repair.
  */
 
 export { type Check, check, type Fault, type Recount, readIfValid, repairMembers, validIn } from './checks.ts'
 export { checkedCollections } from './collections.ts'
 export { exists, isKnown, referenceChecks } from './references.ts'
-export { repairRecords } from './repair.ts'
+export { Repairs } from './repair.ts'
 export type { Totals } from './run.ts'
 export { type OnCount, verifyRecords } from './verify.ts'
