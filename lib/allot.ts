@@ -4,13 +4,15 @@ import type { Tokens } from './accounts/credentials.ts'
 import type { GpgKeys, SshKeys } from './accounts/keys.ts'
 import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
+import { movedPath } from './api/former-names.ts'
+import { eventPresenter } from './api/webhooks/payloads.ts'
+import { addCommits } from './api/webhooks/push-commits.ts'
 import type { Attachments } from './content/attachments.ts'
 import type { Comments } from './content/comments.ts'
 import type { Issues } from './content/issues.ts'
 import type { Packages } from './content/packages/index.ts'
 import type { Releases } from './content/releases.ts'
 import { locate, openDiskStorage } from './data-folder.ts'
-import { closeServices, createDomain, type Domain, startBackground } from './domain.ts'
 import { type ExpectedOwners, openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
 import type { LastLine, OnProgress, Write } from './exports/format.ts'
@@ -19,23 +21,22 @@ import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
 import { namingCallers } from './hosting/caller-stack.ts'
-import type { Hosting } from './hosting/index.ts'
+import type { Hosting } from './hosting/create.ts'
+import { type App, closeServices, startBackground, wire } from './hosting/wire.ts'
 import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
-import { createApiListener, createPagesListener } from './listeners.ts'
-import { Markdown } from './markdown/index.ts'
+import { createApiListener } from './listeners.ts'
 import type { MetricsRegistry } from './metrics/types.ts'
 import { importWith } from './optional-package.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
-import type { Store } from './records/store.ts'
 import { createLedgerByName } from './repositories/ledger/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
 import type { Repositories } from './repositories/repositories.ts'
-import type { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
 import { observedDriver, writableCheck } from './storage/index.ts'
 import type { Verification } from './verify.ts'
+import { createLazyPages } from './web/index.ts'
 import type { HostEvents } from './webhooks/events.ts'
 
 /** A running Allot, to mount in any Node server. */
@@ -190,23 +191,19 @@ export const openAllot = async (
   const { store, settings } = await openStore(driver, log, { owners, settings: quotaOptions, isServer })
   const options = { ...located, quota: { ...located.quota, ...settings } }
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh), options.avatarUrl)
-  const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
-  const { hosting, listeners } = domain
+  const present = eventPresenter({ baseUrl: options.baseUrl, basePath: options.basePath, htmlUrls })
+  const app = wire({ options, host, storage, store, htmlUrls, isServer, present, addCommits })
+  const { hosting, listeners } = app
   if (isServer || !driver.shared) await orClose(driver, hosting.recover())
-  const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = async (to: Write, onProgress?: OnProgress) =>
+  const exportTo = async (to: Write, onProgress?: OnProgress) =>
     (await import('./exports/export.ts')).exportStore({ driver, ...storage }, to, onProgress)
-  const sshServices = { options, store, hosting, git: hosting.git, log }
-  const ssh = isServer ? await orClose(driver, openSshIfOn(sshServices)) : undefined
-  const lfsTokens = ssh?.lfsTokens
-  const { gitReader } = storage
-  const services = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
-  const api = createApiListener(services)
-  const pages = createPagesListener(services)
+  const ssh = isServer ? await orClose(driver, openSshIfOn(app)) : undefined
+  const api = createApiListener({ ...app, exportTo, lfsTokens: ssh?.lfsTokens })
+  const pages = createLazyPages({ ...app, movedPath: movedPath(hosting) })
   const handlers = { handler: api.handler, pages: pages.handler, basePath: options.basePath }
   const listener = (mount: MountOptions) =>
     mountListener(handlers, mount, (path) => htmlUrls.mountPages(path))
-  const timer = isServer ? startBackground(services) : undefined
+  const timer = isServer ? startBackground(app) : undefined
   const isWritable = writableCheck(driver)
   let isClosing = false
   return {
@@ -214,7 +211,7 @@ export const openAllot = async (
     pages: pages.handler,
     listener,
     fetch: fetchOf(listener),
-    ...namingCallers(publicServices(services)),
+    ...namingCallers(publicServices(app)),
     hosting,
     sshServer: ssh?.server,
     ssh: (socket, given) => turnedOn(ssh).server.accept(socket, given),
@@ -222,22 +219,22 @@ export const openAllot = async (
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
-    export: write,
+    export: exportTo,
     ready: async () => !isClosing && (await isWritable()) && !isClosing,
     metrics: async (registry) =>
-      (await loadMetrics()).registerMetrics(registry, { ...services, observe, sshServer: ssh?.server }),
+      (await loadMetrics()).registerMetrics(registry, { ...app, observe, sshServer: ssh?.server }),
     async close() {
       isClosing = true
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
-      await closeServices(services)
+      await closeServices(app)
     },
   }
 }
 
 /** Loads and opens the SSH server, when it is turned on. */
-const openSshIfOn = async (services: Parameters<typeof openSsh>[0]) =>
-  services.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(services)
+const openSshIfOn = async (app: App) =>
+  app.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(app)
 
 const turnedOn = <T>(ssh: T | undefined): T => {
   if (ssh !== undefined) return ssh
@@ -246,7 +243,7 @@ const turnedOn = <T>(ssh: T | undefined): T => {
 
 const loadMetrics = () => importWith('prom-client', 'metrics', () => import('./metrics/index.ts'))
 
-const publicServices = ({ store, quota, hosting }: Pick<Domain, 'quota' | 'hosting'> & { store: Store }) => ({
+const publicServices = ({ store, quota, hosting }: App) => ({
   quota: createHostQuota({ store, quota, owners: accountOwners, plans: hosting.plans }),
   // The ledger of hosts. That of the HTTP API (lib/hosting/create.ts) does not require `index` or `run`.
   ledger: createLedgerByName({

@@ -1,6 +1,6 @@
 /** The paths of requests that name an account or a repository by a former name. */
 import type { Identity } from '../accounts/access.ts'
-import type { Hosting } from '../hosting/index.ts'
+import type { Hosting } from '../hosting/create.ts'
 import type { FindMovedPath, NamingRoute } from '../http/former-names.ts'
 
 /** The two segments of a path that name a repository. */

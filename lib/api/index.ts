@@ -1,5 +1,6 @@
 import type { Identity } from '../accounts/access.ts'
 import type { Route } from '../http/index.ts'
+import type { Options } from '../options/index.ts'
 import { avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
@@ -167,7 +168,7 @@ export const routesWith = (
     webhooks: unknown
     contents: unknown
     repositories: unknown
-    dialect: Services['dialect']
+    dialect: Options['dialect']
   },
 ): typeof routes => {
   const hasGitData = options.repositories !== false

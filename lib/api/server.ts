@@ -16,7 +16,7 @@ const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+a
  * The version of the Gitea API that clients of Gitea and Forgejo check for. In the dialect `forgejo` clients
  * also find what the API has had since 1.24, such as other names for branches.
  */
-const API_LEVEL: Record<Services['dialect'], string> = {
+const API_LEVEL: Record<Services['options']['dialect'], string> = {
   specification: '1.22.0',
   forgejo: '1.24.0',
 }
@@ -62,14 +62,14 @@ export const serverRoutes = [
     summary: 'The running application version',
     cached: true,
     of: ServerVersion,
-    run: async (_request, { version: Version, dialect }) =>
+    run: async (_request, { options }) =>
       // `version` comes last: Go matches members without case, and the last one wins.
-      ({ Version, version: `${API_LEVEL[dialect]}+allot-${Version}` }),
+      ({ Version: VERSION, version: `${API_LEVEL[options.dialect]}+allot-${VERSION}` }),
   }),
   server.get('getGeneralAPISettings', '/settings/api', {
     summary: 'How the lists of this API are paged',
     of: GeneralAPISettings,
-    run: async (_request, { pageLimits, maxBlobBytes }) => ({
+    run: async (_request, { settings: { pageLimits, maxBlobBytes } }) => ({
       max_response_items: pageLimits.max,
       default_paging_num: pageLimits.default,
       default_git_trees_per_page: TREE_PAGE,
@@ -84,24 +84,24 @@ export const serverRoutes = [
   server.get('getGeneralRepositorySettings', '/settings/repository', {
     summary: 'What repositories do not have',
     of: GeneralRepoSettings,
-    run: async (_request, { served }) => ({
+    run: async (_request, { settings }) => ({
       mirrors_disabled: true,
-      http_git_disabled: !served.gitOverHttp,
+      http_git_disabled: !settings.clones,
       migrations_disabled: true,
       stars_disabled: false,
-      forks_disabled: !served.forks,
+      forks_disabled: !settings.hasForks,
       time_tracking_disabled: true,
-      lfs_disabled: !served.lfs,
+      lfs_disabled: !settings.hasLfs,
     }),
   }),
   server.get('getGeneralAttachmentSettings', '/settings/attachment', {
     summary:
       'Which attachments are taken: `max_size` is in MiB, `max_files` the number of files in an upload',
     of: GeneralAttachmentSettings,
-    run: async (_request, { served, maxAttachmentBytes }) => ({
-      enabled: served.attachments,
+    run: async (_request, { options }) => ({
+      enabled: options.issues,
       allowed_types: '*/*',
-      max_size: Math.floor(maxAttachmentBytes / 1024 ** 2),
+      max_size: Math.floor(options.attachments.maxSize / 1024 ** 2),
       max_files: 1,
     }),
   }),

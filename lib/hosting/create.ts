@@ -1,14 +1,7 @@
 import { Accounts, accountOwners } from '../accounts/accounts.ts'
-import { Tokens } from '../accounts/credentials.ts'
-import { Identities } from '../accounts/identity.ts'
 import { GpgKeys, SshKeys } from '../accounts/keys.ts'
-import { SessionUses, TokenUses } from '../accounts/last-uses.ts'
-import { PasswordLogin } from '../accounts/login.ts'
-import { LoginThrottle } from '../accounts/login-throttle.ts'
 import { Memberships } from '../accounts/memberships.ts'
 import { Organizations } from '../accounts/organizations.ts'
-import { PasswordChange, PasswordLinks } from '../accounts/own-passwords.ts'
-import { Sessions } from '../accounts/sessions.ts'
 import { SetUp } from '../accounts/set-up.ts'
 import { Teams } from '../accounts/teams.ts'
 import { Attachments } from '../content/attachments.ts'
@@ -27,11 +20,15 @@ import { instanceHistory } from '../content/usage/instance-history.ts'
 import { createUsageLists } from '../content/usage/ledger-lists.ts'
 import { ownerTable } from '../content/usage/owners-snapshot.ts'
 import { StorageItems } from '../content/usage/storage-items.ts'
+import type { DiskStorage, Host } from '../data-folder.ts'
+import type { OnDeletionError } from '../disk.ts'
 import { logError } from '../http/index.ts'
 import { createKeyReader } from '../keys/reader.ts'
+import type { Options } from '../options/index.ts'
 import { BeforeStore } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
+import type { Jobs } from '../records/jobs.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { Collaborators } from '../repositories/collaborators.ts'
@@ -50,29 +47,47 @@ import { removeFilesJob, StoredFiles } from '../repositories/stored-files.ts'
 import { TeamRepositories } from '../repositories/team-repositories.ts'
 import { Topics } from '../repositories/topics.ts'
 import { Transfers } from '../repositories/transfers.ts'
+import type { AllowedAddresses } from '../webhooks/addresses.ts'
 import { Hooks } from '../webhooks/hooks.ts'
+import type { Outbox } from '../webhooks/outbox.ts'
 import { removeDeliveriesJob } from '../webhooks/removal.ts'
-import type { HostingDependencies, HostingHost } from './dependencies.ts'
+import { credentialsOf } from './credentials.ts'
 
 /** The services of accounts, repositories and their contents. */
 export type Hosting = Readonly<ReturnType<typeof createHosting>>
 
+/** What the services are made of. */
+interface Parts {
+  readonly options: Pick<
+    Options,
+    'baseUrl' | 'login' | 'trustedProxies' | 'newRepositories' | 'pages' | 'quota'
+  >
+  readonly host: Host
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly jobs: Jobs
+  readonly outbox: Outbox
+  /** Which addresses the receivers of webhooks may have. */
+  readonly addresses: AllowedAddresses
+  readonly disk: DiskStorage & { readonly onDeletionError: OnDeletionError }
+}
+
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
-export const createHosting = (dependencies: HostingDependencies) => {
-  const { store, quota, jobs, outbox, addresses, storage, settings, host, onDeletionError } = dependencies
-  const { gitStorage, fileStorage, transport, gitReader } = storage
-  const { baseUrl = 'http://localhost', newRepositories } = settings
+export const createHosting = (parts: Parts) => {
+  const { store, quota, jobs, outbox, addresses, disk, options, host } = parts
+  const { gitStorage, fileStorage, transport, gitReader, onDeletionError } = disk
+  const { baseUrl = 'http://localhost', newRepositories } = options
   const hostName = new URL(baseUrl).hostname
   const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
-  const beforeStore = beforeStoreOf(dependencies)
+  const beforeStore = beforeStoreOf(parts)
   const files = new StoredFiles({ store, fileStorage, beforeStore, onDeletionError })
-  const pushJournal = pushJournalOf(dependencies)
+  const pushJournal = pushJournalOf(parts)
   const keyReader = createKeyReader()
   const services = { store, quota, beforeStore, jobs, gitData, files, outbox, newRepositories }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
-  const git = gitServicesOf(dependencies, accounts, pushJournal, beforeStore)
-  const credentials = credentialsOf(dependencies, accounts)
+  const git = gitServicesOf(parts, accounts, pushJournal, beforeStore)
+  const credentials = credentialsOf(parts, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
   registerJobs(services)
   return {
@@ -84,7 +99,7 @@ export const createHosting = (dependencies: HostingDependencies) => {
     pushJournal,
     beforeStore,
     git,
-    contents: contentsOf(dependencies, git?.maintenance),
+    contents: contentsOf(parts, git?.maintenance),
     files,
     repositories,
     /** Refuses a default branch that does not exist. */
@@ -105,7 +120,7 @@ export const createHosting = (dependencies: HostingDependencies) => {
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
-    ...forPages(store, quota, settings.quota.warnAt),
+    ...forPages(parts),
     ...migrationOf(services),
     ...recoveryOf(gitData, files, pushJournal),
     /** Ends all worker threads, and saves when tokens and sessions were last used. */
@@ -123,15 +138,15 @@ const keysOf = (store: Store, keyReader: ReturnType<typeof createKeyReader>) => 
   gpgKeys: new GpgKeys(store, keyReader),
 })
 
-const beforeStoreOf = ({ store, quota, host: { onBeforeStore, log } }: HostingDependencies) => {
+const beforeStoreOf = ({ store, quota, host: { onBeforeStore, log } }: Parts) => {
   const onError = logError(log, 'onBeforeStore failed, so nothing was stored')
   return new BeforeStore({ store, quota, owners: accountOwners, onBeforeStore, onError })
 }
 
-const pushJournalOf = ({ storage: { gitStorage }, host, ...dependencies }: HostingDependencies) =>
+const pushJournalOf = ({ disk, host, ...parts }: Parts) =>
   new PushJournal({
-    ...dependencies,
-    gitStorage,
+    ...parts,
+    ...disk,
     onRecountError: logError(
       host.log,
       'a push that was interrupted could not be counted; the next push or start counts it',
@@ -177,7 +192,7 @@ const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { fi
 
 /** Undefined when the contents of repositories are not served. */
 const contentsOf = (
-  { store, storage: { gitReader } }: HostingDependencies,
+  { store, disk: { gitReader } }: Parts,
   maintenance: RepositoryMaintenance | undefined,
 ): RepositoryContents | undefined =>
   gitReader &&
@@ -188,7 +203,7 @@ const contentsOf = (
 
 /** Undefined when no git data is served. */
 const gitServicesOf = (
-  { store, host, storage: { transport } }: HostingDependencies,
+  { store, host, disk: { transport } }: Parts,
   accounts: Accounts,
   pushJournal: PushJournal,
   beforeStore: BeforeStore,
@@ -214,22 +229,22 @@ const gitServicesOf = (
 
 /** Calls `onPush`. An error that it throws is logged and does not affect the push. */
 const pushListener =
-  ({ onPush, log }: HostingHost) =>
+  ({ onPush, log }: Host) =>
   (push: Push): void => {
     new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
   }
 
 /** Services that only the pages use. */
-const forPages = (store: Store, quota: QuotaEngine, warnAt: number) => ({
+const forPages = ({ store, quota, options }: Parts) => ({
   storageItems: new StorageItems(store, quota),
-  ownerTable: ownerTable(store, quota, warnAt),
+  ownerTable: ownerTable(store, quota, options.quota.warnAt),
   instanceHistory: instanceHistory(store),
 })
 
 /** Forks are copies with their LFS objects. */
 const lfsAndForksOf = (
   services: RepositoryServices,
-  { log }: HostingHost,
+  { log }: Host,
   maintenance: RepositoryMaintenance | undefined,
 ) => {
   const lfs = new Lfs(services)
@@ -243,7 +258,7 @@ const lfsAndForksOf = (
 }
 
 /** Services of the contents of repositories besides git data. */
-const contentOf = (services: RepositoryServices, { log }: HostingHost) => ({
+const contentOf = (services: RepositoryServices, { log }: Host) => ({
   issues: new Issues(services),
   comments: new Comments(services),
   issueSubscriptions: new IssueSubscriptions(services.store),
@@ -261,32 +276,3 @@ const sharingOf = (store: Store, repositories: Repositories) => ({
   collaborators: new Collaborators(store),
   transfers: new Transfers(store, repositories),
 })
-
-/** Services that find the sender of a request. */
-const credentialsOf = ({ store, host, settings }: HostingDependencies, accounts: Accounts) => {
-  const { login, trustedProxies: proxies, pages } = settings
-  const { authenticate, tokens: hasTokens } = host
-  const throttle = login === false ? undefined : new LoginThrottle(login)
-  const passwords = new PasswordLogin(store, throttle)
-  const tokenUses = new TokenUses(store)
-  const sessionUses = new SessionUses(store)
-  const sessions = new Sessions(store, sessionUses, Math.ceil(pages.sessionLifetime / 1000))
-  return {
-    identities: new Identities({
-      store,
-      accounts,
-      passwords,
-      tokenUses,
-      throttle,
-      proxies,
-      authenticate,
-      hasTokens,
-    }),
-    tokens: new Tokens(store, tokenUses),
-    passwordLinks: new PasswordLinks(store, throttle, sessions),
-    tokenUses,
-    sessionUses,
-    passwordChange: new PasswordChange(passwords, sessions),
-    sessions,
-  }
-}

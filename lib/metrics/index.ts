@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
-import type { Hosting } from '../hosting/index.ts'
+import type { Hosting } from '../hosting/create.ts'
 import { type Log, logError } from '../http/index.ts'
 import type { QuotaEvent } from '../quota/quota-events.ts'
 import { subjectOf, type Usage } from '../quota/subjects.ts'

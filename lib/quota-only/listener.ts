@@ -48,7 +48,7 @@ export const createQuotaApi = ({
     quota,
     hosting,
     owners: namedQuotaOwners(store),
-    dialect: 'specification',
+    options: { dialect: 'specification' },
     htmlUrls,
     documentFor: documentOf(quotaRoutes, NAME),
   }

@@ -1,21 +1,10 @@
 import { LfsTokens } from '../content/lfs-tokens.ts'
-import type { Located } from '../data-folder.ts'
-import type { Hosting } from '../hosting/index.ts'
-import { type Log, logError } from '../http/index.ts'
-import type { Store } from '../records/store.ts'
-import type { GitServices } from '../repositories/pushes.ts'
+import type { App } from '../hosting/wire.ts'
+import { logError } from '../http/index.ts'
 import { readHostKeys } from './host-keys.ts'
 import { Ssh2Server } from './index.ts'
 import { loadSsh2 } from './library.ts'
 import type { SshServer } from './types.ts'
-
-interface SshDependencies {
-  readonly options: Located
-  readonly store: Store
-  readonly hosting: Hosting
-  readonly git: GitServices | undefined
-  readonly log: Log
-}
 
 /** The SSH server, and the tokens that it gives to clients of Git LFS. */
 interface Ssh {
@@ -28,14 +17,10 @@ interface Ssh {
  * @returns undefined when SSH is turned off, and when the host stores repositories itself
  * @throws AllotError unavailable without the package ssh2; misconfigured for a host key that cannot be used
  */
-export const openSsh = async ({
-  options,
-  store,
-  hosting,
-  git,
-  log,
-}: SshDependencies): Promise<Ssh | undefined> => {
+export const openSsh = async ({ options, host, store, hosting }: App): Promise<Ssh | undefined> => {
   const { ssh, repositories, lfs } = options
+  const { log } = host
+  const { git } = hosting
   if (ssh.port === undefined || repositories === false || git === undefined) return undefined
   const ssh2 = await loadSsh2()
   const place = { file: ssh.hostKey, repositories: repositories.directory }

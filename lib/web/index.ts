@@ -4,15 +4,15 @@ import type { Dispatcher } from '../http/dispatcher.ts'
 import { movedStatus } from '../http/former-names.ts'
 import { isPageView, parseRequestUrl, relativeUrl } from '../http/request-url.ts'
 import { sendEmpty } from '../http/send.ts'
-import type { PagesOptions } from './pages.ts'
+import type { PagesApp } from './pages.ts'
 
 /**
  * The pages, loaded at the first request for one of them, so that a server without visitors starts faster.
  */
 export const createLazyPages = (
-  options: PagesOptions,
+  app: PagesApp,
 ): Pick<Dispatcher<Identity>, 'handler'> & { close(): Promise<void> } => {
-  const isPage = pageMatcher(options)
+  const isPage = pageMatcher(app)
   let pages: Promise<ReturnType<typeof import('./pages.ts').createPages>> | undefined
   return {
     handler(req, res, next) {
@@ -23,12 +23,12 @@ export const createLazyPages = (
         else next()
         return
       }
-      pages ??= import('./pages.ts').then(({ createPages }) => createPages(options))
+      pages ??= import('./pages.ts').then(({ createPages }) => createPages(app))
       pages.then(
         (loaded) => loaded.handler(req, res, next),
         (error) => {
           pages = undefined
-          options.log.error({ err: error }, 'the pages could not be loaded')
+          app.host.log.error({ err: error }, 'the pages could not be loaded')
           sendEmpty(res, 500)
         },
       )
@@ -65,9 +65,8 @@ type IsPage = (req: IncomingMessage, path: string | undefined) => boolean
  * In a host, requests of the API can come through here before they reach it, so nothing more of their URL is
  * parsed.
  */
-const pageMatcher = ({ services, basePath }: PagesOptions): IsPage => {
-  const { servedPages } = services.settings
-  const base = `${basePath}/`
+const pageMatcher = ({ settings: { servedPages }, options }: PagesApp): IsPage => {
+  const base = `${options.basePath}/`
   return (req, path) => {
     if (path === undefined) return false
     if (ALLOT_PAGE.test(path)) return true

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
 import { addressOf, clientOf } from '../clients.ts'
+import type { App } from '../hosting/wire.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { FindMovedPath } from '../http/former-names.ts'
-import type { Failure, Log } from '../http/index.ts'
+import type { Failure } from '../http/index.ts'
 import { Router } from '../http/router.ts'
 import type { Brand } from '../options/pages.ts'
 import { failureView, renderDocument } from './document.tsx'
@@ -16,30 +17,17 @@ import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
 import { hostLinks, newVisit, type Visit } from './visit.ts'
 
-export interface PagesOptions {
-  services: Omit<PageServices, 'highlighter'>
-  brand: Brand
-  /** URL of the service, when it is configured. */
-  baseUrl: string | undefined
-  /** Bytes of a form. */
-  bodyLimit: number
-  /** Path of the API, below which there are no pages. */
-  basePath: string
-  /** Number of trusted reverse proxies in front of the server. */
-  trustedProxies: number
-  /** Whether visitors must sign in for every page. */
-  requireSignIn: boolean
-  movedPath: FindMovedPath<Identity>
-  log: Log
+/** The App, and what finds pages whose path has a former name. */
+export interface PagesApp extends App {
+  readonly movedPath: FindMovedPath<Identity>
 }
 
 /** The web pages, on dispatchers of their own: storage, administration, people and repositories. */
-export const createPages = (given: PagesOptions) => {
-  const highlighter = new Highlighter()
-  const options = { ...given, services: { ...given.services, highlighter } }
-  const { services, brand, baseUrl, trustedProxies, movedPath, log } = options
-  const { store, hosting } = services
-  const responses = new PageResponses(brand, services.htmlUrls.avatarOrigin)
+export const createPages = (given: PagesApp) => {
+  const app = { ...given, highlighter: new Highlighter() }
+  const { store, hosting, settings, htmlUrls, options, host, movedPath } = app
+  const { baseUrl, trustedProxies } = options
+  const responses = new PageResponses(options.pages, htmlUrls.avatarOrigin)
   const dispatcherOf = (
     endpoints: PageEndpoints,
     unmatched: ConstructorParameters<typeof Dispatcher>[0]['unmatched'],
@@ -48,19 +36,19 @@ export const createPages = (given: PagesOptions) => {
       endpoints: [endpoints],
       authenticate: (req) => hosting.identities.authenticate(req),
       userNow: (user) => hosting.identities.now(user),
-      clientOf: (req, user) => clientOf(req, user, options.trustedProxies),
+      clientOf: (req, user) => clientOf(req, user, trustedProxies),
       baseUrl,
       trustedProxies,
       readTogether: store.readTogether,
-      authenticateFirst: !services.settings.hasSessions,
+      authenticateFirst: !settings.hasSessions,
       movedPath,
       unmatched,
-      log,
+      log: host.log,
     })
-  const notFoundPages = dispatcherOf(new PageEndpoints(options, responses, ANY_PATH), (_req, res) =>
+  const notFoundPages = dispatcherOf(new PageEndpoints(app, responses, ANY_PATH), (_req, res) =>
     responses.page(res, 404, ''),
   )
-  const pages = dispatcherOf(new PageEndpoints(options, responses), (req, res, next) =>
+  const pages = dispatcherOf(new PageEndpoints(app, responses), (req, res, next) =>
     next === undefined ? notFoundPages.handler(req, res) : next(),
   )
   return {
@@ -68,12 +56,10 @@ export const createPages = (given: PagesOptions) => {
     /** Waits for the responses in flight, and ends the worker threads. */
     async close() {
       await Promise.all([pages.idle(), notFoundPages.idle()])
-      await highlighter.close()
+      await app.highlighter.close()
     },
   }
 }
-
-type Options = PagesOptions & { readonly services: PageServices }
 
 interface AssetRoute {
   readonly method: 'GET'
@@ -107,27 +93,27 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     notAdmin: 'only administrators can open this page',
   }
   readonly getsOnlyRead = true
-  readonly #options: Options
+  readonly #app: PageServices
   readonly #responses: PageResponses
   readonly router: Pick<Router<AnyRoute>, 'match'>
 
   constructor(
-    options: Options,
+    app: PageServices,
     responses: PageResponses,
-    router: Pick<Router<AnyRoute>, 'match'> = routerOf(options),
+    router: Pick<Router<AnyRoute>, 'match'> = routerOf(app),
   ) {
-    this.#options = options
+    this.#app = app
     this.#responses = responses
     this.router = router
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
-    const { services, bodyLimit } = this.#options
-    const { sessions, identities } = services.hosting
+    const { hosting, options, settings } = this.#app
+    const { sessions, identities } = hosting
     const { browser, origin } = this.#visitOf(context)
     const { req, route } = context
-    if (route.method === 'POST') context.form = await readForm(req, bodyLimit)
-    if (!services.settings.hasSessions) context.user = await identities.authenticate(context.req)
+    if (route.method === 'POST') context.form = await readForm(req, options.maxBodySize)
+    if (!settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // A form that needs a session is refused without one, whatever its CSRF token.
     const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
@@ -154,7 +140,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     if (!('handle' in route)) return { allow: allowHeader(context.params.allow!) }
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
-    const { services, trustedProxies } = this.#options
+    const { trustedProxies } = this.#app.options
     const { site, browser, origin, mount } = this.#visitOf(context)
     const { whileAllowed } = context.rights
     const place = { site, pagesUrl: origin + mount, path: url.path, whileAllowed }
@@ -162,7 +148,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const address = addressOf(req, trustedProxies)
     return route.handle(
       { ...place, user, params, query, form, req, client, address, secret: browser.secret },
-      services,
+      this.#app,
     )
   }
 
@@ -183,12 +169,12 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
     const { res, url } = context
-    const { services, brand } = this.#options
+    const { settings, options } = this.#app
     if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
     if (status === 401) {
-      const login = services.settings.hasSessions
+      const login = settings.hasSessions
         ? url.mount + signInPath(context)
-        : hostLinks(context, this.#visitOf(context), brand).loginUrl
+        : hostLinks(context, this.#visitOf(context), options.pages).loginUrl
       if (login !== undefined) return this.#responses.redirect(res, login)
     }
     const view = failureView(status === 401 ? 403 : status, message, context.form !== undefined)
@@ -197,8 +183,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
-    const { brand, services, basePath } = this.#options
-    const { servedPages, hasSessions, hasTokens } = services.settings
+    const { options, settings, htmlUrls } = this.#app
+    const { basePath, pages: brand } = options
+    const { servedPages, hasSessions, hasTokens } = settings
     const { site, browser } = visit
     const { isNew, secret } = browser
     const { status = 200, retryAfter } = view
@@ -209,7 +196,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       formToken: csrfToken(secret),
       user,
       ...hostLinks(context, visit, brand),
-      avatarUrl: (name) => services.htmlUrls.avatar(name),
+      avatarUrl: (name) => htmlUrls.avatar(name),
       hasSessions,
       hasTokens,
       servedPages,
@@ -223,7 +210,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   /** @throws AllotError bad_request for a malformed Host header */
   #visitOf(context: Context): Visit {
-    context.visit ??= newVisit(context, this.#options)
+    context.visit ??= newVisit(context, this.#app.options)
     return context.visit
   }
 
@@ -245,9 +232,9 @@ const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMe
 const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
-const routerOf = ({ brand, services, requireSignIn }: Options): Router<AnyRoute> =>
+const routerOf = ({ options, settings }: PageServices): Router<AnyRoute> =>
   new Router<AnyRoute>(
-    [...pageRoutesFor(services.settings, requireSignIn), ...assetRoutesOf(brand)],
+    [...pageRoutesFor(settings, options.requireSignIn), ...assetRoutesOf(options.pages)],
     ROUTER_OPTIONS,
   )
 

@@ -23,7 +23,7 @@ interface PageRequest {
 /** @throws AllotError bad_request for a malformed Host header */
 export const newVisit = (
   { req, url: { mount } }: PageRequest,
-  { baseUrl, trustedProxies }: { baseUrl: string | undefined; trustedProxies: number },
+  { baseUrl, trustedProxies }: { baseUrl?: string | undefined; trustedProxies: number },
 ): Visit => {
   const origin = baseUrl === undefined ? baseUrlOf(req, '', trustedProxies) : new URL(baseUrl).origin
   const address = { mount, origin, isSecure: origin.startsWith('https:') }

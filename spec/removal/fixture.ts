@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
+import * as v from 'valibot'
 import { accountOwners } from '../../lib/accounts/accounts.ts'
 import { saveLfsSize } from '../../lib/content/lfs.ts'
 import { FileStorage } from '../../lib/files/index.ts'
-import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
+import { createHosting, type Hosting } from '../../lib/hosting/create.ts'
+import { Options } from '../../lib/options/index.ts'
 import { QuotaEngine } from '../../lib/quota/index.ts'
 import { JobRunner } from '../../lib/records/job-runner.ts'
 import { type JobLimits, Jobs } from '../../lib/records/jobs.ts'
@@ -78,28 +80,23 @@ export const openFixture = async (
       listeners: new HostListeners(EVENTS, () => undefined),
     }),
     addresses: new AllowedAddresses([]),
-    storage: {
+    disk: {
       gitStorage: undefined,
       gitReader: undefined,
       transport: undefined,
       fileStorage: new FileStorage({ directory: files }),
+      onDeletionError: (error) => {
+        throw error
+      },
     },
-    settings: {
-      login: false,
-      trustedProxies: 0,
-      newRepositories: 'public',
-      quota: { warnAt: 0.9 },
-      pages: { sessionLifetime: 3_600_000 },
-    },
+    options: v.parse(Options, { login: false }),
     host: {
+      ...{ driver, authenticate: undefined, onBeforeStore: undefined, onPush: undefined, htmlUrl: undefined },
       tokens: true,
       log: {
         error: (fields, message) => assert.fail(`${message}: ${inspect(fields)}`),
         info: () => undefined,
       },
-    },
-    onDeletionError: (error) => {
-      throw error
     },
   })
   if (wakes) jobRunner.wake()

@@ -1,5 +1,5 @@
 import { OPERATOR } from '../../../lib/accounts/access.ts'
-import type { Hosting } from '../../../lib/hosting/index.ts'
+import type { Hosting } from '../../../lib/hosting/create.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
 import { KnownNames, type Named } from './known-names.ts'

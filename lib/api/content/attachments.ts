@@ -19,7 +19,7 @@ import {
   text,
   timestamp,
 } from '../fields.ts'
-import { at, type Recipient, type StreamServices, stream } from '../route.ts'
+import { at, type Recipient, type Services, stream } from '../route.ts'
 import { resource } from '../view.ts'
 
 export const attachmentView = resource<AttachmentRecord>()({
@@ -84,8 +84,9 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
       of: attachmentView,
-      run: async (request, { hosting, maxAttachmentBytes: maxSize, maxGuestBytesPerDay: guestLimit }) => {
+      run: async (request, { hosting, options }) => {
         const { user, query, body } = request
+        const { maxSize, maxGuestBytesPerDay: guestLimit } = options.attachments
         if (!(await hosting.attachments.findsTarget(user, ...where(request)))) return undefined
         if (body.size !== undefined && body.size > maxSize + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
@@ -154,7 +155,7 @@ export const attachmentRoutes = targets.flatMap(routesOf)
  */
 const download = async (
   { user, params, headers, whileAllowed }: StreamRequest<Identity, 'uuid'>,
-  { hosting }: StreamServices,
+  { hosting }: Services,
 ): Promise<StreamReply> => {
   const open = async (user: Identity | null) => {
     const found = await hosting.attachments.open(user, params.uuid)

@@ -11,13 +11,13 @@ import {
   type StreamRoute,
 } from '../../http/index.ts'
 import type { PackageType } from '../../records/schema/index.ts'
-import { type StreamServices, signInRequired, stream } from '../route.ts'
+import { type Services, signInRequired, stream } from '../route.ts'
 
 type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
 type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
 
 /** @throws AllotError unauthenticated, forbidden without the scope */
-const writerOf = ({ user }: Pick<PackageRequest, 'user'>, services: StreamServices): Identity => {
+const writerOf = ({ user }: Pick<PackageRequest, 'user'>, services: Services): Identity => {
   if (user === null) throw signInRequired(services)
   requireScopes(user, { scope: 'write:package' })
   return user
@@ -36,7 +36,7 @@ const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
  */
 const required = async <T>(
   { user, params }: Pick<PackageRequest<'owner'>, 'user' | 'params'>,
-  services: StreamServices,
+  services: Services,
   finding: Promise<T | undefined | false>,
 ): Promise<T> => {
   const found = await finding
@@ -50,10 +50,10 @@ const required = async <T>(
 
 const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 
-const upload = async (request: FileRequest, services: StreamServices) => {
+const upload = async (request: FileRequest, services: Services) => {
   const { params, size, body } = request
-  const { hosting, maxFileBytes } = services
-  const { packages: maxSize } = maxFileBytes
+  const { hosting, options } = services
+  const maxSize = options.packages ? options.packages.maxSize : undefined
   const user = writerOf(request, services)
   if (size !== undefined && maxSize !== undefined && size > maxSize)
     throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
@@ -62,7 +62,7 @@ const upload = async (request: FileRequest, services: StreamServices) => {
   return empty(201)
 }
 
-const download = async (request: FileRequest, services: StreamServices) => {
+const download = async (request: FileRequest, services: Services) => {
   const { params, headers } = request
   const { hosting } = services
   const find = (user: Identity | null) =>
@@ -72,7 +72,7 @@ const download = async (request: FileRequest, services: StreamServices) => {
   return fileReply(headers, fileOfPackage(hosting.files, found))
 }
 
-const removeFile = async (request: FileRequest, services: StreamServices) => {
+const removeFile = async (request: FileRequest, services: Services) => {
   const { packages } = services.hosting
   const removing = packages.removeFile(
     writerOf(request, services),
@@ -83,7 +83,7 @@ const removeFile = async (request: FileRequest, services: StreamServices) => {
   return empty(204)
 }
 
-const removeVersion = async (request: PackageRequest, services: StreamServices) => {
+const removeVersion = async (request: PackageRequest, services: Services) => {
   const { packages } = services.hosting
   await required(request, services, packages.remove(writerOf(request, services), genericPackage(request)))
   return empty(204)
@@ -98,7 +98,7 @@ const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'ge
 const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
 
 /** The routes that the clients of each type of packages use. */
-const REGISTRIES: Readonly<Record<PackageType, readonly StreamRoute<Identity, StreamServices>[]>> = {
+const REGISTRIES: Readonly<Record<PackageType, readonly StreamRoute<Identity, Services>[]>> = {
   generic: [
     stream({ method: 'PUT', path: `${GENERIC}/{file}`, handle: upload }),
     stream({ method: 'GET', path: `${GENERIC}/{file}`, handle: download }),

@@ -101,7 +101,8 @@ export const openForPush = async (
   services: Services,
   request: ContentsRequest & { readonly user: Identity },
 ): Promise<Changeable | undefined> => {
-  const { git, store, hosting } = services
+  const { store, hosting } = services
+  const { git } = hosting
   const { user, baseUrl, client } = request
   const open = await openIn(services, request)
   if (open === undefined) return undefined

@@ -14,7 +14,7 @@ import {
 import { findEntry } from '../../repositories/contents/files.ts'
 import { commitOf, type OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTree } from '../../repositories/contents/trees.ts'
-import { type Services, type StreamServices, stream } from '../route.ts'
+import { type Services, stream } from '../route.ts'
 import { type ContentsRequest, openAt, openIn, processReply, refQuery, repositories } from './access.ts'
 import { requireReadable } from './protocol.ts'
 
@@ -115,7 +115,7 @@ export const downloadFileRoutes = [
 /** Serves an archive at the URL that tags name. */
 const archive = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'archive'>,
-  services: StreamServices,
+  services: Services,
 ): Promise<StreamReply> => {
   const repository = await requireReadable(services, request)
   const open = services.hosting.contents!.of(repository, request.client())

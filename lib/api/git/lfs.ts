@@ -20,7 +20,7 @@ import {
 } from '../../http/index.ts'
 import type { StoredFile } from '../../records/schema/index.ts'
 import { timestamp } from '../fields.ts'
-import { type StreamServices, stream } from '../route.ts'
+import { type Services, stream } from '../route.ts'
 import { nameIn, requireReadable, writableRepository } from './protocol.ts'
 
 type LfsRequest = StreamRequest<Identity, 'owner' | 'repo'>
@@ -83,7 +83,7 @@ const readBatch = async (request: LfsRequest): Promise<Batch> => {
   return { ...batch, objects: [...distinct.values()] }
 }
 
-const batch = async (request: LfsRequest, services: StreamServices): Promise<StreamReply> => {
+const batch = async (request: LfsRequest, services: Services): Promise<StreamReply> => {
   const { operation, transfers, hash_algo, objects } = await readBatch(request)
   const isUpload = operation === 'upload'
   const writer = isUpload ? await writableRepository(services, request) : undefined
@@ -107,17 +107,20 @@ type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
+/** Bytes of an object; undefined without a limit. */
+const maxSizeIn = ({ options: { lfs } }: Services) => (lfs ? lfs.maxSize : undefined)
+
 /** An object that already exists gets no actions, whatever its size, and the client does not upload it. */
-const uploadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
-  const { lfs } = services.maxFileBytes
+const uploadAnswer = (request: LfsRequest, services: Services): ObjectAnswer => {
+  const maxSize = maxSizeIn(services)
   const base = lfsUrl(request)
   const credentials = tokenIn(request, services)
   return (object, found) => {
     const fault = faultOf(object, found)
     if (fault !== undefined) return objectError(422, fault)
     if (found !== undefined) return {}
-    if (lfs !== undefined && object.size > lfs)
-      return objectError(422, `size: an object must not be larger than ${lfs} bytes`)
+    if (maxSize !== undefined && object.size > maxSize)
+      return objectError(422, `size: an object must not be larger than ${maxSize} bytes`)
     return {
       actions: {
         upload: { href: `${base}/objects/${object.oid}/${object.size}`, ...credentials },
@@ -127,7 +130,7 @@ const uploadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnsw
   }
 }
 
-const downloadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
+const downloadAnswer = (request: LfsRequest, services: Services): ObjectAnswer => {
   const base = lfsUrl(request)
   const credentials = tokenIn(request, services)
   return (object, found) => {
@@ -149,7 +152,7 @@ const faultOf = ({ oid, size }: LfsObject, found: StoredFile | undefined): strin
  * Actions repeat a token that the client got over SSH. Without a `header`, it sends the credentials of the
  * batch again.
  */
-const tokenIn = ({ headers }: LfsRequest, { lfsTokens }: StreamServices): object => {
+const tokenIn = ({ headers }: LfsRequest, { lfsTokens }: Services): object => {
   const { authorization } = headers
   if (lfsTokens === undefined || !lfsTokens.isToken(authorization)) return {}
   const expires = lfsTokens.expiryOf(authorization)
@@ -180,17 +183,17 @@ const LFS_PATH = '/{owner}/{repo}/info/lfs/'
 
 const upload = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid' | 'size'>,
-  services: StreamServices,
+  services: Services,
 ): Promise<StreamReply> => {
   const { repository, user } = await writableRepository(services, request)
   const object = objectIn(request.params)
   if (request.size !== undefined && request.size !== object.size)
     throw invalid(`the content has ${request.size} bytes, and not ${object.size}`)
-  await services.hosting.lfs.add(user, repository.id, object, request.body, services.maxFileBytes.lfs)
+  await services.hosting.lfs.add(user, repository.id, object, request.body, maxSizeIn(services))
   return json(200, {})
 }
 
-const verify = async (request: LfsRequest, services: StreamServices): Promise<StreamReply> => {
+const verify = async (request: LfsRequest, services: Services): Promise<StreamReply> => {
   const { repository } = await writableRepository(services, request)
   const { oid, size } = validate(Verify, await readJson(request))
   const [found] = await services.hosting.lfs.find(repository.id, [oid])
@@ -201,7 +204,7 @@ const verify = async (request: LfsRequest, services: StreamServices): Promise<St
 
 const download = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid'>,
-  services: StreamServices,
+  services: Services,
 ): Promise<StreamReply> => {
   const { id } = await requireReadable(services, request)
   const { oid } = request.params
@@ -212,7 +215,7 @@ const download = async (
 }
 
 /** git-lfs shows the message, and on 404 it leaves out the check of locks before a push. */
-const refuseLocks = async (request: LfsRequest, services: StreamServices): Promise<never> => {
+const refuseLocks = async (request: LfsRequest, services: Services): Promise<never> => {
   await requireReadable(services, request)
   throw new AllotError('not_found', 'this server does not support file locking (git lfs lock)')
 }

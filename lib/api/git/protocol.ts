@@ -10,7 +10,7 @@ import { type OpenBody, requireScopes, type StreamReply, type StreamRequest } fr
 import type { Repository } from '../../records/schema/index.ts'
 import { findForGit } from '../../repositories/redirects.ts'
 import { type GitRight, requirePush, requireStill } from '../../repositories/write-access.ts'
-import { type StreamServices, signInRequired, stream } from '../route.ts'
+import { type Services, signInRequired, stream } from '../route.ts'
 
 type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params' | 'whileAllowed'>
 
@@ -25,7 +25,7 @@ export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
-  services: StreamServices,
+  services: Services,
   { user, params, whileAllowed }: RepositoryRequest,
   right: GitRight = 'read',
 ): Promise<Repository> => {
@@ -44,7 +44,7 @@ export const requireReadable = async (
  * @throws AllotError unauthenticated, forbidden, not_found
  */
 export const writableRepository = async (
-  services: StreamServices,
+  services: Services,
   request: RepositoryRequest,
 ): Promise<{ repository: Repository; user: Identity }> => {
   const { user } = request
@@ -72,7 +72,7 @@ const gitReply = (kind: string, body: OpenBody): StreamReply => ({
   body,
 })
 
-const advertise = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
+const advertise = async (request: GitRequest, services: Services): Promise<StreamReply> => {
   const service = request.query.get('service')?.replace(/^git-/, '')
   if (service !== 'upload-pack' && service !== 'receive-pack')
     throw new AllotError('forbidden', "only git's smart protocol is served: use a newer git")
@@ -84,25 +84,25 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
   const context = { client: client(), signal, protocol: protocolIn(request) }
   const isVersion2 = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(context.protocol ?? '')
   return gitReply(`${service}-advertisement`, async () => {
-    const stream = await services.git!.transport.advertise(repository.id, service, context)
+    const stream = await services.hosting.git!.transport.advertise(repository.id, service, context)
     if (!isVersion2) stream.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
     return { stream }
   })
 }
 
-const fetch = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
+const fetch = async (request: GitRequest, services: Services): Promise<StreamReply> => {
   const { id } = await requireReadable(services, request)
   const { body, client, signal } = request
   const context = { body, client: client(), signal, protocol: protocolIn(request) }
-  const { output, completed } = await services.git!.transport.upload(id, context)
+  const { output, completed } = await services.hosting.git!.transport.upload(id, context)
   return gitReply('upload-pack-result', async () => ({ stream: output, completed }))
 }
 
-const push = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
+const push = async (request: GitRequest, services: Services): Promise<StreamReply> => {
   const { repository, user } = await writableRepository(services, request)
   const { body, size, client, signal } = request
   const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
-  const stream = await services.git!.pushes.receive(
+  const stream = await services.hosting.git!.pushes.receive(
     repository,
     { ...user, via: 'http', kind: 'push' },
     context,

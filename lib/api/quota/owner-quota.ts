@@ -108,8 +108,8 @@ const presentUsedArtifact = (
 })
 
 /** `true` when the owner is over quota; in the dialect of Forgejo `true` when the owner is within. */
-const presentCheck = ({ dialect }: QuotaServices, status: QuotaStatus, subject: Subject): boolean =>
-  isOver(status, subject) !== (dialect === 'forgejo')
+const presentCheck = ({ options }: QuotaServices, status: QuotaStatus, subject: Subject): boolean =>
+  isOver(status, subject) !== (options.dialect === 'forgejo')
 
 /** The differences between the routes of users and of organizations. */
 interface OwnerKind {

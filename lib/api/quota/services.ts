@@ -3,8 +3,9 @@ import { accountOwners } from '../../accounts/accounts.ts'
 import { visibleOrganization } from '../../accounts/find.ts'
 import type { UsageLists } from '../../content/usage/ledger-lists.ts'
 import { AllotError, isOwnerName } from '../../errors.ts'
-import type { Hosting } from '../../hosting/index.ts'
+import type { Hosting } from '../../hosting/create.ts'
 import { routesFor } from '../../http/index.ts'
+import type { Options } from '../../options/index.ts'
 import { hostOwnerDirectory } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
@@ -17,8 +18,8 @@ import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
 /** The services for handlers of quota routes, in a whole Allot and in what `createQuota` opens. */
-export interface QuotaServices
-  extends Pick<Services, 'store' | 'quota' | 'dialect' | 'htmlUrls' | 'documentFor'> {
+export interface QuotaServices extends Pick<Services, 'store' | 'quota' | 'htmlUrls' | 'documentFor'> {
+  readonly options: Pick<Options, 'dialect'>
   readonly hosting: Pick<Hosting, 'ledger' | 'plans'> & { readonly usage: Pick<UsageLists, 'used'> }
   readonly owners: QuotaOwners
 }

@@ -2,48 +2,21 @@ import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError, type ErrorCode } from '../../errors.ts'
-import type { HtmlUrls, ServedPage } from '../../host-pages/html-urls.ts'
-import type { Hosting } from '../../hosting/index.ts'
+import type { ServedPage } from '../../host-pages/html-urls.ts'
+import type { App } from '../../hosting/wire.ts'
 import type { Auth } from '../../http/access.ts'
 import type { LastingRights } from '../../http/lasting.ts'
 import type { OpenDownload } from '../../http/responses.ts'
 import type { SegmentsOf } from '../../http/route.ts'
-import type { Markdown } from '../../markdown/index.ts'
 import type { Brand } from '../../options/pages.ts'
-import type { QuotaEngine } from '../../quota/index.ts'
-import type { Store } from '../../records/store.ts'
 import type { Scope } from '../../scopes.ts'
 import type { Highlighter } from '../source/highlighter.ts'
 import type { Form } from './form.ts'
 import { type OtherNames, type Refusal, refusalOf } from './labels.ts'
 
-/** Services that handlers of pages use. */
-export interface PageServices {
-  readonly store: Store
-  readonly hosting: Hosting
-  readonly quota: QuotaEngine
-  readonly htmlUrls: HtmlUrls
-  readonly markdown: Markdown
+/** What handlers of pages get. */
+export interface PageServices extends App {
   readonly highlighter: Highlighter
-  readonly settings: PageSettings
-}
-
-interface PageSettings {
-  /** Share of a limit, between 0 and 1, from which an owner counts as near the limit. */
-  readonly warnAt: number
-  /** Whether names link to their `html_url`, for hosts with pages there. */
-  readonly links: boolean
-  /** Whether repositories can be cloned from this server. */
-  readonly clones: boolean
-  /** The pages of people and repositories that are served here, and not by the host. */
-  readonly servedPages: ReadonlySet<ServedPage>
-  /** False when the host authenticates users itself. */
-  readonly hasSessions: boolean
-  readonly repositoryCreators: 'users' | 'administrators'
-  /** Whether access tokens sign in. */
-  readonly hasTokens: boolean
-  /** Whether git is served over SSH, with the keys of users. */
-  readonly hasSsh: boolean
 }
 
 /** Where a page is mounted, and who views it. */

@@ -1,1 +1,0 @@
-export { createHosting, type Hosting } from './create.ts'
