@@ -225,6 +225,16 @@ const targetOf = (descriptor: string): string[] => {
   }
 }
 
+/** What stays open once every git that was started has either ended or is kept idle. */
+const openAtRest = async (): Promise<string[]> => {
+  let [before, now] = [['not read yet'], open()]
+  while (before.join() !== now.join()) {
+    await sleep(200)
+    ;[before, now] = [now, open()]
+  }
+  return now
+}
+
 const watchErrors = (t: TestContext): unknown[] => {
   const errors: unknown[] = []
   const note = (error: unknown) => void errors.push(error)
@@ -291,7 +301,7 @@ describe('A client that leaves ends no process, and leaves nothing open', () => 
       await (
         await allot.fetch(new Request(`http://x${ARCHIVE}`, { headers: { authorization } }))
       ).arrayBuffer()
-      const atRest = open()
+      const atRest = await openAtRest()
 
       for (const sent of responses) {
         const { begun, leave } = arriving(sent)
