@@ -2,7 +2,7 @@
  * Who may call a route: credentials, administrator rights and scopes. The dispatcher checks it before a
  * handler runs; pages read a form first, for its CSRF token. And which pages may have a browser call it.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { requireScopes, type Scope } from '../scopes.ts'
 import { EXPOSED_HEADERS } from './paging.ts'
@@ -96,12 +96,25 @@ export const allowOrigin = (
 const SIMPLE = /^(?:$|text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)/i
 
 /**
- * Refuses a change that the page of another site has a browser send. The browser may add credentials that the
- * page does not know: the cookies of a host's login, and a password of HTTP Basic.
+ * Refuses a change that the page of another origin has a browser send. The browser may add credentials that
+ * the page does not know: a session, the cookies of a host's login, and a password of HTTP Basic.
+ * @param baseUrl URL of the service as the browser sees it
  * @throws AllotError forbidden
  */
-export const refuseForged = ({ method, headers }: IncomingMessage, res: ServerResponse): void => {
-  const isAllowed = headers['sec-fetch-site'] !== 'cross-site' || res.hasHeader('Access-Control-Allow-Origin')
-  if (method === 'POST' && !isAllowed && SIMPLE.test(headers['content-type'] ?? ''))
+export const refuseForged = (
+  { method, headers }: IncomingMessage,
+  res: ServerResponse,
+  baseUrl: string,
+): void => {
+  if (method !== 'POST' || !SIMPLE.test(headers['content-type'] ?? '')) return
+  if (isFromAnotherOrigin(headers, baseUrl) && !res.hasHeader('Access-Control-Allow-Origin'))
     throw new AllotError('forbidden', 'this form was sent by another site')
+}
+
+/** Browsers declare the origin of a form. Other clients send no credentials by themselves. */
+const isFromAnotherOrigin = (headers: IncomingHttpHeaders, baseUrl: string): boolean => {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined) return site !== 'same-origin'
+  // Schemes are not compared: behind a proxy that terminates TLS they differ.
+  return origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === new URL(baseUrl).host)
 }

@@ -190,8 +190,8 @@ export class Dispatcher<I extends Caller> {
     const readTogether = isRead ? this.#options.readTogether : undefined
     try {
       if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-      refuseForged(req, res)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
+      refuseForged(req, res, context.baseUrl)
       const reply =
         readTogether === undefined
           ? await this.#admitAndHandle(endpoints, context)

@@ -110,7 +110,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   async authenticate(context: Context): Promise<Identity | null> {
     const { hosting, options, settings } = this.#app
     const { sessions, identities } = hosting
-    const { browser, origin } = this.#visitOf(context)
+    const { browser } = this.#visitOf(context)
     const { req, route } = context
     if (route.method === 'POST') context.form = await readForm(req, options.maxBodySize)
     if (!settings.hasSessions) context.user = await identities.authenticate(context.req)
@@ -118,8 +118,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     // A form that needs a session is refused without one, whatever its CSRF token.
     const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
     // After the user is known, whom the page of the failure shows.
-    if (context.form !== undefined && !isRefused)
-      checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
+    if (context.form !== undefined && !isRefused) checkCsrf(browser.secret, context.form.raw('form'))
     return context.user
   }
 

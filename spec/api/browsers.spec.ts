@@ -28,6 +28,7 @@ describe('A POST that the page of another site can send', () => {
       'Multipart/Form-Data; boundary=x',
     ])
       assert.equal(await sent(allot, json(), type), 403, type)
+    assert.equal(await sent(allot, json(), undefined, { 'sec-fetch-site': 'same-site' }), 403)
     assert.equal(await sent(allot, json(), undefined, { 'sec-fetch-site': 'same-origin' }), 201)
     assert.equal(await sent(allot, new Blob(['{"name":"asked"}']), 'application/json'), 201)
     await allot.stop()
