@@ -84,8 +84,6 @@ interface RouteDeclaration extends AccessRule {
   bodyLimit?: number
   /** Whether a JSON body must be sent; an absent one counts as `{}` otherwise. */
   needsBody?: boolean
-  /** Values of a JSON body, for a route that takes more of them than others. */
-  maxValues?: number
   /** Whether the handler of a GET replies with `request.cached`. */
   cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */

@@ -141,39 +141,24 @@ export const recordOf = <S extends v.GenericSchema>(
 }
 
 /**
- * Parses JSON. A number that is an integer only after rounding becomes Infinity, which no schema of an
- * integer accepts.
+ * Parses JSON.
  * @throws AllotError invalid for text that is not JSON or contains a lone surrogate; the message begins with
  * a verb
  */
 export const parseJson = (text: string): unknown => {
-  const value = parseNumbersExactly(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
+  }
   // Escapes can contain lone surrogates although UTF-8 cannot. A URL could never name such a resource.
   if (/\\ud[89a-f]/i.test(text)) refuseLoneSurrogates(value)
   return value
 }
 
-/**
- * Values of a JSON text that is parsed: while that takes some hundredths of a second, all other requests
- * wait.
- */
-const MAX_VALUES = 50_000
-const [QUOTE, COMMA, BRACKET, BRACE] = [0x22, 0x2c, 0x5b, 0x7b]
-
-/** @throws AllotError too_large for a JSON text with very many values, before it is parsed */
-const refuseManyValues = (text: string, limit = MAX_VALUES): void => {
-  let values = 0
-  for (let index = 0; index < text.length && values + text.length - index > limit; index++) {
-    const character = text.charCodeAt(index)
-    if (character === QUOTE) index = endOfString(text, index + 1) - 1
-    else if ((character === COMMA || character === BRACKET || character === BRACE) && ++values > limit)
-      throw new AllotError('too_large', `the body must not have more than ${limit} values`)
-  }
-}
-
-/** @throws AllotError invalid, with a message about the body; too_large for one with very many values */
-export const parseBody = (text: string, maxValues?: number): unknown => {
-  refuseManyValues(text, maxValues)
+/** @throws AllotError invalid, with a message about the body */
+export const parseBody = (text: string): unknown => {
   try {
     return parseJson(text)
   } catch (cause) {
@@ -185,13 +170,10 @@ export const parseBody = (text: string, maxValues?: number): unknown => {
  * An empty body counts as `{}`, unless the route needs one.
  * @param body text, or a value that the host has parsed
  */
-export const parseObject = (
-  body: unknown,
-  { maxValues, needsBody }: { readonly maxValues?: number; readonly needsBody?: boolean },
-): unknown => {
+export const parseObject = (body: unknown, { needsBody }: { readonly needsBody?: boolean }): unknown => {
   const isAbsent = typeof body === 'string' && body.trim() === ''
   if (isAbsent && needsBody) throw invalid('the body must be a JSON object, and there is none')
-  const value = typeof body === 'string' ? parseBody(isAbsent ? '{}' : body, maxValues) : body
+  const value = typeof body === 'string' ? parseBody(isAbsent ? '{}' : body) : body
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
   // Listing the members of a large object takes as long as parsing it.
@@ -203,34 +185,6 @@ export const withoutNulls = (value: object): object =>
   Object.values(value).includes(null)
     ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
     : value
-
-const parseNumbersExactly = (text: string): unknown => {
-  try {
-    const value = JSON.parse(text)
-    return MAY_ROUND.test(text) ? JSON.parse(mapNumbers(text, withoutRounding)) : value
-  } catch (cause) {
-    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
-  }
-}
-
-/** Whether a number has an exponent, or so many digits that JSON.parse may round it. */
-const MAY_ROUND = /[\d.]{16}|\d[eE][-+]?\d/
-
-/**
- * JSON.parse rounds 9007199254740990.6 and 1e-400 to integers. As Infinity, they fail validation with a
- * message that names the member.
- */
-const withoutRounding = (number: string): string =>
-  isFraction(number) && Number.isInteger(Number(number)) ? '1e999' : number
-
-/** Whether a digit other than 0 follows the decimal point, after the exponent has moved it. */
-const isFraction = (number: string): boolean => {
-  const [, whole = '', part = '', exponent = '0'] =
-    /^-?(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(number) ?? []
-  const digits = whole + part
-  const decimals = part.length - Number(exponent)
-  return decimals > 0 && /[1-9]/.test(decimals >= digits.length ? digits : digits.slice(-decimals))
-}
 
 /**
  * Refuses text that UTF-8 cannot encode. It is not recursive, since parsed values may be nested deeper than
@@ -246,29 +200,4 @@ const refuseLoneSurrogates = (root: unknown): void => {
     if (typeof value === 'object' && value !== null)
       for (const member of Object.values(value)) waiting.push(member)
   }
-}
-
-/** Replaces the numbers of a JSON text, and nothing within its strings. */
-const mapNumbers = (text: string, change: (number: string) => string): string => {
-  const token = /"|-?\d[\d.eE+-]*/g
-  const parts: string[] = []
-  let copied = 0
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    if (match[0] === '"') token.lastIndex = endOfString(text, match.index + 1)
-    else {
-      parts.push(text.slice(copied, match.index), change(match[0]))
-      copied = token.lastIndex
-    }
-  }
-  return parts.join('') + text.slice(copied)
-}
-
-/** Index after the closing quote of the string whose content begins at `start`, in a JSON text. */
-const endOfString = (text: string, start: number): number => {
-  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0
-    while (text[end - 1 - escapes] === '\\') escapes++
-    if (escapes % 2 === 0) return end + 1
-  }
-  return text.length
 }

@@ -44,7 +44,7 @@ const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID, 'expected a SHA-2
 
 const readJson = async ({ body, parse }: LfsRequest): Promise<unknown> => {
   const content = await text(body)
-  return parse(Buffer.byteLength(content), () => parseBody(content, MAX_VALUES))
+  return parse(Buffer.byteLength(content), () => parseBody(content))
 }
 
 /** A reply in the format of LFS. It is not cached, since what a batch names depends on the credentials. */
@@ -65,8 +65,6 @@ const refusal = ({ message }: Failure, challenge?: string) => ({
 
 /** git-lfs sends a hundred objects in a batch. */
 const MAX_OBJECTS = 1000
-/** Values of a body. */
-const MAX_VALUES = 20 * MAX_OBJECTS
 
 /**
  * The batch without repeated objects. The reply repeats nothing else of the request, so the request bounds

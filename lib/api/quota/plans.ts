@@ -175,7 +175,6 @@ export const quotaPlanRoutes = [
     body: v.object({ ...planMembers, default_groups: v.optional(v.array(groupName)) }),
     bodyLimit: PLAN_LIMIT,
     // The size of the body bounds them.
-    maxValues: Number.POSITIVE_INFINITY,
     paging: 'pages',
     responses: { 200: v.array(QuotaSimulationInfo), 422: ValidationError },
     handle: async (request, services) => {
@@ -197,7 +196,6 @@ export const quotaPlanRoutes = [
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,
     // The size of the body bounds them.
-    maxValues: Number.POSITIVE_INFINITY,
     of: v.array(QuotaChange),
     status: 200,
     run: async ({ user, query, body }, { hosting }) =>

@@ -20,7 +20,7 @@ import { readUpload } from './multipart.ts'
 
 /** Request bodies: read whole for JSON routes and forms, as streams for stream routes. */
 
-type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'maxValues' | 'needsBody' | 'body'>
+type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'needsBody' | 'body'>
 
 /**
  * Reads and validates the body of a request as its route declares it.
