@@ -178,21 +178,6 @@ const checkOutside = (store: string | undefined, { repositories, files }: Folder
       )
 }
 
-/** The data that this server stores on its own disk, besides records. */
-export interface DiskStorage {
-  /** Undefined when the host stores the repositories, and reports their sizes. */
-  readonly gitStorage: GitStorage | undefined
-  /**
-   * Serves fetches and pushes over HTTP and SSH; undefined when both and the contents over the API are turned
-   * off.
-   */
-  readonly transport: Transport | undefined
-  /** Reads contents for the API; undefined when that is turned off. */
-  readonly gitReader: GitReader | undefined
-  /** Files other than git data: attachments, LFS objects, packages. */
-  readonly fileStorage: FileStorage
-}
-
 /** Logs a failed removal from the disk, and a store that fails before or after one. */
 export const onDeletionError = (log: Log): OnDeletionError => {
   const onDiskError = logError(
@@ -206,25 +191,41 @@ export const onDeletionError = (log: Log): OnDeletionError => {
   return (error, fields) => (error instanceof StorageError ? onStoreError : onDiskError)(error, fields)
 }
 
+/** What this server stores on its own disk, besides records. */
+export type DiskStorage = ReturnType<typeof openDiskStorage>
+
 /** Called by `createAllot` with its options. */
-export const openDiskStorage = (located: Located, driver: StorageDriver, log: Log): DiskStorage => {
+export const openDiskStorage = (located: Located, driver: StorageDriver, log: Log) => {
   const { repositories, git, ssh, contents, files } = located
   const handlers = { onDeletionError: onDeletionError(log) }
-  const fileStorage = new FileStorage({ ...files, isAlone: !driver.shared, ...handlers })
-  if (repositories === false)
-    return { gitStorage: undefined, transport: undefined, gitReader: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>
     log.info({ err: error, ...fields }, 'a git process failed')
+  const fileStorage = new FileStorage({ ...files, isAlone: !driver.shared, ...handlers })
+  const gitReader =
+    repositories === false || contents === false
+      ? undefined
+      : new GitReader({
+          ...{ ...repositories, ...contents, maxMemory: git.maxMemory, download: git, onError },
+          objectCacheSize: contents.cacheSize / 2,
+          responseCacheSize: contents.cacheSize / 2,
+        })
   // Changes over the API are pushes, too.
-  const age = leftoverAge({ driver })
   const isServed = git.http || ssh.port !== undefined || contents !== false
-  const transportOf = (reader?: GitReader) =>
-    isServed ? new Transport({ ...repositories, ...git, leftoverAge: age, reader, onError }) : undefined
-  const gitStorage = new GitStorage({ ...repositories, ...handlers })
-  if (contents === false) return { gitStorage, transport: transportOf(), gitReader: undefined, fileStorage }
-  const { cacheSize, ...limits } = contents
-  const cacheSizes = { objectCacheSize: cacheSize / 2, responseCacheSize: cacheSize / 2 }
-  const reading = { ...repositories, ...limits, ...cacheSizes }
-  const gitReader = new GitReader({ ...reading, maxMemory: git.maxMemory, download: git, onError })
-  return { gitStorage, transport: transportOf(gitReader), gitReader, fileStorage }
+  const age = leftoverAge({ driver })
+  return {
+    /** Undefined when the host stores the repositories, and reports their sizes. */
+    gitStorage: repositories === false ? undefined : new GitStorage({ ...repositories, ...handlers }),
+    /**
+     * Serves fetches and pushes over HTTP and SSH; undefined when both and the contents over the API are
+     * turned off.
+     */
+    transport:
+      repositories === false || !isServed
+        ? undefined
+        : new Transport({ ...repositories, ...git, leftoverAge: age, reader: gitReader, onError }),
+    /** Reads contents for the API; undefined when that is turned off. */
+    gitReader,
+    /** Files other than git data: attachments, LFS objects, packages. */
+    fileStorage,
+  }
 }

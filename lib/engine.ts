@@ -136,17 +136,7 @@ interface QuotaListeners {
  * The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open
  * store.
  */
-export interface Engine {
-  readonly quota: QuotaEngine
-  readonly jobs: Jobs
-  readonly jobRunner: JobRunner
-  /** Starts what runs in the background, and reports names in `quota.defaultGroups` that no group has. */
-  start(): void
-  /** Ends it after the steps that run. */
-  stop(): Promise<void>
-}
-
-export const createEngine = (options: EngineOptions): Engine => {
+export const createEngine = (options: EngineOptions) => {
   const { store, log, owners, settings, lfsChanged, listeners, recorder } = options
   const jobs = new Jobs(JOB_LIMITS, (kind) => jobRunner.wake([kind]))
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
@@ -188,7 +178,9 @@ export const createEngine = (options: EngineOptions): Engine => {
     quota,
     jobs,
     jobRunner,
+    /** Starts what runs in the background, and reports names in `quota.defaultGroups` that no group has. */
     start,
+    /** Ends it after the steps that run. */
     async stop() {
       await jobRunner.stop()
       await quota.expiries.stop()
