@@ -84,88 +84,25 @@ const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
         .filter((inner) => inner.path !== undefined)
         .map((inner) => ({ ...inner, path: [...(path ?? []), ...(inner.path ?? [])] }) as Issue)
 
-/** A line for each unknown option of a section: valibot reports only the first. */
-const unknownIn = (issue: Issue, schema: object, spell: Spell): string[] => {
-  const section = sectionOf(issuePath(issue))
-  const element = section.replace(/\[\d+\]/g, '[]')
-  const known = optionsIn(schema).map((option) =>
-    option.path.startsWith(element)
-      ? { ...option, path: section + option.path.slice(element.length) }
-      : option,
-  )
-  const given = Object.entries(issue.path?.at(-1)?.input as object)
-  return given
-    .map(([name, value]) => ({ path: section + name, isSection: isObject(value) }))
-    .filter(({ path }) => !known.some((option) => option.path === path))
-    .map((unknown) => {
-      const near = nearest(unknown, known)
-      return `${spell(unknown.path)}: there is no such option${near === undefined ? '' : `; did you mean ${spell(near, unknown.path)}?`}`
+/** A line for each unknown option of a section, with those that it has: valibot reports only the first. */
+const unknownIn = ({ path = [] }: Pick<Issue, 'path'>, schema: object, spell: Spell): string[] => {
+  const parents = path.slice(0, -1)
+  const section = parents.length === 0 ? '' : `${issuePath({ path: parents } as unknown as Issue)}.`
+  const member = parents.reduce((found, { key }) => entriesOf(found)?.[String(key)] ?? found, schema)
+  const known = Object.keys(entriesOf(member) ?? {})
+  return Object.keys(path.at(-1)?.input as object)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const names = known.map((other) => spell(section + other, section + name)).join(', ')
+      return `${spell(section + name)}: there is no such option; expected one of: ${names}`
     })
 }
-
-interface Option {
-  /** Path of the option, such as `quota`, `quota.warnAt` or `rules[].limit`. */
-  path: string
-  isSection: boolean
-}
-
-const optionsIn = (schema: object, section = ''): Option[] =>
-  Object.entries(entriesOf(schema) ?? {}).flatMap(([name, member]) => {
-    const path = section + name
-    const isList = (member.wrapped ?? member).item !== undefined
-    const inside = optionsIn(member, `${path}${isList ? '[]' : ''}.`)
-    return [{ path, isSection: inside.length > 0 }, ...inside]
-  })
 
 /** The options of a section, or the sections of all options; undefined for an option. */
 export const entriesOf = (schema: object): Member['entries'] => {
   const { entries, wrapped, item, options = [] } = schema as Member
   const inner = wrapped ?? item
   return entries ?? (inner && entriesOf(inner)) ?? options.map(entriesOf).find(Boolean)
-}
-
-/**
- * The option that was probably meant: one of another section with this name, one of the same section with a
- * similar name, or where no section is named, one that is similar with its section.
- */
-const nearest = ({ path, isSection }: Option, options: readonly Option[]): string | undefined => {
-  const [section, name] = [sectionOf(path), nameOf(path)]
-  const namesake = options.find((option) => nameOf(option.path) === name && option.isSection === isSection)
-  const [best] = options
-    .filter((option) => section === '' || sectionOf(option.path) === section)
-    .map((option) => ({
-      option,
-      distance: distanceOf(name, section === '' ? lettersOf(option.path) : nameOf(option.path)),
-    }))
-    .filter(({ distance }) => distance <= Math.max(1, name.length / 3))
-    .sort((left, right) => left.distance - right.distance)
-  return (namesake ?? best?.option)?.path
-}
-
-const sectionOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
-/** Names are compared by their letters alone, without case and underscores. */
-const lettersOf = (path: string): string => path.replaceAll(/[._]/g, '').toLowerCase()
-const nameOf = (path: string): string => lettersOf(path.slice(path.lastIndexOf('.') + 1))
-
-/**
- * Number of letters to insert, remove, replace or exchange with the next to make one word the other
- * (Damerau-Levenshtein).
- */
-const distanceOf = (left: string, right: string): number => {
-  let before: number[] = []
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let index = 1; index <= left.length; index++) {
-    const next = [index]
-    for (let column = 1; column <= right.length; column++) {
-      const isSame = left[index - 1] === right[column - 1]
-      const isExchanged = left[index - 1] === right[column - 2] && left[index - 2] === right[column - 1]
-      const exchanged = isExchanged ? before[column - 2]! + 1 : Number.POSITIVE_INFINITY
-      const replaced = row[column - 1]! + (isSame ? 0 : 1)
-      next.push(Math.min(row[column]! + 1, next[column - 1]! + 1, replaced, exchanged))
-    }
-    ;[before, row] = [row, next]
-  }
-  return row[right.length]!
 }
 
 /** An optional object of the host that has these methods. */

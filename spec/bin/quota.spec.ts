@@ -144,12 +144,12 @@ describe('allot quota apply', () => {
     [
       'an unknown key of a rule',
       '[[rules]]\nname = "a"\nlimit = 1\nsubject = ["size:all"]',
-      /^allot: \S+:\n {2}rules\[0\]\.subject: there is no such option; did you mean rules\[0\]\.subjects\?\n$/,
+      /^allot: \S+:\n {2}rules\[0\]\.subject: there is no such option; expected one of: .*rules\[0\]\.subjects\n$/,
     ],
     [
       'an unknown key of a second group',
       '[[groups]]\nname = "a"\n[[groups]]\nname = "b"\nrule = []',
-      /:\n {2}groups\[1\]\.rule: there is no such option; did you mean groups\[1\]\.rules\?\n$/,
+      /:\n {2}groups\[1\]\.rule: there is no such option; expected one of: groups\[1\]\.name, groups\[1\]\.rules\n$/,
     ],
     [
       'a rule without subjects',
