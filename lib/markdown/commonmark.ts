@@ -1,5 +1,4 @@
 import { HtmlRenderer, type Node, Parser } from 'commonmark'
-import { placeFootnotes, withFootnotes } from './footnotes.ts'
 import {
   ADDRESSES,
   type Alert,
@@ -22,9 +21,7 @@ type CommonMarkHtml = { safe: string } | { unsafe: string }
  * unusual addresses need it.
  */
 export const renderCommonMark = (text: string, links: Links = linksAsWritten): CommonMarkHtml => {
-  const hasFootnotes = text.includes('[^')
-  const tree = (hasFootnotes ? withFootnotes(new Parser()) : new Parser()).parse(text)
-  if (hasFootnotes) placeFootnotes(tree)
+  const tree = new Parser().parse(text)
   const { isSafe, quotes } = inspect(tree)
   const alerts = new Map<Node, Alert>()
   for (const quote of quotes) markAlert(quote, alerts)

@@ -63,14 +63,6 @@ const EVERYWHERE: [title: string, text: string, html: string][] = [
     '> [!NOTE] a',
     '<blockquote>\n<p dir="auto">[!NOTE] a</p>\n</blockquote>\n',
   ],
-  ['a footnote is listed at the end, with a link back', 'a[^1]\n\n[^1]: b', noted('b')],
-  ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
-  ['a footnote without a reference is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
-  ['the first of two definitions of a footnote counts', 'a[^1]\n\n[^1]: b\n[^1]: c', noted('b')],
-  ['a label is case-insensitive', 'a[^A]\n\n[^a]: b', noted('b')],
-  ['a footnote may have several lines', 'a[^1]\n\n[^1]: b\nc', noted('b\nc')],
-  ['a definition may precede the reference', '[^1]: b\n\na[^1]', noted('b')],
-  ['a reference in code is text', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
   [
     'an anchor with a name is a target of links, as one with an id',
     '[x](#a%20b) <a name="a b" href="y"></a><a name="c"></a><a id="d" name="e"></a>',
@@ -87,6 +79,14 @@ const emoji = (label: string, alias: string, character: string) =>
   `<span class="emoji" aria-label="${label}" data-alias="${alias}">${character}</span>`
 
 const GFM: [title: string, text: string, html: string][] = [
+  ['a footnote is listed at the end, with a link back', 'a[^1]\n\n[^1]: b', noted('b')],
+  ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
+  ['a footnote without a reference is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
+  ['the first of two definitions of a footnote counts', 'a[^1]\n\n[^1]: b\n[^1]: c', noted('b')],
+  ['a label is case-insensitive', 'a[^A]\n\n[^a]: b', noted('b')],
+  ['a footnote may have several lines', 'a[^1]\n\n[^1]: b\nc', noted('b\nc')],
+  ['a definition may precede the reference', '[^1]: b\n\na[^1]', noted('b')],
+  ['a reference in code is text', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
   [
     'the name of an emoji becomes the emoji',
     ':+1: :nosuch:',
@@ -115,15 +115,21 @@ describe('The additions to CommonMark', () => {
   for (const [title, text, html] of GFM)
     it(`${title}, in the mode gfm`, async () => assert.equal(await render(text, 'gfm'), html))
 
-  for (const mode of ['markdown', 'gfm'])
-    it(`number footnotes by their first references, with an id for each reference, in the mode ${mode}`, async () => {
-      const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of *b* [^a]\n\nend', mode)
-      const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
-      const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
-      assert.deepEqual(ids, references)
-      assert.match(html, /end<\/p>\n<div>/)
-      assert.match(html, /of a <a href="#user-content-fnref:2" rel="nofollow">↩︎<\/a> <a /)
-    })
+  it('leave a footnote of the mode markdown to CommonMark, which has none', async () => {
+    assert.equal(
+      await render('a[^1]\n\n[^1]: b', 'markdown'),
+      '<p dir="auto">a<a href="b" rel="nofollow">^1</a></p>\n',
+    )
+  })
+
+  it('number footnotes by their first references, with an id for each reference, in the mode gfm', async () => {
+    const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of *b* [^a]\n\nend', 'gfm')
+    const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
+    const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
+    assert.deepEqual(ids, references)
+    assert.match(html, /end<\/p>\n<div>/)
+    assert.match(html, /of a <a href="#user-content-fnref:2" rel="nofollow">↩︎<\/a> <a /)
+  })
 
   it('allow several paragraphs in a footnote, in the mode gfm', async () => {
     const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of b [^a]\n\n    more\n\nend', 'gfm')

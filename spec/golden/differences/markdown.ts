@@ -32,7 +32,7 @@ export const markdown: readonly Difference[] = [
     lines: ['html lacks <del>', 'html lacks </del>', 'html adds text "~"'],
   },
   {
-    title: 'CommonMark has no task lists',
+    title: 'CommonMark has neither task lists nor footnotes',
     reason: 'They are in the modes `gfm` and `comment`.',
     records: of('raw.tasklist', 'mode.markdown.tasklist', 'mode..tasklist'),
     lines: ['html lacks *', 'html adds text "*"'],
