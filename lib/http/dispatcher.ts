@@ -15,7 +15,7 @@ import { type Log, noteUser } from './log.ts'
 import { inRequestOrder, isNext, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { KeptReply } from './responses.ts'
-import type { Match, Routed, Router } from './router.ts'
+import type { Match, Routed } from './router.ts'
 import { sendEmpty } from './send.ts'
 import { refuseAmbiguous } from './smuggling.ts'
 
@@ -55,7 +55,10 @@ export interface Endpoints<
 > {
   /** Path that all routes begin with, such as `/api/v1`; requests with other paths are not matched. */
   readonly basePath: string
-  readonly router: Pick<Router<R>, 'match'>
+  readonly router: {
+    /** @param isLast whether the request goes to nothing else when no route takes it */
+    match(method: string, path: string, isLast: boolean): Match<R> | undefined
+  }
   /** Messages of 401 and 403; those of the API when absent. */
   readonly accessMessages?: AccessMessages
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
@@ -145,7 +148,7 @@ export class Dispatcher<I extends Caller> {
       const url = parseRequestUrl(req, endpoints.basePath)
       const kept = url && this.#kept(endpoints, req, url)
       if (kept !== undefined) return inRequestOrder(res, () => this.#sendKept(kept, req, res))
-      const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
+      const match = url && endpoints.router.match(req.method ?? 'GET', url.path, next === undefined)
       if (match === undefined) continue
       const rights = lastingRights(() => this.#userNow(endpoints, context))
       const context: Context<I> = { req, res, url: url!, ...match, baseUrl, user: undefined, rights, next }

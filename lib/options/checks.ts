@@ -85,7 +85,8 @@ const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
         .map((inner) => ({ ...inner, path: [...(path ?? []), ...(inner.path ?? [])] }) as Issue)
 
 /** A line for each unknown option of a section, with those that it has: valibot reports only the first. */
-const unknownIn = ({ path = [] }: Pick<Issue, 'path'>, schema: object, spell: Spell): string[] => {
+const unknownIn = (issue: Issue, schema: object, spell: Spell): string[] => {
+  const path = issue.path ?? []
   const parents = path.slice(0, -1)
   const section = parents.length === 0 ? '' : `${issuePath({ path: parents } as unknown as Issue)}.`
   const member = parents.reduce((found, { key }) => entriesOf(found)?.[String(key)] ?? found, schema)

@@ -22,40 +22,30 @@ export interface PagesApp extends App {
   readonly movedPath: FindMovedPath<Identity>
 }
 
-/** The web pages, on dispatchers of their own: storage, administration, people and repositories. */
+/** The web pages, on a dispatcher of their own: storage, administration, people and repositories. */
 export const createPages = (given: PagesApp) => {
   const app = { ...given, highlighter: new Highlighter() }
   const { store, hosting, settings, htmlUrls, options, host, movedPath } = app
   const { baseUrl, trustedProxies } = options
   const responses = new PageResponses(options.pages, htmlUrls.avatarOrigin)
-  const dispatcherOf = (
-    endpoints: PageEndpoints,
-    unmatched: ConstructorParameters<typeof Dispatcher>[0]['unmatched'],
-  ) =>
-    new Dispatcher<Identity>({
-      endpoints: [endpoints],
-      authenticate: (req) => hosting.identities.authenticate(req),
-      userNow: (user) => hosting.identities.now(user),
-      clientOf: (req, user) => clientOf(req, user, trustedProxies),
-      baseUrl,
-      trustedProxies,
-      readTogether: store.readTogether,
-      authenticateFirst: !settings.hasSessions,
-      movedPath,
-      unmatched,
-      log: host.log,
-    })
-  const notFoundPages = dispatcherOf(new PageEndpoints(app, responses, ANY_PATH), (_req, res) =>
-    responses.page(res, 404, ''),
-  )
-  const pages = dispatcherOf(new PageEndpoints(app, responses), (req, res, next) =>
-    next === undefined ? notFoundPages.handler(req, res) : next(),
-  )
+  const pages = new Dispatcher<Identity>({
+    endpoints: [new PageEndpoints(app, responses)],
+    authenticate: (req) => hosting.identities.authenticate(req),
+    userNow: (user) => hosting.identities.now(user),
+    clientOf: (req, user) => clientOf(req, user, trustedProxies),
+    baseUrl,
+    trustedProxies,
+    readTogether: store.readTogether,
+    authenticateFirst: !settings.hasSessions,
+    movedPath,
+    unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
+    log: host.log,
+  })
   return {
     handler: pages.handler,
     /** Waits for the responses in flight, and ends the worker threads. */
     async close() {
-      await Promise.all([pages.idle(), notFoundPages.idle()])
+      await pages.idle()
       await app.highlighter.close()
     },
   }
@@ -95,16 +85,16 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   readonly getsOnlyRead = true
   readonly #app: PageServices
   readonly #responses: PageResponses
-  readonly router: Pick<Router<AnyRoute>, 'match'>
+  readonly router: Endpoints<Identity, AnyRoute>['router']
 
-  constructor(
-    app: PageServices,
-    responses: PageResponses,
-    router: Pick<Router<AnyRoute>, 'match'> = routerOf(app),
-  ) {
+  constructor(app: PageServices, responses: PageResponses) {
     this.#app = app
     this.#responses = responses
-    this.router = router
+    const router = routerOf(app)
+    this.router = {
+      match: (method, path, isLast) =>
+        router.match(method, path) ?? (isLast ? { params: {}, route: NO_PAGE } : undefined),
+    }
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
@@ -237,17 +227,8 @@ const routerOf = ({ options, settings }: PageServices): Router<AnyRoute> =>
     ROUTER_OPTIONS,
   )
 
-/** Answers every path with the 404 page. */
-const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {
-  match: () => ({
-    params: {},
-    route: page({
-      path: '/',
-      auth: 'optional',
-      handle: async () => failureView(404, ''),
-    }),
-  }),
-}
+/** Answers every other path with the 404 page. */
+const NO_PAGE = page({ path: '/', auth: 'optional', handle: async () => failureView(404, '') })
 
 const NO_FORM = formOf(new URLSearchParams())
 
