@@ -69,10 +69,7 @@ interface Rules<A extends Access> {
 
 interface Declared<S, Path extends string, I extends Ids, A extends Access, Q, B, O, C, G, Result>
   extends Rules<A>,
-    Pick<
-      Route<Identity, S>,
-      'takesRest' | 'accepts' | 'bodyLimit' | 'needsBody' | 'maxValues' | 'forgejoResponses'
-    > {
+    Pick<Route<Identity, S>, 'takesRest' | 'accepts' | 'bodyLimit' | 'needsBody' | 'forgejoResponses'> {
   readonly summary: string
   readonly query?: Q
   readonly body?: B

@@ -1,7 +1,6 @@
 import type { Identity } from '../accounts/access.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
-import type { HtmlUrls } from '../host-pages/html-urls.ts'
 import type { App } from '../hosting/wire.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Found } from '../records/pages.ts'

@@ -399,7 +399,7 @@ describe('The store of createQuota', () => {
     [
       'an unknown option',
       { driver: memory(), repositories: false },
-      /^repositories: there is no such option$/,
+      /^repositories: there is no such option; expected one of: driver, data, /,
     ],
     [
       'default groups that are not a list',
