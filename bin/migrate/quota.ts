@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { checkSubjects } from '../../lib/quota/rules.ts'
+import { checkSubjects } from '../../lib/quota/rule-checks.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
 import type { Account } from '../../lib/records/schema/index.ts'

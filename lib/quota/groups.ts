@@ -1,28 +1,26 @@
-import { type Actor, recordAudit, recordDifference } from '../audit.ts'
+import type { Actor } from '../audit.ts'
 import { AllotError, checkArgument, checkPathName, invalid, isObject } from '../errors.ts'
-import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import { removeBelongings } from '../records/schema/belongings.ts'
-import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
+import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import type { QuotaGroup } from './evaluate.ts'
-import {
-  type AssignmentChange,
-  assignedTo,
-  existingGroup,
-  groupNamed,
-  missing,
-  type OwnerReference,
-  ownerIn,
-  recordAssignment,
-  removeGroup,
-  setAssigned,
-  withRules,
-} from './group-assignments.ts'
-import { checkNames, checkRule, creationOf, insertRule, withoutLimit } from './rules.ts'
-import type { StatusCache } from './status.ts'
+import { assignedTo, byUtf8, existingGroup, groupNamed, missing, withRules } from './assigned-groups.ts'
+import type { QuotaGroup, QuotaRule } from './evaluate.ts'
+import type { Owner } from './owners.ts'
+import type { Difference, PolicyChanges } from './policy-changes.ts'
+import { checkNames, checkRule, toRule } from './rule-checks.ts'
 import type { Subject } from './subjects.ts'
+
+/** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
+type OwnerReference = number | ((tx: WriteContext) => Promise<Pick<Owner, 'id'> | undefined>)
+
+interface AssignmentChange {
+  /** Name of the group. */
+  group: string
+  /** Whether owners get the group, and do not lose it. */
+  isAssigned: boolean
+  /** Who does that, for the audit log; absent: the host. */
+  by?: Actor | undefined
+}
 
 interface NewGroup {
   /** Name, unique among the groups. */
@@ -43,14 +41,11 @@ interface NewRule {
 /** Quota groups, and which owners they are assigned to. */
 export class Groups {
   readonly #store: Store
-  readonly #jobs: Jobs
-  readonly #statuses: Pick<StatusCache, 'drop' | 'dropAll'>
+  readonly #changes: PolicyChanges
 
-  /** @param statuses of owners, which changes drop */
-  constructor(store: Store, jobs: Jobs, statuses: Pick<StatusCache, 'drop' | 'dropAll'>) {
+  constructor(store: Store, changes: PolicyChanges) {
     this.#store = store
-    this.#jobs = jobs
-    this.#statuses = statuses
+    this.#changes = changes
   }
 
   /** Groups with their rules, in the order of creation. */
@@ -63,7 +58,10 @@ export class Groups {
 
   /** The group with the name; undefined when there is none. */
   get(name: string): Promise<QuotaGroup | undefined> {
-    return this.#store.read((tx) => readGroup(tx, name))
+    return this.#store.read(async (tx) => {
+      const group = await groupNamed(tx, name)
+      return group && withRules(tx, group)
+    })
   }
 
   /**
@@ -102,14 +100,13 @@ export class Groups {
     newRules.forEach(checkRule)
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
-    return this.#write(async (tx) => {
+    return this.#store.write(async (tx) => {
       if ((await groupNamed(tx, name)) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`, { field: 'name' })
-      for (const rule of newRules) await createMissingRule(tx, rule, by)
-      const group = { name, rules: names, ...(await creationOf(tx, 'group')) }
-      await groups.save(tx, group)
-      await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
-      return withRules(tx, group)
+      const missingRules = (await Promise.all(newRules.map((rule) => missingRule(tx, rule)))).flat()
+      const group = { key: name, before: undefined, after: names }
+      await this.#changes.make(tx, { rules: missingRules, groups: [group] }, by)
+      return withRules(tx, (await groupNamed(tx, name))!)
     })
   }
 
@@ -119,12 +116,10 @@ export class Groups {
    * @returns whether it existed
    */
   remove(name: string, by?: Actor): Promise<boolean> {
-    return this.#write(async (tx) => {
+    return this.#store.write(async (tx) => {
       const group = await groupNamed(tx, name)
       if (group === undefined) return false
-      const before = { rules: group.rules, owners: await assignments.count(tx, 'group', [group.sequence]) }
-      await removeGroup(tx, this.#jobs, group)
-      await recordAudit(tx, by, { action: 'group deleted', subject: name, before })
+      await this.#changes.make(tx, { groups: [{ key: name, before: group.rules, after: undefined }] }, by)
       return true
     })
   }
@@ -134,12 +129,11 @@ export class Groups {
    * @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already
    */
   addRule(group: string, rule: string, by?: Actor): Promise<void> {
-    return this.#write(async (tx) => {
-      const before = await existingGroup(tx, group)
+    return this.#changeRules(group, by, async (tx, before) => {
       if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
-      if (before.rules.includes(rule))
+      if (before.includes(rule))
         throw new AllotError('conflict', `the rule ${rule} is already in the group ${group}`)
-      await saveRules(tx, before, [...before.rules, rule], by)
+      return [...before, rule]
     })
   }
 
@@ -148,12 +142,10 @@ export class Groups {
    * @throws AllotError not_found for an unknown group, or a rule that the group does not have
    */
   removeRule(group: string, rule: string, by?: Actor): Promise<void> {
-    return this.#write(async (tx) => {
-      const before = await existingGroup(tx, group)
-      if (!before.rules.includes(rule))
+    return this.#changeRules(group, by, async (_tx, before) => {
+      if (!before.includes(rule))
         throw new AllotError('not_found', `the group ${group} does not have the rule ${rule}`)
-      const kept = before.rules.filter((name) => name !== rule)
-      await saveRules(tx, before, kept, by)
+      return before.filter((name) => name !== rule)
     })
   }
 
@@ -161,22 +153,18 @@ export class Groups {
    * Assigns a group to an owner.
    * @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already
    */
-  assign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
-    return this.#store.write(async (tx) => {
-      if (!(await this.#setAssigned(tx, reference, { group, isAssigned: true, by })))
-        throw new AllotError('conflict', `the group ${group} is already assigned`)
-    })
+  async assign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
+    if (!(await this.#setForAll([reference], { group, isAssigned: true, by })))
+      throw new AllotError('conflict', `the group ${group} is already assigned`)
   }
 
   /**
    * Takes a group from an owner.
    * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
    */
-  unassign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
-    return this.#store.write(async (tx) => {
-      if (!(await this.#setAssigned(tx, reference, { group, isAssigned: false, by })))
-        throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
-    })
+  async unassign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
+    if (!(await this.#setForAll([reference], { group, isAssigned: false, by })))
+      throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
   }
 
   /**
@@ -184,11 +172,8 @@ export class Groups {
    * lack it, stay as they are.
    * @throws AllotError not_found for an unknown owner or group
    */
-  setForAll(references: readonly OwnerReference[], assignment: AssignmentChange): Promise<void> {
-    return this.#store.write(async (tx) => {
-      await existingGroup(tx, assignment.group)
-      for (const reference of references) await this.#setAssigned(tx, reference, assignment)
-    })
+  async setForAll(references: readonly OwnerReference[], assignment: AssignmentChange): Promise<void> {
+    await this.#setForAll(references, assignment)
   }
 
   /**
@@ -198,69 +183,70 @@ export class Groups {
   async setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
     checkNames('groups', names)
     return this.#store.write(async (tx) => {
-      const owner = await this.#changing(tx, reference)
+      const owner = await ownerIn(tx, reference)
       const before = await assignedTo(tx, owner)
-      await removeBelongings(tx, 'owner', owner, 'now')
-      for (const group of names) {
-        const found = await groupNamed(tx, group)
-        if (found === undefined) throw invalid(`there is no group named ${group}`)
-        await assignments.save(tx, { owner, group: found.sequence })
-      }
-      await recordAssignment(tx, by, owner, before)
+      for (const name of names)
+        if ((await groupNamed(tx, name)) === undefined) throw invalid(`there is no group named ${name}`)
+      await this.#changes.make(
+        tx,
+        { assignments: [{ key: owner, before, after: names.toSorted(byUtf8) }] },
+        by,
+      )
     })
   }
 
-  async #setAssigned(
-    tx: WriteContext,
-    reference: OwnerReference,
-    change: AssignmentChange,
+  /** @returns whether that changed anything */
+  #setForAll(
+    references: readonly OwnerReference[],
+    { group, isAssigned, by }: AssignmentChange,
   ): Promise<boolean> {
-    return setAssigned(tx, await this.#changing(tx, reference), change)
+    return this.#store.write(async (tx) => {
+      const owners: number[] = []
+      for (const reference of references) owners.push(await ownerIn(tx, reference))
+      await existingGroup(tx, group)
+      const changed: Difference<number, readonly string[]>[] = []
+      for (const owner of owners) {
+        const before = await assignedTo(tx, owner)
+        if (before.includes(group) === isAssigned) continue
+        const others = before.filter((name) => name !== group)
+        changed.push({ key: owner, before, after: isAssigned ? [...others, group].sort(byUtf8) : others })
+      }
+      await this.#changes.make(tx, { assignments: changed }, by)
+      return changed.length > 0
+    })
   }
 
-  /** The owner whose groups the transaction changes. */
-  async #changing(tx: WriteContext, reference: OwnerReference): Promise<number> {
-    const owner = await ownerIn(tx, reference)
-    tx.afterCommit(() => this.#statuses.drop(owner))
-    return owner
-  }
-
-  /** Runs a change that can concern every owner. */
-  #write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
-    return this.#store.write((tx) => {
-      tx.afterCommit(() => this.#statuses.dropAll())
-      return body(tx)
+  /** @param change returns the names of the rules that the group has from then on */
+  #changeRules(
+    group: string,
+    by: Actor | undefined,
+    change: (tx: WriteContext, before: readonly string[]) => Promise<string[]>,
+  ): Promise<void> {
+    return this.#store.write(async (tx) => {
+      const { rules: before } = await existingGroup(tx, group)
+      const after = await change(tx, before)
+      await this.#changes.make(tx, { groups: [{ key: group, before, after }] }, by)
     })
   }
 }
 
-const saveRules = async (
-  tx: WriteContext,
-  before: Group,
-  names: readonly string[],
-  by: Actor | undefined,
-): Promise<void> => {
-  await groups.save(tx, { ...before, rules: [...names] })
-  await recordDifference(tx, by, {
-    action: 'group changed',
-    subject: before.name,
-    before: { rules: before.rules },
-    after: { rules: names },
-  })
+/**
+ * Resolves the owner in the transaction itself, since the account could have been deleted after the request
+ * began.
+ */
+const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
+  if (typeof reference === 'number') return reference
+  const owner = await reference(tx)
+  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
+  return owner.id
 }
 
-export const readGroup = async (tx: ReadTransaction, name: string): Promise<QuotaGroup | undefined> => {
-  const group = await groupNamed(tx, name)
-  return group && withRules(tx, group)
-}
-
-/** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */
-const createMissingRule = async (
+/** An existing rule of that name stays as it is, even when the given limit or subjects differ. */
+const missingRule = async (
   tx: WriteContext,
   { name, limit, subjects = [] }: NewRule,
-  by: Actor | undefined,
-) => {
-  if ((await rules.get(tx, [name])) !== undefined) return
-  if (limit === undefined) throw withoutLimit(name)
-  await insertRule(tx, { name, limit, subjects }, by)
+): Promise<Difference<string, QuotaRule>[]> => {
+  if ((await rules.get(tx, [name])) !== undefined) return []
+  if (limit === undefined) throw invalid(`there is no rule named ${name}: give a limit to create it`)
+  return [{ key: name, before: undefined, after: toRule({ name, limit, subjects }) }]
 }

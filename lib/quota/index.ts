@@ -5,12 +5,12 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaExplanation, QuotaGroup } from './evaluate.ts'
 import { Expiries } from './expiries.ts'
-import { removeAssignmentsJob } from './group-assignments.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
 import type { Owner } from './owners.ts'
-import { applyDifferences, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
+import { differencesOf, type QuotaPlan } from './plan.ts'
+import { type Differences, PolicyChanges } from './policy-changes.ts'
 import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
@@ -62,8 +62,7 @@ export class QuotaEngine {
   readonly reports: Reports
   /** The changes that applying a plan would make. */
   readonly differences: (tx: ReadTransaction, plan: QuotaPlan) => Promise<Differences>
-  /** Makes the changes of a plan, found in the same transaction. */
-  readonly apply: (tx: WriteContext, differences: Differences) => Promise<void>
+  readonly changes: PolicyChanges
   readonly #store: Store
   readonly #owners: OwnerCounters
   readonly #events: QuotaEvents
@@ -80,7 +79,7 @@ export class QuotaEngine {
     lfsChanged = async () => undefined,
   }: QuotaEngineDependencies) {
     const statuses = new StatusCache(store, defaults)
-    const dropAll = () => statuses.dropAll()
+    this.changes = new PolicyChanges(jobs, statuses)
     this.#store = store
     this.statuses = statuses
     this.#groupsOf = (tx, owner) => readOwnerGroups(tx, owner, defaults)
@@ -89,19 +88,14 @@ export class QuotaEngine {
       changing: (tx, change) => this.#events.changing(tx, change),
       changed: (owner) => statuses.drop(owner),
     })
-    this.rules = new Rules(store, dropAll)
-    this.groups = new Groups(store, jobs, statuses)
+    this.rules = new Rules(store, this.changes)
+    this.groups = new Groups(store, this.changes)
     this.ledger = new LedgerById(this.#owners, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
     this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
     this.differences = (tx, plan) => differencesOf(tx, plan, defaults)
-    this.apply = async (tx, differences) => {
-      await applyDifferences(tx, jobs, differences)
-      tx.afterCommit(dropAll)
-    }
     this.reports = new Reports(store, defaults, owners)
     jobs.handle('removeLedgerEntries', removeEntriesJob)
-    jobs.handle('removeAssignments', removeAssignmentsJob)
   }
 
   /** Whether the owner is over quota for a subject. */

@@ -2,70 +2,43 @@
 import { paced } from '../records/pacing.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { QuotaGroup } from './evaluate.ts'
-import { byUtf8 } from './group-assignments.ts'
-import { groupResolver, type QuotaDefaults, readPolicy, type StoredPolicy } from './status.ts'
+import { byUtf8 } from './assigned-groups.ts'
+import type { StoredPolicy } from './status.ts'
 import type { Usage } from './subjects.ts'
 import { usageOfRecord } from './usage.ts'
 
 /** Reads the ids of all owners in ascending order. */
 export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
 
-/** Usage and groups of owners, for a reader that asks for the owners in ascending order of ids. */
-export interface OwnerQuotas {
-  of(owner: number): Promise<{ usage: Usage; groups: readonly QuotaGroup[] }>
-  /** Must be called at the end. */
-  end(): Promise<unknown>
-}
-
-export const ownerQuotas = async (tx: ReadTransaction, defaults: QuotaDefaults): Promise<OwnerQuotas> => {
-  const policy = await readPolicy(tx, defaults)
-  const groupsFor = groupResolver(policy)
-  const joined = joinedOwners(tx, policy)
-  return {
-    of: async (owner) => {
-      const { usage, assigned } = await joined.of(owner)
-      return { usage, groups: groupsFor(assigned) }
-    },
-    end: joined.end,
-  }
-}
-
-interface ScannedOwner {
-  owner: number
+interface ScannedOwner<T> {
+  owner: T
   usage: Usage
   /** Names of the groups of the owner. */
   assigned: string[]
 }
 
 /**
- * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories
- * and ledger entries the owner has, because usage is counted per owner.
+ * Reads the usage and the groups of owners, which come in ascending order of their ids. The cost is constant
+ * for each owner, however many repositories and ledger entries the owner has, because usage is counted per
+ * owner.
  */
-export async function* scanOwners(
+export async function* scanOwners<T>(
   tx: ReadTransaction,
-  owners: OwnerIds,
-  policy: StoredPolicy,
-): AsyncGenerator<ScannedOwner> {
-  const joined = joinedOwners(tx, policy)
-  try {
-    for await (const owner of paced(owners(tx))) yield { owner, ...(await joined.of(owner)) }
-  } finally {
-    await joined.end()
-  }
-}
-
-/** Usage and assigned groups of owners, which are asked for in ascending order of ids. */
-const joinedOwners = (tx: ReadTransaction, { names }: StoredPolicy) => {
+  { names }: StoredPolicy,
+  owners: AsyncIterable<T>,
+  idOf: (owner: T) => number,
+): AsyncGenerator<ScannedOwner<T>> {
   const usages = joinByOwner(ownerUsages.all(tx))
-  const assigned = joinByOwner(assignments.all(tx))
-  return {
-    async of(owner: number): Promise<Omit<ScannedOwner, 'owner'>> {
-      const [usage] = await usages.of(owner)
-      const found = (await assigned.of(owner)).flatMap(({ group }) => names.get(group) ?? [])
-      return { usage: usageOfRecord(usage), assigned: found.sort(byUtf8) }
-    },
-    end: () => Promise.all([usages.end(), assigned.end()]),
+  const assignedTo = joinByOwner(assignments.all(tx))
+  try {
+    for await (const owner of paced(owners)) {
+      const id = idOf(owner)
+      const [usage] = await usages.of(id)
+      const assigned = (await assignedTo.of(id)).flatMap(({ group }) => names.get(group) ?? [])
+      yield { owner, usage: usageOfRecord(usage), assigned: assigned.sort(byUtf8) }
+    }
+  } finally {
+    await Promise.all([usages.end(), assignedTo.end()])
   }
 }
 

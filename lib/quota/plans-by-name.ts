@@ -1,20 +1,21 @@
-import { type Actor, recordAudit } from '../audit.ts'
+import type { Actor } from '../audit.ts'
 import { checkArgument, checkPathName, invalidMember, isObject } from '../errors.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import { assignments } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type Effects, effectsOf } from './effects.ts'
+import { byUtf8 } from './assigned-groups.ts'
 import type { QuotaRule } from './evaluate.ts'
-import { byUtf8, groupNamed } from './group-assignments.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
-import type { Difference, Differences, QuotaPlan } from './plan.ts'
-import { checkNames, checkWholeRule, membersOf } from './rules.ts'
+import type { QuotaPlan } from './plan.ts'
+import type { Difference, Differences } from './policy-changes.ts'
+import { checkNames, checkWholeRule } from './rule-checks.ts'
 import {
   type ChangedOwner,
   changedOwners,
+  type Effects,
+  effectsOf,
   type OwnerWithOtherGroups,
   type SimulationOptions,
 } from './simulation.ts'
@@ -60,18 +61,15 @@ export class PlansByName {
   ): Promise<NamedDifferences> {
     checkPlan(plan)
     const { store, quota, owners } = this.#services
-    if (dryRun)
-      return store.read(async (tx) => {
-        const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-        return this.#withNames(tx, await quota.differences(tx, resolved.plan), resolved.names)
-      })
-    return store.write(async (tx) => {
-      const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
+    const planned = async (tx: ReadTransaction, find: (name: string) => Promise<Owner | undefined>) => {
+      const resolved = await this.#resolve(plan, find)
       const differences = await quota.differences(tx, resolved.plan)
-      const named = await this.#withNames(tx, differences, resolved.names)
-      const ownerCounts = await ownersOfDeleted(tx, differences)
-      await quota.apply(tx, differences)
-      await recordPlan(tx, by, named, ownerCounts)
+      return { differences, named: await this.#withNames(tx, differences, resolved.names) }
+    }
+    if (dryRun) return store.read(async (tx) => (await planned(tx, (name) => owners.find(tx, name))).named)
+    return store.write(async (tx) => {
+      const { differences, named } = await planned(tx, (name) => owners.claim(tx, name))
+      await quota.changes.make(tx, differences, by)
       return named
     })
   }
@@ -168,43 +166,3 @@ const checkPlan = (plan: NamedPlan): void => {
 }
 
 const nameOf = ({ name }: { name: string }) => name
-
-/** How many owners have each group that a plan deletes, which is to be counted before. */
-const ownersOfDeleted = async (
-  tx: ReadTransaction,
-  { groups }: Differences,
-): Promise<Map<string, number>> => {
-  const owners = new Map<string, number>()
-  for (const { key, after } of groups)
-    if (after === undefined)
-      owners.set(key, await assignments.count(tx, 'group', [(await groupNamed(tx, key))!.sequence]))
-  return owners
-}
-
-/** Records the changes of a plan like those made directly. */
-const recordPlan = async (
-  tx: WriteContext,
-  by: Actor | undefined,
-  plan: NamedDifferences,
-  ownerCounts: ReadonlyMap<string, number>,
-): Promise<void> => {
-  for (const { key, before, after } of plan.rules)
-    await recordAudit(tx, by, {
-      action: actionFor('rule', before, after),
-      subject: key,
-      before: before && membersOf(before),
-      after: after && membersOf(after),
-    })
-  for (const { key, before, after } of plan.groups)
-    await recordAudit(tx, by, {
-      action: actionFor('group', before, after),
-      subject: key,
-      before: before && { rules: before, owners: ownerCounts.get(key) },
-      after: after && { rules: after },
-    })
-  for await (const { key, before, after } of paced(plan.assignments))
-    await recordAudit(tx, by, { action: 'groups assigned', subject: key, before, after })
-}
-
-const actionFor = <K extends 'rule' | 'group'>(kind: K, before: unknown, after: unknown) =>
-  `${kind} ${before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'}` as const

@@ -4,7 +4,7 @@ import { type RepositoryUsage, repositories, repositoryUsages } from '../records
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit, stands } from './evaluate.ts'
-import { type OwnerIds, type OwnerQuotas, ownerQuotas, scanOwners } from './owner-scan.ts'
+import { type OwnerIds, scanOwners } from './owner-scan.ts'
 import type { QuotaPlan } from './plan.ts'
 import { type OwnerWithOtherGroups, ownersWithOtherGroups, type SimulationOptions } from './simulation.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
@@ -45,9 +45,19 @@ export class Reports {
     this.#owners = owners
   }
 
-  /** Reads the usage of owners, and the groups that apply to them, beside a scan over the owners. */
-  ownerQuotas(tx: ReadTransaction): Promise<OwnerQuotas> {
-    return ownerQuotas(tx, this.#defaults)
+  /**
+   * The usage of owners, and the groups that apply to them.
+   * @param owners in ascending order of their ids
+   */
+  async *quotasOf<T>(
+    tx: ReadTransaction,
+    owners: AsyncIterable<T>,
+    idOf: (owner: T) => number,
+  ): AsyncGenerator<{ owner: T; usage: Usage; groups: readonly QuotaGroup[] }> {
+    const policy = await readPolicy(tx, this.#defaults)
+    const groupsFor = groupResolver(policy)
+    for await (const { owner, usage, assigned } of scanOwners(tx, policy, owners, idOf))
+      yield { owner, usage, groups: groupsFor(assigned) }
   }
 
   /** Owners that are over quota, and those near it when the query asks for them: largest excess first. */
@@ -56,12 +66,9 @@ export class Reports {
     { offset, limit }: Slice,
   ): Promise<Page<OwnerOverQuota>> {
     return this.#store.read(async (tx) => {
-      const policy = await readPolicy(tx, this.#defaults)
-      const groupsFor = groupResolver(policy)
       const largest = new First(offset + limit, byExcess)
       const among = subject && [subject]
-      for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners, policy)) {
-        const groups = groupsFor(assigned)
+      for await (const { owner, usage, groups } of this.quotasOf(tx, this.#owners(tx), (id) => id)) {
         const found = overOrNear(groups, usage, within, among ?? distinctSubjects(groups))
         if (found !== undefined) largest.add({ owner, ...found })
       }

@@ -6,6 +6,7 @@ import { maxEntries, namedCache } from '../caches.ts'
 import { type Group, groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { byUtf8, groupNamed, groupsOf, withRules } from './assigned-groups.ts'
 import {
   bindingSubject,
   explain,
@@ -14,8 +15,7 @@ import {
   type QuotaGroup,
   type QuotaRule,
 } from './evaluate.ts'
-import { byUtf8, groupNamed, groupsOf, withRules } from './group-assignments.ts'
-import { toRule } from './rules.ts'
+import { toRule } from './rule-checks.ts'
 import type { Subject, Usage } from './subjects.ts'
 import { usageOfRecord } from './usage.ts'
 

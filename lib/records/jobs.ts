@@ -86,7 +86,7 @@ export interface JobHandler {
  *
  * While a job is pending, reads must already return what they will return once it is done. Each reader of
  * what a job has not removed yet says how: the ledger checks whether the owner of an entry still exists
- * (lib/quota/ledger.ts), the groups of an owner are those that exist (lib/quota/group-assignments.ts), and
+ * (lib/quota/ledger.ts), the groups of an owner are those that exist (lib/quota/assigned-groups.ts), and
  * lists of relations check the record itself (lib/repositories/pending-relations.ts). Ids are never used
  * twice, so a new repository of the same name finds nothing of the old one.
  */

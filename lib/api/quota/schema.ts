@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { dateOf } from '../../clock.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
-import { MAX_SUBJECTS } from '../../quota/rules.ts'
+import { MAX_SUBJECTS } from '../../quota/rule-checks.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'

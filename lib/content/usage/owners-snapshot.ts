@@ -119,15 +119,9 @@ export const ownerTable = (store: Store, quota: QuotaEngine, warnAt: number): Re
     () =>
       store.readAlone(async (tx) => {
         const found: OwnerSummary[] = []
-        const quotas = await quota.reports.ownerQuotas(tx)
-        try {
-          for await (const account of paced(accounts.all(tx))) {
-            const { usage, groups } = await quotas.of(account.id)
-            found.push(summaryOf(account, usage, groups, warnAt))
-          }
-        } finally {
-          await quotas.end()
-        }
+        const quotas = quota.reports.quotasOf(tx, accounts.all(tx), ({ id }) => id)
+        for await (const { owner, usage, groups } of quotas)
+          found.push(summaryOf(owner, usage, groups, warnAt))
         return new OwnersSnapshot(found, warnAt)
       }),
     ({ owners }, took) => (owners.length <= SMALL_INSTANCE ? 0 : Math.max(MIN_AGE_MS, AGE_PER_SCAN * took)),

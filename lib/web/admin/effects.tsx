@@ -3,10 +3,10 @@
  * for each owner.
  */
 import { formatBytes } from '../../byte-sizes.ts'
-import type { Effect, Effects, OwnerEffect, SubjectEffect } from '../../quota/effects.ts'
 import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
-import type { Difference } from '../../quota/plan.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
+import type { Difference } from '../../quota/policy-changes.ts'
+import type { Effect, Effects, OwnerEffect, SubjectEffect } from '../../quota/simulation.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import { formatCount, Size, StrongLink, unbrokenLimit } from '../parts/components.tsx'
 import { inWords, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'

@@ -1,8 +1,8 @@
 /** Quota groups: the list, the page of each, and the forms that change, assign and delete one. */
 import { AllotError, takenMember } from '../../errors.ts'
-import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import type { Effects } from '../../quota/simulation.ts'
 import { allItems } from '../../records/pages.ts'
 import {
   ActionButtons,

@@ -1,8 +1,8 @@
 /** Quota rules: the list, the page of each, and the forms that change and delete one. */
 import { limitFault, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalidMember } from '../../errors.ts'
-import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
+import type { Effects } from '../../quota/simulation.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { allItems } from '../../records/pages.ts'
 import {
