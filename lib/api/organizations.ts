@@ -23,42 +23,31 @@ import {
   text,
   visibilityIn,
 } from './fields.ts'
-import { at, type Recipient } from './route.ts'
+import { at } from './route.ts'
 import { avatarUrl } from './users.ts'
-import { view } from './view.ts'
+import { resource, view } from './view.ts'
+
+const organization = resource<Account>()({
+  id: [number(3), ({ id }) => id],
+  name: [text('acme'), ({ name }) => name],
+  full_name: [text('Acme'), ({ fullName }) => fullName],
+  /** Always empty: an organization has none. */
+  email: [text(''), () => ''],
+  avatar_url: [text('https://code.example.org/avatars/acme'), avatarUrl],
+  description: [text('Tools for everyone'), ({ description }) => description],
+  website: [text(''), ({ website }) => website],
+  location: [text(''), ({ location }) => location],
+  visibility: [Visibility, ({ visibility }) => visibility],
+  username: [text('acme'), ({ name }) => name],
+})
+export const presentOrganization = organization.present
 
 export const Organization = v.object({
-  id: number(3),
-  name: text('acme'),
-  full_name: text('Acme'),
-  /** Always empty: an organization has none. */
-  email: text(''),
-  avatar_url: text('https://code.example.org/avatars/acme'),
-  description: text('Tools for everyone'),
-  website: text(''),
-  location: text(''),
-  visibility: Visibility,
-  username: text('acme'),
+  ...organization.schema.entries,
   /** Number of owners, only in the list for administrators; 0 when the last owner was deleted. */
   owners_count: v.optional(v.number()),
 })
 export type Organization = v.InferOutput<typeof Organization>
-
-export const presentOrganization = (
-  account: Account,
-  urls: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
-): Organization => ({
-  id: account.id,
-  name: account.name,
-  full_name: account.fullName,
-  email: '',
-  avatar_url: avatarUrl(account, urls),
-  description: account.description,
-  website: account.website,
-  location: account.location,
-  visibility: account.visibility,
-  username: account.name,
-})
 
 const organizationView = view(Organization, presentOrganization)
 const ownedView = view(

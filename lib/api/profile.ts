@@ -5,19 +5,7 @@ import type { Account, Preferences } from '../records/schema/index.ts'
 import { example, fullNameText, locationText, shortText, text } from './fields.ts'
 import { at } from './route.ts'
 import { stillThere } from './users.ts'
-import { view } from './view.ts'
-
-const UserSettings = v.object({
-  full_name: text('Alice'),
-  website: text('https://alice.example.org'),
-  description: text(''),
-  location: text(''),
-  language: text('en-US'),
-  theme: text('gitea-auto'),
-  diff_view_style: text('split'),
-  hide_email: v.boolean(),
-  hide_activity: v.boolean(),
-})
+import { resource } from './view.ts'
 
 /** The theme that clients expect of a user who has not chosen one. */
 export const DEFAULT_THEME = 'gitea-auto'
@@ -30,22 +18,16 @@ const DEFAULTS: Preferences = {
   hideActivity: false,
 }
 
-const presentSettings = ({
-  fullName,
-  website,
-  description,
-  location,
-  preferences = DEFAULTS,
-}: Account): v.InferOutput<typeof UserSettings> => ({
-  full_name: fullName,
-  website,
-  description,
-  location,
-  language: preferences.language,
-  theme: preferences.theme,
-  diff_view_style: preferences.diffViewStyle,
-  hide_email: preferences.hideEmail,
-  hide_activity: preferences.hideActivity,
+const settingsView = resource<Account>()({
+  full_name: [text('Alice'), ({ fullName }) => fullName],
+  website: [text('https://alice.example.org'), ({ website }) => website],
+  description: [text(''), ({ description }) => description],
+  location: [text(''), ({ location }) => location],
+  language: [text('en-US'), ({ preferences = DEFAULTS }) => preferences.language],
+  theme: [text('gitea-auto'), ({ preferences = DEFAULTS }) => preferences.theme],
+  diff_view_style: [text('split'), ({ preferences = DEFAULTS }) => preferences.diffViewStyle],
+  hide_email: [v.boolean(), ({ preferences = DEFAULTS }) => preferences.hideEmail],
+  hide_activity: [v.boolean(), ({ preferences = DEFAULTS }) => preferences.hideActivity],
 })
 
 const preference = v.optional(v.pipe(v.string(), v.maxLength(50)))
@@ -75,7 +57,6 @@ const preferencesIn = (
 })
 
 const settings = at('/user/settings', { tag: 'user', scope: 'user', reads: 'required' })
-const settingsView = view(UserSettings, presentSettings)
 
 export const settingsRoutes = [
   settings.get('getUserSettings', '', {

@@ -6,32 +6,24 @@ import type { Account, Token } from '../records/schema/index.ts'
 import { requireScopesToGive } from '../scopes.ts'
 import { example, number, shortText, Time, text, timestamp } from './fields.ts'
 import { at, type Services } from './route.ts'
-import { view } from './view.ts'
+import { resource } from './view.ts'
 
-export const AccessToken = v.object({
-  id: number(4),
-  name: text('ci'),
+const tokenView = resource<Token & { readonly secret?: string }>()({
+  id: [number(4), ({ id }) => id],
+  name: [text('ci'), ({ name }) => name],
   /** The token itself in the reply that creates it; empty in every other. */
-  sha1: text(''),
-  token_last_eight: text('f3b0c442'),
-  scopes: v.array(text('read:user')),
-  created_at: Time,
+  sha1: [text(''), ({ secret = '' }) => secret],
+  token_last_eight: [text('f3b0c442'), ({ lastEight }) => lastEight],
+  scopes: [v.array(text('read:user')), ({ scopes }) => scopes],
+  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
   /** When the token was last used, at most 61 minutes too early; null while it was not. */
-  last_used_at: v.nullable(Time),
+  last_used_at: [
+    v.nullable(Time),
+    ({ lastUsedAt }) => (lastUsedAt === undefined ? null : timestamp(lastUsedAt)),
+  ],
 })
+export const AccessToken = tokenView.schema
 export type AccessToken = v.InferOutput<typeof AccessToken>
-
-const presentToken = (token: Token, secret = ''): AccessToken => ({
-  id: token.id,
-  name: token.name,
-  sha1: secret,
-  token_last_eight: token.lastEight,
-  scopes: token.scopes,
-  created_at: timestamp(token.createdAt),
-  last_used_at: token.lastUsedAt === undefined ? null : timestamp(token.lastUsedAt),
-})
-
-const tokenView = view(AccessToken, (token: Token) => presentToken(token))
 
 const CreateAccessTokenOption = v.object({
   name: example(shortText, 'ci'),
@@ -72,14 +64,14 @@ export const tokenRoutes = [
   tokens.post('userCreateToken', '', {
     summary: 'Make an access token, which is shown in this answer and never again',
     body: CreateAccessTokenOption,
-    of: AccessToken,
+    of: tokenView,
     also: [400],
     run: async ({ user, params, body: { name, scopes = [] } }, services) => {
       const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return undefined
       requireScopesToGive(user, 'a token', scopes)
       const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes, user)
-      return presentToken(token, secret)
+      return { ...token, secret }
     },
   }),
   tokens.delete('userDeleteAccessToken', '/{token}', {

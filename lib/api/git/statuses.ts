@@ -7,6 +7,7 @@ import { choice, example, number, Time, text, timestamp } from '../fields.ts'
 import { Repository, readRepository } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
+import { resource } from '../view.ts'
 import { openAt, repositories } from './access.ts'
 import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
@@ -14,17 +15,18 @@ const API = 'https://code.example.org/api/v1/repos/alice/app'
 
 const state = example(StatusState, 'success')
 
-const CommitStatus = v.object({
-  id: number(15),
-  status: state,
-  target_url: text('https://ci.example.org/42'),
-  description: text('All tests pass'),
-  url: text(`${API}/statuses/${ID}`),
-  context: text('ci/build'),
-  creator: User,
-  created_at: Time,
-  updated_at: Time,
+const commitStatus = resource<StatusDetails & { readonly urls: RepositoryUrls }>()({
+  id: [number(15), ({ status }) => status.id],
+  status: [state, ({ status }) => status.state],
+  target_url: [text('https://ci.example.org/42'), ({ status }) => status.targetUrl],
+  description: [text('All tests pass'), ({ status }) => status.description],
+  url: [text(`${API}/statuses/${ID}`), ({ status, urls }) => `${urls.api}/statuses/${status.sha}`],
+  context: [text('ci/build'), ({ status }) => status.context],
+  creator: [User, ({ creator }, recipient) => presentUser(creator, recipient)],
+  created_at: [Time, ({ status }) => timestamp(status.createdAt)],
+  updated_at: [Time, ({ status }) => timestamp(status.createdAt)],
 })
+const CommitStatus = commitStatus.schema
 type CommitStatus = v.InferOutput<typeof CommitStatus>
 
 const CombinedStatus = v.object({
@@ -59,22 +61,6 @@ const CreateStatusOption = v.object({
   ),
 })
 
-const presentStatus = (
-  { status, creator }: StatusDetails,
-  { api }: RepositoryUrls,
-  recipient: Recipient,
-): CommitStatus => ({
-  id: status.id,
-  status: status.state,
-  target_url: status.targetUrl,
-  description: status.description,
-  url: `${api}/statuses/${status.sha}`,
-  context: status.context,
-  creator: presentUser(creator, recipient),
-  created_at: timestamp(status.createdAt),
-  updated_at: timestamp(status.createdAt),
-})
-
 const readStatuses = async (
   { store }: Services,
   request: Recipient,
@@ -82,7 +68,7 @@ const readStatuses = async (
   statuses: readonly StatusRecord[],
 ): Promise<CommitStatus[]> => {
   const details = await store.read((tx) => statusDetails(tx, request.user, statuses))
-  return details.map((status) => presentStatus(status, urls, request))
+  return details.map((status) => commitStatus.present({ ...status, urls }, request))
 }
 
 const OLDEST_FIRST: readonly (string | undefined)[] = ['oldest', 'leastupdate', 'leastindex']
