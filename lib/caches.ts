@@ -8,8 +8,6 @@ import { hash } from 'node:crypto'
  *   senders of tokens, the commits of references, and the repositories of an owner with their usage. A write
  *   drops what was read from its keys before it is committed, and nothing else ends an entry, so only a write
  *   can end a token. Only on a store of one process: elsewhere each of these reads the records;
- * - results of queries on PostgreSQL (`drivers/postgres/query-cache.ts`), which one query validates before
- *   each use;
  * - what write transactions read on LevelDB (`RecentReads` in `lib/storage/transactions.ts`), dropped after
  *   the batch that changes it;
  * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not

@@ -58,8 +58,6 @@ export const createApiListener = (app: Omit<Services, 'documentFor'>): Dispatche
     baseUrl: options.baseUrl,
     trustedProxies: options.trustedProxies,
     corsOrigins: options.cors.origins,
-    readTogether: store.readTogether,
-    authenticateFirst: host.authenticate !== undefined,
     runHandler: (handle) => hosting.beforeStore.runVia('http', handle),
     movedPath: movedPath(hosting),
     unmatched: referenceOrNext({ basePath: options.basePath, brand, prepare: () => documentFor('') }),

@@ -29,7 +29,7 @@ export const countReads = (driver: StorageDriver): Counted => {
     },
   })
   return {
-    driver: { ...driver, read: (work, options) => driver.read((tx) => work(counting(tx)), options) },
+    driver: { ...driver, read: (work) => driver.read((tx) => work(counting(tx))) },
     async during(work) {
       reads = 0
       await work()
@@ -59,7 +59,7 @@ export const watchReads = (driver: StorageDriver, onRead: (collection: string) =
     } satisfies ReadTransaction)
   return {
     ...driver,
-    read: (work, options) => driver.read((tx) => work(watching(tx)), options),
+    read: (work) => driver.read((tx) => work(watching(tx))),
     write: (work) => driver.write((tx) => work(watching<WriteTransaction>(tx))),
   }
 }

@@ -7,24 +7,12 @@ import { lifecycle } from './driver-spec/lifecycle.ts'
 import { model } from './driver-spec/model.ts'
 import { sharing } from './driver-spec/processes.ts'
 import { ranges } from './driver-spec/ranges.ts'
-import { readAgain } from './driver-spec/repeated-reads.ts'
 import { serializability } from './driver-spec/serializability.ts'
 import { values } from './driver-spec/values.ts'
 
 export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
 
-const parts = [
-  lifecycle,
-  values,
-  ranges,
-  isolation,
-  readAgain,
-  serializability,
-  sharing,
-  durability,
-  model,
-  faults,
-]
+const parts = [lifecycle, values, ranges, isolation, serializability, sharing, durability, model, faults]
 
 /**
  * The contract of a storage driver as a test suite for node:test. A driver runs all of it with one call:

@@ -89,26 +89,22 @@ export const ServerOptions = v.strictObject({
 const positive = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
 
 /** Options of the PostgreSQL driver that a configuration file cannot have. */
-type CodeOnly = 'plain' | 'exclusive' | 'tls'
+type CodeOnly = 'exclusive' | 'tls'
 
 /** Options of the PostgreSQL driver. The compiler asks for each that is not {@link CodeOnly}. */
 export const StorageOptions = v.strictObject({
   /** Schema of the tables. */
   schema: v.optional(nonEmptyText('the name of a schema')),
-  /** Connections for reads. */
-  readers: positive,
-  /** Connections for writes. */
-  writers: positive,
+  /** Connections of each process. */
+  connections: positive,
   /** Milliseconds to wait for a connection. */
   connectTimeout: positive,
   /** Milliseconds for one statement of a write; one of a read has at most 4,500. */
   statementTimeout: positive,
   /** Milliseconds in which a write is acknowledged or refused while the database does not reply. */
   writeTimeout: positive,
-  /** How often each engine runs a write again after conflicts with other writes. */
+  /** How often writes run again after conflicts with those of other processes. */
   retries: positive,
-  /** Memory for what was read from the database: bytes, or `"32 MiB"`. */
-  readCache: v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
 } satisfies Record<Exclude<keyof PostgresOptions, CodeOnly>, v.GenericSchema>)
 
 /**

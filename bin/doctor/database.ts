@@ -6,7 +6,8 @@ import { failed, type Outcome, ok, warning } from './finding.ts'
 const MIN_POSTGRES = 12
 const MAX_SKEW_MS = 5000
 const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recovery(),
-  (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync')`
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync'),
+  current_setting('synchronous_commit')`
 
 /** Asks the database without creating its tables. */
 export const checkDatabase = async (url: string, options: PostgresOptions): Promise<Outcome[]> => {
@@ -23,9 +24,12 @@ export const checkDatabase = async (url: string, options: PostgresOptions): Prom
   return [failed(`${where} cannot be used: ${faults.join('; ')}`)]
 }
 
+type Row = [version: string, isStandby: boolean, clock: number, fsync: string, synchronousCommit: string]
+
 interface DatabaseAnswer {
   version: string
   fsync: string
+  synchronousCommit: string
   /** Milliseconds by which its clock is ahead of the clock of this machine. */
   skewMs: number
 }
@@ -37,21 +41,28 @@ const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
     await client.connect()
     const before = Date.now()
     const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
-    const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
+    const [version, isStandby, clock, fsync, synchronousCommit] = rows[0] as Row
     if (isStandby) throw new Error('this host is a standby: name the primary')
-    return { version, fsync, skewMs: Math.round(clock - (before + Date.now()) / 2) }
+    return { version, fsync, synchronousCommit, skewMs: Math.round(clock - (before + Date.now()) / 2) }
   } finally {
     await client.end().catch(() => undefined)
   }
 }
 
-const databaseOutcomes = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Outcome[] => {
+const databaseOutcomes = (where: string, answer: DatabaseAnswer): Outcome[] => {
+  const { version, fsync, synchronousCommit, skewMs } = answer
   const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
   const named = `${where} has version ${version}`
   const found = [
     isOld ? failed(`${named}: PostgreSQL ${MIN_POSTGRES} or later is needed`) : ok(`${named}, a primary`),
   ]
   if (fsync === 'off') found.push(warning('fsync is off, so a crash loses writes: turn it on'))
+  if (!['on', 'remote_apply'].includes(synchronousCommit))
+    found.push(
+      warning(
+        `synchronous_commit is ${synchronousCommit} for this user: Allot commits with on, other programs lose writes`,
+      ),
+    )
   const skew = `the clock of the database differs by ${skewMs} ms: synchronize both`
   if (Math.abs(skewMs) > MAX_SKEW_MS) found.push({ check: 'clock', ...warning(skew) })
   return found

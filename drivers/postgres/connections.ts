@@ -1,34 +1,89 @@
-import type { PoolClient } from 'pg'
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { ClientBase, Pool, PoolClient } from 'pg'
 import { StorageError } from '../../lib/storage/index.ts'
-import { isCatalogRace, isPoolExhausted, isWrongHost, toStorageError } from './errors.ts'
-import { disconnect, findPrimary, toSearchError } from './find-primary.ts'
-import { type Identity, isSamePrimary } from './identity.ts'
-import { type PoolName, Primary, type Writer } from './primary.ts'
+import {
+  claimLost,
+  heldAlone,
+  isLost,
+  isUnusable,
+  isWrongHost,
+  messageOf,
+  sharedSessions,
+  standby,
+  toStorageError,
+  usedByOthers,
+} from './errors.ts'
 import type { Settings } from './settings.ts'
-import { type Row, Session, type Statement, type Statements, statementsFor } from './statements.ts'
+import { pg, query, type Row, type Statement, type Statements, statementsFor } from './statements.ts'
+
+/** Limit for the reply to a statement that takes the server no time, so that a silent one is left soon. */
+export const REPLY_TIMEOUT_MS = 5000
+const IDLE_TIMEOUT_MS = 5 * 60_000
+const [CLAIM_ATTEMPTS, CLAIM_PAUSE_MS] = [5, 200]
+
+/** A connection while one transaction holds it. Statements are sent without waiting for those before them. */
+export class Session {
+  readonly #client: PoolClient
+  readonly #onRelease: (failure: unknown) => void
+  /** The first error of the database. Every later statement fails with it. */
+  failure: unknown
+
+  constructor(client: PoolClient, onRelease: (failure: unknown) => void) {
+    this.#client = client
+    this.#onRelease = onRelease
+    // Without a listener, a connection that breaks between two statements would end the process.
+    client.on('error', ignore)
+  }
+
+  async run(
+    statement: Statement,
+    values: readonly unknown[] = [],
+    timeoutMs = REPLY_TIMEOUT_MS,
+  ): Promise<Row[]> {
+    if (this.failure !== undefined) throw this.failure
+    try {
+      return await query(this.#client, statement, values, timeoutMs)
+    } catch (error) {
+      this.failure ??= error
+      throw error
+    }
+  }
+
+  /** Gives the connection back, after a rollback when the transaction has failed. */
+  async release(): Promise<void> {
+    const { failure } = this
+    if (failure !== undefined && !isLost(failure))
+      await query(this.#client, { text: 'ROLLBACK' }, [], REPLY_TIMEOUT_MS).catch(ignore)
+    this.#client.off('error', ignore)
+    this.failure = new Error('a transaction was used after its callback had settled')
+    this.#client.release(isLost(failure) || this.#client.getTransactionStatus() !== 'I')
+    this.#onRelease(failure)
+  }
+}
+
+const ignore = () => undefined
 
 /**
- * The connections of an open driver. Both engines run all their statements through them.
+ * The connections of an open driver, all to one host of the URL: the first that accepts writes. When it
+ * cannot be reached, is silent, or has become a standby, all of them are cut, and the next host that
+ * accepts writes is used.
  *
- * All connections belong to one primary, the newest that is known. Two things make Allot look for it again
- * among the hosts of the URL: a connection that fails, and a statement without a reply. When another primary
- * is found, or none, every older connection is cut. Reads also wait for a proof that the server is still the
- * primary (control.ts).
+ * Each connection holds a lock of its session for as long as it lasts: shared, or alone for a driver with
+ * the option `exclusive`. So no connection that writes can exist beside a repair.
  */
 export class Connections {
   readonly statements: Statements
-  /** Size of the pool for writes. */
-  readonly writers: number
   readonly #settings: Settings
-  #primary: Primary | undefined
-  /** Identity of the newest primary that was found: an older one is not used again. */
-  #newest: Identity | undefined
-  #search: Promise<Primary> | undefined
-  /** Why the last search found none, and when. */
-  #failure: { error: unknown; at: number } | undefined
-  #isClosed = false
-  /** Whether the store was opened, so that the process claims it at each primary. */
+  #pool: Pool | undefined
+  /** Position of the present host in the URL. */
+  #host = 0
+  #search: Promise<Pool> | undefined
+  /** Whether there are tables, whose lock each new connection then takes. */
   #hasTables = false
+  /** The connection that keeps other processes out, of a driver with the option `exclusive`. */
+  #holder: PoolClient | undefined
+  #isClaimLost = false
   /** Where the database is, for error messages while the driver opens. */
   #where: string | undefined
 
@@ -36,7 +91,7 @@ export class Connections {
   static async open(settings: Settings): Promise<Connections> {
     const connections = new Connections(settings)
     try {
-      await connections.#createTables()
+      await connections.#prepareStore()
       connections.#where = undefined
       return connections
     } catch (error) {
@@ -47,155 +102,196 @@ export class Connections {
 
   private constructor(settings: Settings) {
     this.statements = statementsFor(settings.schema)
-    this.writers = settings.writers
     this.#settings = settings
     this.#where = settings.where
   }
 
-  get isPostgres(): boolean {
-    return this.#newest?.isPostgres ?? true
+  /** Takes a connection of the present host, or of the next one that accepts writes when it has failed. */
+  async take(): Promise<Session> {
+    const { pool, client } = await this.#connect()
+    return new Session(client, (failure) => {
+      if (isUnusable(failure)) this.#leave(pool)
+    })
   }
 
-  /** Runs one statement outside of a transaction. */
-  run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.withReader((session) => session.run(statement, values))
-  }
-
-  /** Holds a connection for a transaction that reads, of a server that was the primary a moment ago. */
-  withReader<T>(body: (session: Session) => Promise<T>): Promise<T> {
-    return this.#use('readers', body)
-  }
-
-  /** Holds a connection whose transactions are serializable. */
-  withWriter<T>(body: (session: Session, writer: Writer) => Promise<T>): Promise<T> {
-    return this.#use('writers', (session, writer) => body(session, writer!))
-  }
-
+  /** Waits for connections that are in use. */
   async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#search?.catch(() => undefined)
-    await this.#primary?.close()
+    this.#holder?.release(true)
+    await this.#pool?.end()
   }
 
-  async #use<T>(
-    pool: PoolName,
-    body: (session: Session, writer: Writer | undefined) => Promise<T>,
-  ): Promise<T> {
-    const { primary, client } = await this.#take(pool)
-    const session = new Session(client, () => this.#suspect(primary))
-    // Without a listener, a connection that breaks between two statements would end the process.
-    const ignore = () => undefined
-    client.on('error', ignore)
-    try {
-      return await body(session, primary.writerOf(client))
-    } finally {
-      client.off('error', ignore)
-      client.release(session.isBroken || client.getTransactionStatus() !== 'I')
-    }
-  }
-
-  /** Takes a connection of the primary, and looks for another primary once when it cannot be used. */
-  async #take(pool: PoolName): Promise<{ primary: Primary; client: PoolClient }> {
-    const since = performance.now()
+  async #connect(): Promise<{ pool: Pool; client: PoolClient }> {
     for (let attempt = 1; ; attempt++) {
-      const primary = this.#primary ?? (await this.#findSince(since))
+      if (this.#isClaimLost) throw claimLost()
+      const pool = this.#pool ?? (await this.#find())
       try {
-        if (pool === 'readers') await primary.control.prove()
-        return { primary, client: await primary.take(pool) }
+        return { pool, client: await pool.connect() }
       } catch (cause) {
-        if (isPoolExhausted(cause)) throw allInUse(cause)
         if (!isWrongHost(cause) || attempt > 1) throw toStorageError(this.#where, cause)
-        this.#leave(primary)
+        this.#leave(pool)
       }
     }
   }
 
-  /** @throws StorageError at once when a search after the given time was in vain */
-  async #findSince(since: number): Promise<Primary> {
-    if (this.#failure !== undefined && this.#failure.at > since) throw this.#failure.error
-    return this.#find()
-  }
-
-  /**
-   * Called while a server does not reply. It is left when a newer primary is found, or when it is silent for
-   * others too.
-   */
-  #suspect(primary: Primary): void {
-    if (this.#primary === primary) this.#find().catch(() => undefined)
-  }
-
-  #leave(primary: Primary): void {
-    if (this.#primary === primary) this.#primary = undefined
-    primary.retire()
-  }
-
-  #find(): Promise<Primary> {
-    this.#search ??= this.#findPrimary()
-      .catch((error: unknown) => {
-        this.#failure = { error, at: performance.now() }
-        throw error
-      })
-      .finally(() => {
-        this.#search = undefined
-      })
+  #find(): Promise<Pool> {
+    this.#search ??= this.#tryHosts().finally(() => {
+      this.#search = undefined
+    })
     return this.#search
   }
 
-  async #findPrimary(): Promise<Primary> {
-    const before = this.#primary
-    const { found, failures } = await findPrimary(this.#settings, this.#newest)
-    const isSame =
-      before !== undefined && found !== undefined && isSamePrimary(found.identity, before.identity)
-    if (isSame && this.#primary === before) {
-      disconnect(found.client)
-      return before
-    }
-    const isAlive =
-      before !== undefined && failures.some((cause, host) => host === before.host && !isWrongHost(cause))
-    if (found === undefined && isAlive) return before
-    if (before !== undefined) this.#leave(before)
-    if (found === undefined) throw toSearchError(this.#where, this.#settings.hosts, failures)
-    if (this.#isClosed) {
-      disconnect(found.client)
-      throw new StorageError('closed', 'the store is not open')
-    }
-    this.#newest = found.identity
-    const primary = new Primary(found, this.#settings, this.statements, () => this.#suspect(primary))
-    if (this.#hasTables && this.isPostgres) await claimOf(primary)
-    this.#primary = primary
-    return primary
-  }
-
-  async #createTables(): Promise<void> {
-    const { control } = await this.#find()
-    if (this.isPostgres) await control.refuseSharedSessions()
-    for (let attempt = 1; ; attempt++)
+  /** Tries the hosts in their order, from the present one on. */
+  async #tryHosts(): Promise<Pool> {
+    const { urls, hosts } = this.#settings
+    const failures: unknown[] = []
+    for (let tried = 0; tried < urls.length; tried++) {
+      const host = (this.#host + tried) % urls.length
+      const pool = this.#createPool(host)
       try {
-        for (const text of this.statements.createTables) await control.run({ text })
-        break
+        const client = await pool.connect()
+        client.release()
+        this.#host = host
+        this.#pool = pool
+        return pool
       } catch (error) {
-        if (attempt === CREATE_ATTEMPTS || !isCatalogRace(error)) throw error
-        await new Promise((resolve) => setTimeout(resolve, 50 * Math.random() * attempt))
+        failures[host] = error
+        await pool.end()
       }
-    if (this.isPostgres) await control.claim()
-    this.#hasTables = true
+    }
+    const errors = failures.map((failure) => toStorageError(this.#where, failure))
+    // One that needs the operator says more than a host that is away.
+    const { reason, message } = errors.find(({ reason }) => reason !== 'away') ?? errors.at(-1)!
+    const reasons = failures.map((failure, host) => `${hosts[host]}: ${messageOf(failure)}`)
+    throw new StorageError(reason, message, { cause: new Error(reasons.join('; ')) })
+  }
+
+  /** Cuts all connections to a host that has failed: what waits for replies need not wait for its end. */
+  #leave(pool: Pool): void {
+    if (this.#pool !== pool) return
+    this.#pool = undefined
+    this.#host = (this.#host + 1) % this.#settings.urls.length
+    for (const client of clientsOf(pool)) client.connection.stream.destroy()
+    pool.end().catch(ignore)
+  }
+
+  #createPool(host: number): Pool {
+    const { tls, connectTimeout, urls, connections } = this.#settings
+    const pool = new pg.Pool({
+      connectionString: urls[host]!,
+      ...(tls === undefined ? {} : { ssl: tls }),
+      connectionTimeoutMillis: connectTimeout,
+      keepAlive: true,
+      application_name: 'allot',
+      max: connections,
+      // One stays open, whose lock keeps a repair out.
+      min: 1,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      onConnect: (client) => this.#setUp(client),
+      ...PIPELINE,
+    })
+    // The pool has already removed an idle connection that breaks, and replaces it on demand.
+    pool.on('error', ignore)
+    return pool
+  }
+
+  async #setUp(client: ClientBase): Promise<void> {
+    await query(client, { text: sessionSettings(this.#settings.statementTimeout) }, [], REPLY_TIMEOUT_MS)
+    const [[isReadOnly] = []] = await ask(client, { text: 'SHOW transaction_read_only' })
+    if (isReadOnly === 'on') throw standby()
+    if (this.#hasTables && !this.#settings.exclusive) await this.#claim(client)
+  }
+
+  async #prepareStore(): Promise<void> {
+    const { pool, client } = await this.#connect()
+    const { exclusive } = this.#settings
+    try {
+      await this.#refuseSharedSessions(client)
+      await ask(client, this.statements.createTables)
+      await this.#claim(client)
+      this.#hasTables = true
+    } finally {
+      if (exclusive) this.#hold(pool, client)
+      else client.release()
+    }
+  }
+
+  /** A repair ends with its lock: others may write from then on. */
+  #hold(pool: Pool, client: PoolClient): void {
+    this.#holder = client
+    client.on('error', ignore)
+    client.once('end', () => {
+      this.#isClaimLost = true
+      this.#leave(pool)
+    })
+  }
+
+  /** @throws StorageError `locked` when others use the store, `busy` when another process holds it alone */
+  async #claim(client: ClientBase): Promise<void> {
+    const { claimShared, claimAlone, otherUsers } = this.statements
+    const { exclusive } = this.#settings
+    for (let attempt = 1; ; attempt++) {
+      const [[isHeld] = []] = await ask(client, exclusive ? claimAlone : claimShared)
+      if (isHeld === 't') return
+      if (attempt === CLAIM_ATTEMPTS) break
+      // The database may not have noticed yet that a process has ended.
+      await setTimeout(CLAIM_PAUSE_MS)
+    }
+    const [[processes] = []] = await ask(client, otherUsers)
+    throw exclusive ? usedByOthers(processes) : heldAlone(processes)
+  }
+
+  /**
+   * A pooler must keep a session for each connection, because prepared statements, settings and the lock
+   * belong to it: another connection must not find a setting of this one, nor must this one lose it while the
+   * other is in a transaction.
+   * @throws StorageError `failed` when connections share sessions
+   */
+  async #refuseSharedSessions(client: ClientBase): Promise<void> {
+    const mark = randomBytes(16).toString('hex')
+    const [[backend] = []] = await ask(client, SET_MARK, [mark])
+    // Without a pooler the backend is the one that the server announced for the connection.
+    if (backend === String((client as { processID?: number }).processID)) return
+    const pool = this.#createPool(this.#host)
+    const other = await pool.connect()
+    try {
+      await ask(other, { text: 'BEGIN' })
+      const [[others] = []] = await ask(other, GET_MARK)
+      const [[own] = []] = await ask(client, GET_MARK)
+      if (others === mark || own !== mark) throw sharedSessions()
+    } catch (error) {
+      throw /statement pooling/.test(String(error)) ? sharedSessions() : error
+    } finally {
+      other.release(true)
+      await pool.end()
+    }
   }
 }
 
-const claimOf = async (primary: Primary): Promise<void> => {
-  try {
-    await primary.control.claim()
-  } catch (error) {
-    primary.retire()
-    throw error
-  }
-}
+const ask = (client: ClientBase, statement: Statement, values: readonly unknown[] = []) =>
+  query(client, statement, values, REPLY_TIMEOUT_MS)
 
-const CREATE_ATTEMPTS = 10
+/** Sends a statement before the reply to the one before it has come; the types of pg lack the option. */
+const PIPELINE: object = { pipeline: true }
 
-const allInUse = (cause: unknown) =>
-  new StorageError(
-    'busy',
-    'all connections to the database have been in use for too long: try again in a moment',
-    { cause },
-  )
+const clientsOf = (pool: Pool) =>
+  (pool as unknown as { _clients: { connection: { stream: { destroy(): void } } }[] })._clients
+
+const SET_MARK = { text: "SELECT pg_backend_pid() FROM set_config('allot.session', $1, false)" }
+const GET_MARK = { text: "SELECT current_setting('allot.session', true)" }
+
+/**
+ * Settings of each session. PgBouncer refuses a connection that sends them as startup parameters.
+ * - `synchronous_commit`: a role with a weaker setting would lose acknowledged writes when the server is
+ *   killed.
+ * - `enable_seqscan`, `enable_bitmapscan`: on a small table the planner prefers a sequential scan, whose
+ *   predicate lock conflicts with every write.
+ * - `jit`: with sequential scans disabled, estimated costs are so high that JIT compiles the statement,
+ *   for half a second.
+ * - `plan_cache_mode`: planning a statement takes longer than running it.
+ */
+const sessionSettings = (statementTimeout: number): string =>
+  `SET statement_timeout = ${statementTimeout}; SET idle_in_transaction_session_timeout = 60000;
+  SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
+  SET plan_cache_mode = force_generic_plan;
+  SELECT set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`

@@ -23,13 +23,6 @@ export const isConflict = (cause: unknown): boolean => ['40001', '40P01'].includ
  */
 export const isLockShortage = (cause: unknown): boolean => codeOf(cause) === '53200'
 
-/**
- * Whether two processes created the tables at the same time: IF NOT EXISTS does not prevent collisions in the
- * catalog.
- */
-export const isCatalogRace = (cause: unknown): boolean =>
-  isConflict(cause) || ['23505', '42P07', '42P06', '42710', 'XX000'].includes(codeOf(cause) ?? '')
-
 const LOST = /connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
 
 /**
@@ -42,16 +35,16 @@ export const isLost = (cause: unknown): boolean => {
   return /^(08|57P0|25006)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
-/** Whether a statement had no reply in time, which pg reports in the message alone. */
-export const isTimeout = (cause: unknown): boolean => /read timeout/.test(messageOf(cause))
+/** Whether the server must be left: it did not reply in time, or has become a standby. */
+export const isUnusable = (cause: unknown): boolean =>
+  codeOf(cause) === '25006' || /read timeout/.test(messageOf(cause))
 
 /** Whether another host may serve: this one is unreachable, starting, stopping, or a standby. */
 export const isWrongHost = (cause: unknown): boolean =>
   (cause instanceof StorageError ? cause.reason : meaningOf(cause).reason) === 'away'
 
-/** Whether the pool had no free connection in time. pg-pool reports this in the message alone. */
-export const isPoolExhausted = (cause: unknown): boolean =>
-  /timeout exceeded when trying to connect/.test(messageOf(cause))
+const AWAY = 'cannot be reached'
+const ALL_IN_USE = 'has no free connection: all have been in use for too long'
 
 interface Meaning {
   readonly reason: StorageReason
@@ -59,30 +52,41 @@ interface Meaning {
   readonly predicate: string
 }
 
-/** The meaning of each SQLSTATE; the first match counts. */
-const MEANINGS: readonly (Meaning & { readonly code: RegExp })[] = [
-  { code: /^28/, reason: 'failed', predicate: 'refuses these credentials' },
-  { code: /^3D000/, reason: 'failed', predicate: 'has no such database' },
-  { code: /^42501/, reason: 'failed', predicate: 'does not grant this user the privileges that Allot needs' },
-  { code: /^53300/, reason: 'busy', predicate: 'accepts no more connections' },
-  { code: /^53200/, reason: 'busy', predicate: 'has no room for further locks' },
-  { code: /^53100/, reason: 'full', predicate: 'has no space left on its disk' },
-  { code: /^(57014|25P03|55P03)/, reason: 'busy', predicate: 'did not answer in time' },
-  { code: /^25006/, reason: 'away', predicate: 'is a standby and takes no writes' },
-  { code: /^XX00[12]/, reason: 'corrupt', predicate: 'reports that its data is damaged' },
+/** The meaning of each SQLSTATE, and of errors that have only a message; the first match counts. */
+const MEANINGS: readonly (Meaning & { readonly error: RegExp })[] = [
+  { error: /^28/, reason: 'failed', predicate: 'refuses these credentials' },
+  { error: /^3D000/, reason: 'failed', predicate: 'has no such database' },
+  {
+    error: /^42501/,
+    reason: 'failed',
+    predicate: 'does not grant this user the privileges that Allot needs',
+  },
+  { error: /^53300/, reason: 'busy', predicate: 'accepts no more connections' },
+  {
+    error: /^53200/,
+    reason: 'busy',
+    predicate: 'has no room for further locks (its setting max_pred_locks_per_transaction)',
+  },
+  { error: /^53100/, reason: 'full', predicate: 'has no space left on its disk' },
+  { error: /^(57014|25P03|55P03)/, reason: 'busy', predicate: 'did not answer in time' },
+  { error: /^25006/, reason: 'away', predicate: 'is a standby and takes no writes' },
+  { error: /^XX00[12]/, reason: 'corrupt', predicate: 'reports that its data is damaged' },
+  {
+    error: /^(40001|40P01)/,
+    reason: 'busy',
+    predicate: 'has too many concurrent writes to the same records',
+  },
+  { error: / timeout exceeded when trying to connect/, reason: 'busy', predicate: ALL_IN_USE },
+  { error: /ENOENT|ENOTFOUND|EAI_AGAIN|timeout expired/, reason: 'away', predicate: AWAY },
 ]
 
-const UNREACHED = /ENOENT|ENOTFOUND|EAI_AGAIN|timeout expired/
-
 const meaningOf = (cause: unknown): Meaning => {
-  const code = codeOf(cause) ?? ''
-  const known = MEANINGS.find((meaning) => meaning.code.test(code))
+  const error = `${codeOf(cause) ?? ''} ${messageOf(cause)}`
+  const known = MEANINGS.find((meaning) => meaning.error.test(error))
   if (known !== undefined) return known
-  if (isConflict(cause))
-    return { reason: 'busy', predicate: 'has too many concurrent writes to the same records' }
-  if (isLost(cause) || UNREACHED.test(`${code} ${messageOf(cause)}`))
-    return { reason: 'away', predicate: 'cannot be reached' }
-  return { reason: 'failed', predicate: 'cannot be used' }
+  return isLost(cause)
+    ? { reason: 'away', predicate: AWAY }
+    : { reason: 'failed', predicate: 'cannot be used' }
 }
 
 /**
@@ -99,11 +103,40 @@ export const toStorageError = (where: string | undefined, cause: unknown): Stora
   return new StorageError(reason, message, { cause })
 }
 
-export const tooManyConflicts = (): StorageError =>
-  new StorageError('busy', 'too many concurrent writes to the same records: try again in a moment')
+export const standby = () => Object.assign(new Error('this server is a standby'), { code: '25006' })
 
-export const tooFewLocks = (): StorageError =>
+export const tooManyWaiting = () =>
+  new StorageError('busy', 'too many writes wait for the database: try again in a moment')
+
+export const notWritten = () =>
+  new StorageError('busy', 'the database did not answer in time, and nothing was written: try again')
+
+export const unknownOutcome = (cause?: unknown) =>
+  new StorageError(
+    'away',
+    'the database went away during a commit, and it is not known whether the write took place',
+    { cause },
+  )
+
+export const sharedSessions = () =>
+  new StorageError(
+    'failed',
+    'the pooler in front of the database shares sessions between connections: set pool_mode = session for this database',
+  )
+
+/** @param processes of the database, as pg_stat_activity numbers them */
+export const usedByOthers = (processes: string | null | undefined) =>
+  new StorageError(
+    'locked',
+    `other processes use the database (pg_stat_activity has them as ${processes}): stop all servers and commands of Allot first`,
+  )
+
+/** @param processes as in {@link usedByOthers} */
+export const heldAlone = (processes: string | null | undefined) =>
   new StorageError(
     'busy',
-    'the database has no room for further locks (its setting max_pred_locks_per_transaction): try again in a moment',
+    `another process repairs the database (pg_stat_activity has it as ${processes}): try again when it is done`,
   )
+
+export const claimLost = (cause?: unknown) =>
+  new StorageError('locked', 'the connection that kept other processes out has ended: begin again', { cause })

@@ -1,119 +1,128 @@
 /**
- * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`, and runs transactions
- * by one of two engines, which is chosen when the store is opened: the optimistic one on PostgreSQL, the
- * plain one elsewhere and with the option `plain`. Both are serializable, so processes with different engines
- * may share a database.
+ * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`.
  *
- * **Plain** (plain.ts): BEGIN, one statement for each group of reads, the changes, COMMIT. It works on any
- * database with PostgreSQL's protocol and serializable transactions. A transaction takes as many round trips
- * as it has dependent reads, plus about four.
+ * **A read** runs in one REPEATABLE READ READ ONLY transaction, whose snapshot the first statement takes;
+ * BEGIN is sent with it. All gets and ranges that `body` issues before it waits go as one statement
+ * (reads.ts).
  *
- * **Optimistic** (optimistic.ts, optimistic-writer.ts): optimistic concurrency control with backward
- * validation. A transaction runs in memory, over results that the read cache holds from earlier transactions,
- * and collects its read set. A single statement then compares the read set with the database: for a read,
- * that is all; for a write, the same statement also applies the changes. When a result was stale, nothing is
- * written and the transaction runs again over the current results. So a stale cache costs a round trip and
- * never a wrong result, and a transaction whose reads are cached takes one round trip. It needs PostgreSQL:
- * the statement changes two tables in one snapshot (WITH … UPDATE, INSERT, DELETE).
- *
- *            read(body)                               write(body)
- *                |                                         |
- *        +-------v--------+                      +---------v----------+   one transaction at a time,
- *        | run over the   |<---- read cache ---->| run over the cache |   over the changes of the
- *        | cache          |        ^             | and the batches    |   transactions before it
- *        +-------+--------+        |             +---------+----------+
- *                | read set        | fresh                 | read set, changes
- *        +-------v--------+        | results     +---------v----------+
- *        | validate       |--------+-------------| waiting batch      |   collects transactions while
- *        | (SELECT)       | stale: run again     +---------+----------+   another batch is in flight
- *        +-------+--------+        ^                       |
- *                | unchanged       | stale       +---------v----------+
- *                v                 +-------------| batch in flight    |   SERIALIZABLE: validates the
- *             result                             | (SELECT + UPDATE)  |   read set, then writes
- *                                                +---------+----------+
- *                                                          | committed
- *                                                          v
- *                                                   results of its writes
- *
- * Group commit: the writes of a process share batches, so they never conflict with each other, and a hot
- * counter costs one row update per batch. Batches of different processes can conflict. After repeated
- * conflicts they take turns with an advisory lock, which only saves retries: correctness comes from the
- * validation and from SERIALIZABLE.
- *
- * Fallback: beside the optimistic engine, the plain one runs a read that must not run again, and a
- * transaction whose reads and changes together exceed 1,000, that needs many dependent queries, or whose
- * reads keep changing.
- *
- * Lost replies: when a connection breaks during a commit, the row of this connection in `allot_writer` tells
- * whether the commit took place (`recoverOutcome` in plain.ts). Hosts, failover and pools: connections.ts.
+ * **A write** waits until the batch before it is committed. Then all that wait run, in their order, over
+ * one buffer and one SERIALIZABLE transaction, which commits their changes together (writer.ts). So the
+ * writes of a process never conflict with each other, and a hot counter costs one row update for each
+ * batch. To save round trips, the bodies of a batch run together once before that, for what they read:
+ * their reads share statements, and the runs in order find the results in memory.
  *
  * What is repeated, and what follows when it is in vain:
  *
- * - A write whose reads have changed: `retries` times, then the plain engine; there `retries` times after a
- *   conflict, then 503.
- * - A write with more and more to read: MAX_PREFETCHES (optimistic-writer.ts) since its last conflict, then
- *   the plain engine.
- * - A read whose results have changed: MAX_READ_RUNS (optimistic.ts), then the plain engine.
- * - A batch that PostgreSQL refuses for a conflict although its reads are unchanged: MAX_SENDS (batch.ts),
- *   then 503.
- * - Anything whose connection breaks: MAX_BROKEN_CONNECTIONS (plain.ts), then 503.
+ * - A batch that conflicts with another process: `retries` times, with growing random pauses, then 503.
+ *   After a conflict, batches take turns with those of other processes for a while, which only saves
+ *   retries.
+ * - A batch for whose locks the server has no room: `retries` times, some 10 seconds, then 503.
+ * - A read whose first statement finds a broken connection, and a batch whose connection breaks before
+ *   its commit is sent: MAX_BROKEN times, then 503.
  *
- * A write waits at most `writeTimeout` while the database does not reply, then 503: `busy` when nothing was
- * written, `away` when that is not known (deadline.ts). The time is that of all runs together with the
- * optimistic engine, and begins again at each reply with the plain one.
+ * A connection that breaks after the commit was sent ends in 503, since it is not known whether the
+ * writes took place. A write waits at most `writeTimeout` while the database does not reply, then 503:
+ * `busy` when nothing was written, `away` when that is not known.
  */
-import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
-import { Connections } from './connections.ts'
-import { WriteLimits } from './deadline.ts'
-import { readOptimistic } from './optimistic.ts'
-import { OptimisticWriter } from './optimistic-writer.ts'
-import { type Engine, PlainEngine, unwrap } from './plain.ts'
-import { QueryCache } from './query-cache.ts'
-import { type PostgresOptions, parseSettings, type Settings } from './settings.ts'
+import { guarded, Lifecycle, type ReadTransaction, type StorageDriver } from '../../lib/storage/index.ts'
+import { Connections, REPLY_TIMEOUT_MS, type Session } from './connections.ts'
+import { isLost, toStorageError } from './errors.ts'
+import { type Query, type QueryResult, readResults, readTransaction, readValues } from './reads.ts'
+import { type PostgresOptions, parseSettings } from './settings.ts'
+import { MAX_BROKEN, Writer } from './writer.ts'
 
 export type { PostgresOptions } from './settings.ts'
 
 /**
- * Keeps records in a PostgreSQL database, or in another one that speaks its protocol and has serializable
- * transactions. Several processes may share the database, and every transaction is serializable. The driver
- * creates its tables, follows the primary of several hosts, and finds out whether a commit took place whose
- * reply was lost.
+ * Keeps records in a PostgreSQL database. Several processes may share it, and every write is
+ * serializable. The driver creates its tables, and uses the first of several hosts that accepts writes.
  * @param url such as `postgres://user:password@host:5432/database?sslmode=verify-full`; may name several
- *   hosts, of which the primary is used
+ *   hosts
  * @throws StorageError `failed` when the URL is not a PostgreSQL URL
  */
 export const postgres = (url: string, options: PostgresOptions = {}): StorageDriver => {
   const settings = parseSettings(url, options)
-  const limits = new WriteLimits(settings.writeTimeout)
   const lifecycle = new Lifecycle(
-    () => start(settings),
+    async () => {
+      const connections = await Connections.open(settings)
+      return { connections, writer: new Writer(connections, settings) }
+    },
     ({ connections }) => connections.close(),
   )
   return {
     name: 'postgres',
     shared: true,
     open: () => lifecycle.open(),
-    read: (body, readOptions) => lifecycle.use(({ engine }) => engine.read(body, readOptions)),
-    write: (body) => lifecycle.use(({ engine }) => limits.run((deadline) => engine.write(body, deadline))),
+    read: (body) =>
+      lifecycle.use(({ connections }) => new Snapshot(connections, settings.statementTimeout).run(body)),
+    write: (body) => lifecycle.use(({ writer }) => writer.write(body)),
     close: () => lifecycle.close(),
   }
 }
 
-const start = async (settings: Settings): Promise<{ connections: Connections; engine: Engine }> => {
-  const connections = await Connections.open(settings)
-  const plain = new PlainEngine(connections, settings.retries)
-  const isPlain = settings.plain || !connections.isPostgres
-  return { connections, engine: isPlain ? plain : optimisticEngine(connections, plain, settings) }
-}
+/** Limit for a statement of a read: with the reply, less than REPLY_TIMEOUT_MS. */
+const READ_TIMEOUT_MS = REPLY_TIMEOUT_MS - 500
+/** An export may write repositories and files for long before it reads on. */
+const IDLE_TIMEOUT_MS = 60 * 60_000
 
-const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
-  const cache = new QueryCache(connections, Math.max(1, settings.readCache))
-  const commits = new OptimisticWriter(connections, cache, plain, settings.retries)
-  return {
-    async read(body, { canRunAgain = false } = {}) {
-      const outcome = canRunAgain ? await readOptimistic(cache, body) : undefined
-      return outcome === undefined ? plain.read(body) : unwrap(outcome)
-    },
-    write: (body, deadline) => commits.write(body, deadline),
+/** A transaction that reads. It takes a connection when something is read. */
+class Snapshot {
+  readonly #connections: Connections
+  readonly #beginText: string
+  #first: Promise<{ session: Session; results: QueryResult[] }> | undefined
+  #isOver = false
+
+  constructor(connections: Connections, statementTimeout: number) {
+    this.#connections = connections
+    this.#beginText = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+      SET LOCAL statement_timeout = ${Math.min(statementTimeout, READ_TIMEOUT_MS)};
+      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
+  }
+
+  async run<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    const { tx, end } = guarded(readTransaction((queries) => this.#read(queries)))
+    const [outcome] = await Promise.allSettled([(async () => body(tx))()])
+    end()
+    this.#isOver = true
+    const first = await this.#first
+    if (first !== undefined) {
+      const { session } = first
+      // The caller need not wait for it.
+      void session
+        .run({ text: 'COMMIT' })
+        .catch(() => undefined)
+        .then(() => session.release())
+      if (session.failure !== undefined) throw toStorageError(undefined, session.failure)
+    }
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+
+  async #read(queries: readonly Query[]): Promise<QueryResult[]> {
+    // A body may fail while it still reads: nothing would give the connection back.
+    if (this.#isOver) throw new Error('a transaction was used after its callback had settled')
+    if (this.#first !== undefined) return this.#ask((await this.#first).session, queries)
+    this.#first = this.#begin(queries)
+    return (await this.#first).results
+  }
+
+  /** Sends BEGIN and the first statement together, on another connection when the one at hand is broken. */
+  async #begin(queries: readonly Query[]): Promise<{ session: Session; results: QueryResult[] }> {
+    for (let attempt = 1; ; attempt++) {
+      const session = await this.#connections.take()
+      try {
+        const sent = [session.run({ text: this.#beginText }), this.#ask(session, queries)] as const
+        const [, results] = await Promise.all(sent)
+        return { session, results }
+      } catch (error) {
+        await session.release()
+        if (!isLost(error) || attempt === MAX_BROKEN) throw toStorageError(undefined, error)
+      }
+    }
+  }
+
+  async #ask(session: Session, queries: readonly Query[]): Promise<QueryResult[]> {
+    const { read } = this.#connections.statements
+    return readResults(queries, await session.run(read, readValues(queries)))
   }
 }

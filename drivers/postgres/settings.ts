@@ -8,14 +8,9 @@ export interface PostgresOptions {
    * path.
    */
   schema?: string | undefined
-  /** Size of the connection pool for reads. Default: 6. */
-  readers?: number | undefined
-  /** Size of the connection pool for writes. Default: 4. */
-  writers?: number | undefined
-  /**
-   * Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. Once the
-   * store is open, Allot gives up on a host that does not answer after max(3,000, connectTimeout - 2,000).
-   */
+  /** Connections of the process. Default: 10. */
+  connections?: number | undefined
+  /** Limit for opening a connection, and for waiting until one is free. Default: 5,000. */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
@@ -24,24 +19,11 @@ export interface PostgresOptions {
    * Default: 25,000.
    */
   writeTimeout?: number | undefined
-  /**
-   * How many times the optimistic engine runs a write again because what it had read has changed, before the
-   * plain engine takes over; and how many times the plain engine runs a write again after a conflict. A write
-   * that PostgreSQL refuses 20 times in a row for a conflict, although nothing that it had read has changed,
-   * is refused as busy, with 503. Default: 30.
-   */
+  /** How many times writes run again after conflicts with those of other processes. Default: 30. */
   retries?: number | undefined
-  /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
-  readCache?: number | undefined
-  /**
-   * Runs every transaction as BEGIN, statements and COMMIT, which any database with PostgreSQL's protocol and
-   * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true
-   * elsewhere.
-   */
-  plain?: boolean | undefined
   /**
    * Opens the store only while no other process uses it, and keeps others from opening it meanwhile, as a
-   * repair needs it. Only on PostgreSQL. Default: false.
+   * repair needs it. Default: false.
    */
   exclusive?: boolean | undefined
   /** TLS settings for node:tls. The URL can set them too: `?sslmode=verify-full&sslrootcert=…`. */
@@ -55,14 +37,11 @@ const SESSION_ATTRIBUTES = 'target_session_attrs'
 /** Every option, which the compiler checks, and whether it is a whole number from 1. */
 const IS_COUNT: Record<keyof PostgresOptions, boolean> = {
   schema: false,
-  readers: true,
-  writers: true,
+  connections: true,
   connectTimeout: true,
   statementTimeout: true,
   writeTimeout: true,
   retries: true,
-  readCache: true,
-  plain: false,
   exclusive: false,
   tls: false,
 }
@@ -100,14 +79,11 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
   const database = decodeName(pathname.slice(1)) || 'of the user'
   return {
     schema,
-    readers: options.readers ?? 6,
-    writers: options.writers ?? 4,
+    connections: options.connections ?? 10,
     connectTimeout: options.connectTimeout ?? 5000,
     statementTimeout: options.statementTimeout ?? 20_000,
     writeTimeout: options.writeTimeout ?? 25_000,
     retries: options.retries ?? 30,
-    readCache: options.readCache ?? 32 * 1024 ** 2,
-    plain: options.plain ?? false,
     exclusive: options.exclusive === true,
     tls: options.tls,
     /** One URL for each host; any of them may be the primary. */

@@ -106,10 +106,7 @@ const recordToken = async (
   })
 }
 
-/**
- * Made before the write that stores it: on PostgreSQL, a write that runs again must read the same keys to
- * find them in its cache.
- */
+/** Made before the write that stores it, which may run again. */
 export const newToken = (): string => randomBytes(20).toString('hex')
 
 /**

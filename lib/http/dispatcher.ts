@@ -61,8 +61,6 @@ export interface Endpoints<
   }
   /** Messages of 401 and 403; those of the API when absent. */
   readonly accessMessages?: AccessMessages
-  /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
-  readonly getsOnlyRead: boolean
   /**
    * Authenticates a request by credentials that only these routes take; undefined when the dispatcher
    * authenticates it.
@@ -93,8 +91,6 @@ export interface Endpoints<
 
 export type Next = (error?: unknown) => void
 
-type ReadTogether = <T>(read: () => Promise<T>) => Promise<T>
-
 interface DispatcherOptions<I extends Caller> {
   /** The kinds of routes in order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
@@ -110,15 +106,6 @@ interface DispatcherOptions<I extends Caller> {
   trustedProxies: number
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
-  /**
-   * Runs a function that only reads in one snapshot; may run it again. Undefined where separate reads cost
-   * nothing.
-   */
-  readTogether?: ReadTogether | undefined
-  /**
-   * Whether requests are authenticated outside of the snapshot: the host's own login may create an account.
-   */
-  authenticateFirst: boolean
   /** Runs the handlers of routes. */
   runHandler?: <T>(handle: () => T) => T
   /** Finds what a path with a former name names now. */
@@ -187,18 +174,13 @@ export class Dispatcher<I extends Caller> {
 
   async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
     const { corsOrigins = [], baseUrl, trustedProxies } = this.#options
-    const { req, res, url, route } = context
+    const { req, res, url } = context
     this.#inFlight.begin(res)
-    const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.getsOnlyRead
-    const readTogether = isRead ? this.#options.readTogether : undefined
     try {
       if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
       refuseForged(req, res, context.baseUrl)
-      const reply =
-        readTogether === undefined
-          ? await this.#admitAndHandle(endpoints, context)
-          : await this.#handleTogether(endpoints, context, readTogether)
+      const reply = await this.#admitAndHandle(endpoints, context)
       if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
       const client = () => this.#options.clientOf(req, context.user ?? null)
       if (req.method === 'GET') this.#unread.refuseMore(client)
@@ -209,11 +191,7 @@ export class Dispatcher<I extends Caller> {
     }
   }
 
-  async #admitAndHandle(
-    endpoints: Endpoints<I>,
-    context: Context<I>,
-    handle?: () => Promise<object>,
-  ): Promise<object> {
+  async #admitAndHandle(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
     const { req, route } = context
     if (route.auth !== 'none') {
       const user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
@@ -223,7 +201,7 @@ export class Dispatcher<I extends Caller> {
       this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
     const { runHandler = (run) => run() } = this.#options
-    return runHandler(handle ?? (() => endpoints.handle(context)))
+    return runHandler(() => endpoints.handle(context))
   }
 
   async #userNow(endpoints: Endpoints<I>, context: Context<I>): Promise<I | null> {
@@ -231,13 +209,6 @@ export class Dispatcher<I extends Caller> {
     const now = user && (await this.#options.userNow(user))
     if (route.auth !== 'none') checkAccess(now, route, endpoints.accessMessages)
     return now
-  }
-
-  /** Handles a request in one snapshot, and authenticates it there, too, unless authentication may write. */
-  #handleTogether(endpoints: Endpoints<I>, context: Context<I>, readTogether: ReadTogether): Promise<object> {
-    return this.#options.authenticateFirst
-      ? this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
-      : readTogether(() => this.#admitAndHandle(endpoints, context))
   }
 
   /**

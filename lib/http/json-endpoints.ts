@@ -69,7 +69,6 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
   readonly accessMessages: AccessMessages
-  readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
 

@@ -49,7 +49,6 @@ type Context<I extends Caller, S> = RequestContext<I, DeclaredRoute<I, S>>
 export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, DeclaredRoute<I, S>, PendingReply> {
   readonly basePath = ''
   readonly router: Router<DeclaredRoute<I, S>>
-  readonly getsOnlyRead = false
   readonly accessMessages: AccessMessages
   readonly #options: StreamEndpointsOptions<I, S>
 

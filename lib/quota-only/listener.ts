@@ -73,8 +73,6 @@ export const createQuotaApi = ({
     baseUrl,
     trustedProxies: 0,
     corsOrigins: cors.origins,
-    readTogether: store.readTogether,
-    authenticateFirst: true,
     unmatched: referenceOrNext({ basePath, brand: NAME, prepare: () => services.documentFor('') }),
     log,
   })

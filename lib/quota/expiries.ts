@@ -63,12 +63,10 @@ export class Expiries implements Expiring {
    * @returns false when it could not be removed
    */
   remove(): Promise<boolean> {
-    this.#removing ??= this.#store
-      .runOutside(() => this.#remove())
-      .finally(() => {
-        this.#removing = undefined
-        this.#wait()
-      })
+    this.#removing ??= this.#remove().finally(() => {
+      this.#removing = undefined
+      this.#wait()
+    })
     return this.#removing
   }
 
@@ -138,6 +136,6 @@ export class Expiries implements Expiring {
     const next = shared ? Math.min(this.#next, Date.now() + SHARED_INTERVAL_MS) : this.#next
     if (next === NEVER) return
     const delay = Math.min(Math.max(next - Date.now(), 0), MAX_DELAY_MS)
-    this.#timer = this.#store.runOutside(() => setTimeout(() => void this.remove(), delay).unref())
+    this.#timer = setTimeout(() => void this.remove(), delay).unref()
   }
 }

@@ -1,9 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import {
   keyText,
   ReadCache,
-  type ReadOptions,
   type ReadTransaction,
   type StorageDriver,
   type WriteTransaction,
@@ -29,9 +27,7 @@ export interface WriteContext extends WriteTransaction {
   /**
    * The time of this call. It is taken inside the run that is committed, so when a transaction reads what
    * another one of this process wrote, its time is later, unless the clock was set back. Times of several
-   * processes are ordered as well as their clocks agree. A rerun gets another time, so do not read a key that
-   * contains it: PostgreSQL runs a body again until it finds all that the body reads in its cache.
-   * `Collection.add` saves a record without reading its id.
+   * processes are ordered as well as their clocks agree.
    */
   uniqueTime(): UniqueTime
 }
@@ -57,13 +53,6 @@ interface UniqueTime {
 /** The records of a store: reads and writes of collections run in its transactions. */
 export class Store {
   readonly driver: StorageDriver
-  /**
-   * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must
-   * not write, and may run again. Undefined unless the driver is shared: separate reads cost nothing there.
-   */
-  readonly readTogether: (<T>(body: () => Promise<T>) => Promise<T>) | undefined
-  /** The transaction of `readTogether`. */
-  readonly #outer: AsyncLocalStorage<ReadTransaction | undefined> | undefined
   /** Removed before a read returns what counts them; set once. */
   expiring: Expiring | undefined
   /** Undefined on a shared store, where other processes write, too, and once the store is closed. */
@@ -71,16 +60,18 @@ export class Store {
 
   constructor(driver: StorageDriver) {
     this.driver = driver
-    const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction | undefined>() : undefined
-    this.#outer = outer
-    this.readTogether = outer && ((body) => this.#read((tx) => outer.run(tx, body), { canRunAgain: true }))
     this.#cache = driver.shared ? undefined : new ReadCache()
   }
 
-  /** Runs `body`, possibly again, so it must have no side effects. */
+  /**
+   * Reads without what has expired. Runs `body`, possibly again, so it must have no side effects. It must not
+   * call {@link read}: on a shared store it would wait for a second connection while it holds one.
+   */
   read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    const tx = this.#outer?.getStore()
-    return tx === undefined ? this.#read(body, { canRunAgain: true }) : body(tx)
+    const { driver, expiring } = this
+    if (expiring === undefined) return driver.read(body)
+    if (driver.shared) return this.#readShared(body, expiring)
+    return expiring.isDue ? expiring.remove().then(() => driver.read(body)) : driver.read(body)
   }
 
   /** The result that the store keeps under a key of {@link load}; undefined when there is none. */
@@ -107,8 +98,7 @@ export class Store {
     const cache = this.#cache
     if (cache === undefined) return this.read(read)
     if (this.expiring?.isDue) await this.expiring.remove()
-    const options = { canRunAgain: true }
-    return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx)), options), sizeOf)
+    return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx))), sizeOf)
   }
 
   /**
@@ -131,56 +121,23 @@ export class Store {
   }
 
   /**
-   * Like {@link read}, but always in a transaction of its own, and only once. For a long read whose result
-   * other requests wait for: within `readTogether` it would end with the request that began it. `body` must
-   * not call {@link read}.
-   */
-  readAlone<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.#read(body)
-  }
-
-  /** Reads without what has expired. */
-  #read<T>(body: (tx: ReadTransaction) => Promise<T>, options: ReadOptions = {}): Promise<T> {
-    const { driver, expiring } = this
-    if (expiring === undefined) return driver.read(body, options)
-    if (driver.shared) return this.#readShared(body, options, expiring)
-    return expiring.isDue
-      ? expiring.remove().then(() => driver.read(body, options))
-      : driver.read(body, options)
-  }
-
-  /**
    * The same on a shared store, where other processes put what expires. The time is read with the result, so
    * it costs no round trip.
    */
-  async #readShared<T>(
-    body: (tx: ReadTransaction) => Promise<T>,
-    options: ReadOptions,
-    expiring: Expiring,
-  ): Promise<T> {
+  async #readShared<T>(body: (tx: ReadTransaction) => Promise<T>, expiring: Expiring): Promise<T> {
     for (;;) {
       const { value, next } = await this.driver.read(async (tx) => {
         const [value, next] = await Promise.all([body(tx), expiring.next(tx)])
         return { value, next }
-      }, options)
+      })
       if (next > Date.now() || !(await expiring.remove())) return value
     }
   }
 
   /**
-   * Begins work that goes on after a request and may write, also within `readTogether`: it sees nothing of
-   * that transaction.
-   */
-  runOutside<T>(begin: () => T): T {
-    return this.#outer === undefined ? begin() : this.#outer.run(undefined, begin)
-  }
-
-  /**
-   * May run `body` again; only the callbacks of the last run are called. The state that another run sees may
-   * never have existed: see `StorageDriver.write`.
+   * May run `body` again; only the callbacks of the last run are called.
    */
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
-    if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     const cache = this.#cache
     let actions: Actions['after'] = []
     let endWrite: (() => void) | undefined

@@ -1,11 +1,9 @@
 import type { MaintenanceScope } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
 import type { PushJournal } from './push-journal.ts'
 
 interface MaintenanceOptions {
-  readonly store: Store
   readonly transport: Transport
   readonly pushJournal: PushJournal
   readonly onError: (error: unknown, fields: object) => void
@@ -30,10 +28,7 @@ export class RepositoryMaintenance {
 
   /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
   afterSearch(repository: Repository): void {
-    const { store, transport } = this.#options
-    // A search is part of a read of the store, and maintenance writes.
-    if (transport.mayLackGraph(repository.id, repository.size))
-      store.runOutside(() => this.#begin(repository, 'graph'))
+    if (this.#options.transport.mayLackGraph(repository.id, repository.size)) this.#begin(repository, 'graph')
   }
 
   #begin({ id, size }: Repository, scope: MaintenanceScope): void {

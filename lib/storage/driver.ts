@@ -48,16 +48,6 @@ export interface WriteTransaction extends ReadTransaction {
   delete(key: Bytes): void
 }
 
-/** Hints that a driver may ignore. */
-export interface ReadOptions {
-  /**
-   * Whether the callback may run again, so it must have no side effects. A driver with a remote database can
-   * then begin with values that it read before, and run the callback again when they turn out to be outdated.
-   * False by default.
-   */
-  canRunAgain?: boolean
-}
-
 /**
  * A database. `open` and `close` may be called repeatedly and in any order; calls run one after another. All
  * other methods reject with a {@link StorageError} of the reason `closed` before `open` has resolved, and
@@ -72,16 +62,13 @@ export interface StorageDriver {
   readonly folder?: string | undefined
   /** Connects, or opens the files. Rejects with a {@link StorageError} when it cannot. */
   open(): Promise<void>
+  /** Runs `body` once, on a snapshot of durable data that is taken after the call, before the first read. */
+  read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T>
   /**
-   * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run
-   * again, it may be taken as late as when `body` ends.
-   */
-  read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
-  /**
-   * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may run
-   * `body` again. A run whose result is dropped may see records as absent that exist, so `body` must end
-   * whatever it reads. Nothing is written when `body` rejects. `body` must not wait for another `write` of
-   * the same driver: drivers that run writes one at a time would wait for ever.
+   * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may
+   * run `body` several times; the result of the last run counts. Nothing is written when `body` rejects.
+   * `body` must not wait for another `write` of the same driver: drivers that run writes one at a time
+   * would wait for ever.
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
   /** Waits for running transactions, so it must not be awaited within one. */
@@ -127,7 +114,7 @@ export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver
   folder: driver.folder,
   open: () => driver.open(),
   close: () => driver.close(),
-  read: (body, options) => around('read', () => driver.read(body, options)),
+  read: (body) => around('read', () => driver.read(body)),
   write: (body) => around('write', () => driver.write(body)),
 })
 

@@ -5,7 +5,6 @@ export type {
   Bytes,
   Entry,
   KeyRange,
-  ReadOptions,
   ReadTransaction,
   StorageDriver,
   WriteTransaction,

@@ -25,7 +25,7 @@ export interface PagesApp extends App {
 /** The web pages, on a dispatcher of their own: storage, administration, people and repositories. */
 export const createPages = (given: PagesApp) => {
   const app = { ...given, highlighter: new Highlighter() }
-  const { store, hosting, settings, htmlUrls, options, host, movedPath } = app
+  const { hosting, htmlUrls, options, host, movedPath } = app
   const { baseUrl, trustedProxies } = options
   const responses = new PageResponses(options.pages, htmlUrls.avatarOrigin)
   const pages = new Dispatcher<Identity>({
@@ -35,8 +35,6 @@ export const createPages = (given: PagesApp) => {
     clientOf: (req, user) => clientOf(req, user, trustedProxies),
     baseUrl,
     trustedProxies,
-    readTogether: store.readTogether,
-    authenticateFirst: !settings.hasSessions,
     movedPath,
     unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
     log: host.log,
@@ -82,7 +80,6 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
   }
-  readonly getsOnlyRead = true
   readonly #app: PageServices
   readonly #responses: PageResponses
   readonly router: Endpoints<Identity, AnyRoute>['router']

@@ -16,7 +16,7 @@ describe('setUp on PostgreSQL', { skip: missing }, () => {
     const { url } = await emptyStore()
     const servers = await Promise.all(
       Array.from({ length: 4 }, () =>
-        createAllot({ driver: postgres(url, { readers: 1, writers: 1 }), repositories: false }),
+        createAllot({ driver: postgres(url, { connections: 2 }), repositories: false }),
       ),
     )
     try {

@@ -213,7 +213,7 @@ describe('/-/metrics during an outage of the database', () => {
     const store = memory()
     const driver: StorageDriver = {
       ...store,
-      read: (body, options) => outage?.() ?? store.read(body, options),
+      read: (body) => outage?.() ?? store.read(body),
     }
     const allot = await openAllot({ driver, repositories: false, log })
     ;({ origin, stop } = await listening(allot, log))

@@ -65,15 +65,15 @@ describe('allot serve on PostgreSQL', { skip: lacks('PostgreSQL') }, () => {
     const schema = url.searchParams.get('schema')!
     url.searchParams.delete('schema')
     const config = join(temporaryDirectory(), 'allot.toml')
-    const storage = `[storage]\nschema = "${schema}"\nreaders = 2\nwriters = 1\nconnect_timeout = 4000\n`
+    const storage = `[storage]\nschema = "${schema}"\nconnections = 3\nconnect_timeout = 4000\n`
     writeFileSync(config, `[server]\nstorage = "${url.href}"\n${storage}`)
     const server = await serving(t, '--config', config, '--data', temporaryDirectory())
     await waitFor(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
     assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
-    writeFileSync(config, '[storage]\nreaders = 0\npool = 3\n')
+    writeFileSync(config, '[storage]\nconnections = 0\npool = 3\n')
     const { code, err } = await allot(['serve', '--config', config])
     assert.equal(code, 1)
-    assert.match(err, /storage\.readers/)
+    assert.match(err, /storage\.connections/)
     assert.match(err, /storage\.pool: there is no such option/)
   })
 

@@ -169,7 +169,7 @@ describe('allot serve', () => {
     const folder = temporaryDirectory()
     const data = join(folder, 'data')
     const config = join(temporaryDirectory(), 'allot.toml')
-    writeFileSync(config, '[storage]\nread_cache = "32 MiB"\n')
+    writeFileSync(config, '[storage]\nconnections = 4\n')
     for (const [storage, title] of [
       [[], 'LevelDB'],
       [['--storage', `level:${join(folder, 'store')}`], 'LevelDB'],
@@ -179,7 +179,7 @@ describe('allot serve', () => {
       assert.equal(code, 1)
       assert.ok(
         err.startsWith(
-          `allot: [storage] read_cache: the section is for PostgreSQL, and the records are in ${title}: remove it, or `,
+          `allot: [storage] connections: the section is for PostgreSQL, and the records are in ${title}: remove it, or `,
         ),
         err,
       )

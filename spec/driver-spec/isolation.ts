@@ -30,6 +30,8 @@ export const isolation: Part = (candidate) =>
   describe('transactions are isolated', () => {
     test('a read sees one snapshot until it ends', (t) => oneSnapshot(t, candidate))
     test('a range that has begun does not see later writes', (t) => begunRange(t, candidate))
+    test('a read may have a long chain of dependent reads', (t) => chain(t, candidate))
+    test('a read may read thousands of keys at once', (t) => much(t, candidate))
     test('a read sees every write that resolved before it began', async (t) => {
       const driver = await opened(t, candidate)
       for (let at = 0; at < 30; at++) {
@@ -40,6 +42,8 @@ export const isolation: Part = (candidate) =>
     test('a read does not see a write that has not ended', (t) => unfinished(t, candidate))
     test('a write reads its own changes', (t) => ownChanges(t, candidate))
     test('a callback that throws writes nothing, and its error is passed on', (t) => failing(t, candidate))
+    test('a callback that throws while it still reads ends its transaction', (t) =>
+      failingWithReads(t, candidate))
     test('a callback that throws does not affect other writes', (t) => besideFailing(t, candidate))
     test('the result of the callback is passed on', async (t) => {
       const driver = await opened(t, candidate)
@@ -54,6 +58,7 @@ const oneSnapshot = async (t: TestContext, candidate: Candidate): Promise<void> 
   const driver = await opened(t, candidate)
   await save(driver, { changed: 'old', deleted: 'old' })
   await driver.read(async (tx) => {
+    assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
     await driver.write(async (write) => {
       write.put(bytes('changed'), bytes('new'))
       write.put(bytes('added'), bytes('new'))
@@ -80,6 +85,31 @@ const begunRange = async (t: TestContext, candidate: Candidate): Promise<void> =
     return found
   })
   assert.deepEqual(seen, names)
+}
+
+const chain = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}`, `${at + 1}`])))
+  const steps = await driver.read(async (tx) => {
+    for (let [key, steps] = ['0', 0]; ; steps++) {
+      const next = text(await tx.get(bytes(key)))
+      if (next === undefined) return steps
+      key = next
+    }
+  })
+  assert.equal(steps, 40)
+}
+
+const much = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const names = Array.from({ length: 3000 }, (_, at) => `k${at}`)
+  await save(driver, Object.fromEntries(names.map((name) => [name, name])))
+  const found = await driver.read((tx) => tx.getMany(names.map(bytes)))
+  assert.deepEqual(found.map(text), names)
+  for (const reverse of [false, true]) {
+    const entries = await driver.read((tx) => collect(tx.range({ ...below('k'), reverse })))
+    assert.equal(entries.length, names.length)
+  }
 }
 
 const unfinished = async (t: TestContext, candidate: Candidate): Promise<void> => {
@@ -130,6 +160,17 @@ const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
   await assert.rejects(driver.read(atOnce), (error) => error === refusal)
   assert.equal(await load(driver, 'key'), 'old')
   assert.equal(await load(driver, 'other'), undefined)
+}
+
+const failingWithReads = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const readAndFail = (tx: ReadTransaction) => Promise.all([tx.get(bytes('key')), Promise.reject(refusal)])
+  for (let times = 0; times < 20; times++) {
+    await assert.rejects(driver.read(readAndFail), (error) => error === refusal)
+    await assert.rejects(driver.write(readAndFail), (error) => error === refusal)
+  }
+  await save(driver, { key: 'value' })
+  assert.equal(await load(driver, 'key'), 'value')
 }
 
 const besideFailing = async (t: TestContext, candidate: Candidate): Promise<void> => {

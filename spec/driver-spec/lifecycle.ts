@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { type ReadTransaction, type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Candidate, fixture, load, opened, type Part, save, signal } from './fixture.ts'
 
 const isClosed = (error: unknown): boolean => error instanceof StorageError && error.reason === 'closed'
@@ -114,7 +114,11 @@ const closingWaits = async (t: TestContext, candidate: Candidate): Promise<void>
     await release.happened
     return work()
   }
-  const reading = driver.read((tx) => held(0, async () => (await tx.get(Buffer.from('key')))?.length))
+  const length = async (tx: ReadTransaction) => (await tx.get(Buffer.from('key')))?.length
+  const reading = driver.read(async (tx) => {
+    assert.equal(await length(tx), 3)
+    return held(0, () => length(tx))
+  })
   const writing = driver.write((tx) => held(1, async () => tx.put(Buffer.from('key'), Buffer.from('longer'))))
   await Promise.all(begun.map(({ happened }) => happened))
   let closed = false

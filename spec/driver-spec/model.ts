@@ -45,7 +45,7 @@ type Step =
   | { does: 'delete'; key: Bytes }
 
 interface Transaction {
-  kind: 'read' | 'canRunAgain read' | 'write' | 'failing write' | 'reopening'
+  kind: 'read' | 'write' | 'failing write' | 'reopening'
   steps: Step[]
 }
 
@@ -68,7 +68,7 @@ const steps = (possible: fc.Arbitrary<Step>[]) => fc.array(fc.oneof(...possible)
 const transaction: fc.Arbitrary<Transaction> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom('read', 'canRunAgain read'), steps: steps(reading) }),
+    arbitrary: fc.record({ kind: fc.constant('read'), steps: steps(reading) }),
   },
   {
     weight: 6,
@@ -108,13 +108,10 @@ const run = async (
   { kind, steps }: Transaction,
 ): Promise<void> => {
   if (kind === 'reopening') return driver.close().then(() => driver.open())
-  if (kind === 'read' || kind === 'canRunAgain read')
-    return driver.read(
-      async (tx) => {
-        for (const step of steps) await read(tx, step, stored)
-      },
-      { canRunAgain: kind === 'canRunAgain read' },
-    )
+  if (kind === 'read')
+    return driver.read(async (tx) => {
+      for (const step of steps) await read(tx, step, stored)
+    })
   let changed = stored.entries
   const writing = driver.write(async (tx) => {
     const own = new SortedArray()

@@ -103,177 +103,134 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     })
   })
 
-  test('a read that does other work for minutes keeps its snapshot, since its connection sends a statement every 20 seconds', async (t) => {
-    const url = address()
-    const driver = await openAt(t, url, { plain: true })
-    await save(driver, { key: 'before' })
-    const observer = new pg.Client(new URL(url).href.replace(/\?.*/, ''))
-    await observer.connect()
-    t.after(() => observer.end())
-    const lastStatements = async (): Promise<string[]> => {
-      const { rows } = await observer.query<{ at: string }>(
-        "SELECT state_change::text AS at FROM pg_stat_activity WHERE application_name = 'allot' AND state = 'idle in transaction'",
-      )
-      return rows.map(({ at }) => at)
-    }
-    t.mock.timers.enable({ apis: ['setInterval'] })
-    await driver.read(async (tx) => {
-      assert.equal(text(await tx.get(bytes('key'))), 'before')
-      for (let times = 0; times < 3; times++) {
-        const before = await lastStatements()
-        assert.equal(before.length, 1)
-        t.mock.timers.tick(20_000)
-        await waitFor(async () => (await lastStatements()).join() !== before.join())
+  const cuts: { cut: Cut; title: string; isWritten: boolean | undefined }[] = [
+    { cut: 'before', title: 'before the changes reach the database', isWritten: false },
+    { cut: 'after', title: 'after the changes were sent', isWritten: undefined },
+    { cut: 'late', title: 'and the changes arrive later', isWritten: undefined },
+  ]
+  for (const { cut, title, isWritten } of cuts)
+    test(`the connection breaks ${title}: the write is whole or absent, and the error says that this is not known`, async (t) => {
+      const proxy = await startProxy(cluster.port)
+      const driver = await openAt(t, address({ port: proxy.port }))
+      for (let round = 1; round <= 5; round++) {
+        await increment(driver)
+        const before = Number(await load(driver, 'count'))
+        const happened = proxy.cutNext('allot_change', cut)
+        await assert.rejects(increment(driver), storageError('away', /not known whether/))
+        await happened
+        await proxy.settled()
+        const found = Number(await load(driver, 'count')) - before
+        assert.ok(isWritten === undefined ? found === 0 || found === 1 : found === Number(isWritten))
       }
-      await save(driver, { key: 'after' })
-      assert.equal(text(await tx.get(bytes('key'))), 'before')
     })
+
+  test('calls fail as unavailable while it is stopped, and work after its start', async (t) => {
+    const driver = await openAt(t, address())
+    await save(driver, { key: 'value' })
+    await cluster.stop('immediate')
+    const away = storageError('away', /^the (database cannot be reached|connections to the database break)/)
+    // A pooled connection that has not noticed the stop breaks during the commit.
+    const unknown = storageError('away', /^the database (cannot be reached|went away during a commit)/)
+    await assert.rejects(save(driver, { key: 'other' }), (error) => away(error) || unknown(error))
+    await assert.rejects(load(driver, 'key'), away)
+    await cluster.start()
+    assert.equal(await load(driver, 'key'), 'value')
+    await save(driver, { key: 'other' })
+    assert.equal(await load(driver, 'key'), 'other')
   })
 
-  for (const plain of [false, true])
-    describe(plain ? 'with the plain engine' : 'with the optimistic engine', () => {
-      const cuts: { cut: Cut; title: string }[] = [
-        { cut: 'before', title: 'before the commit reaches the database' },
-        { cut: 'after', title: 'after the commit was sent' },
-        { cut: 'late', title: 'and the commit arrives after its outcome was looked up' },
-      ]
-      for (const { cut, title } of cuts)
-        test(`the connection breaks ${title}: the write happens exactly once`, async (t) => {
-          const proxy = await startProxy(cluster.port)
-          const driver = await openAt(t, address({ port: proxy.port }), { plain })
-          for (let round = 1; round <= 5; round++) {
-            await increment(driver)
-            const happened = proxy.cutNext(plain ? 'COMMIT' : 'allot_commit', cut)
-            await increment(driver)
-            await happened
-            await proxy.settled()
-            assert.equal(await load(driver, 'count'), `${round * 2}`)
-          }
-        })
-
-      test('calls fail as unavailable while it is stopped, and work after its start', async (t) => {
-        const driver = await openAt(t, address(), { plain })
-        await save(driver, { key: 'value' })
-        await cluster.stop('immediate')
-        const away = storageError(
-          'away',
-          /^the (database cannot be reached|connections to the database break)/,
-        )
-        // A pooled connection that has not noticed the stop breaks during the commit.
-        const unknown = storageError('away', /^the database (cannot be reached|went away during a commit)/)
-        await assert.rejects(save(driver, { key: 'other' }), (error) => away(error) || unknown(error))
-        await assert.rejects(load(driver, 'key'), away)
-        await assert.rejects(
-          driver.read((tx) => tx.get(bytes('key')), { canRunAgain: true }),
-          away,
-        )
-        await cluster.start()
-        assert.equal(await load(driver, 'key'), 'value')
-        await save(driver, { key: 'other' })
-        assert.equal(await load(driver, 'key'), 'other')
-      })
-
-      test('a restart under 16 writers loses no acknowledged write and repeats none', async (t) => {
-        const driver = await openAt(t, address(), { plain })
-        await save(driver, { count: '0' })
-        const acknowledged: string[] = []
-        const errors: unknown[] = []
-        let isOver = false
-        // When the test fails, they would keep the process running.
-        t.after(() => {
-          isOver = true
-        })
-        const client = async (name: number) => {
-          for (let at = 0; !isOver; at++)
-            await driver
-              .write(async (tx) => {
-                const count = Number(text(await tx.get(bytes('count'))))
-                tx.put(bytes('count'), bytes(`${count + 1}`))
-                tx.put(bytes(`done/${name}/${at}`), bytes('x'))
-              })
-              .then(
-                () => acknowledged.push(`done/${name}/${at}`),
-                async (error: unknown) => {
-                  errors.push(error)
-                  await new Promise((resolve) => setTimeout(resolve, 20))
-                },
-              )
-        }
-        const clients = Array.from({ length: 16 }, (_, name) => client(name))
-        await waitFor(() => acknowledged.length > 100)
-        await cluster.stop('immediate')
-        const before = acknowledged.length
-        await cluster.start()
-        await waitFor(() => acknowledged.length > before + 100)
-        isOver = true
-        await Promise.all(clients)
-        assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
-        for (const error of errors) assert.ok(error instanceof StorageError && error.code === 'unavailable')
-        const done = await driver.read((tx) => keysBelow(tx, 'done/'))
-        assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is complete')
-        const found = new Set(done)
-        for (const key of acknowledged) assert.ok(found.has(key), `${key} was acknowledged`)
-        const unknown = errors.filter((error) => /not known/.test((error as Error).message)).length
-        assert.ok(done.length <= acknowledged.length + unknown, 'failed writes are absent')
-      })
-
-      test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {
-        const url = address()
-        const driver = await openAt(t, url, { plain, writers: 1, writeTimeout: 3000 })
-        await save(driver, { key: 'value', other: 'value' })
-        const unlock = await lockEntries(t, url)
-        const sent = save(driver, { key: 'sent' })
-        // The optimistic engine sends the first commit, the plain one waits with a change before it.
-        const outcome = plain
-          ? storageError('busy', /nothing was written/)
-          : storageError('away', /not known/)
-        await Promise.all([
-          assert.rejects(sent, outcome),
-          pause(100).then(() =>
-            assert.rejects(save(driver, { other: 'late' }), storageError('busy', /nothing was written/)),
-          ),
-        ])
-        await unlock()
-        await save(driver, { last: 'value' })
-        assert.deepEqual(
-          [await load(driver, 'key'), await load(driver, 'other')],
-          [plain ? 'value' : 'sent', 'value'],
-        )
-      })
-
-      test('a call fails as busy when all connections stay in use', async (t) => {
-        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 4000 })
-        const [begun, release] = [signal(), signal()]
-        const held = driver.read(async () => {
-          begun.happen()
-          await release.happened
-        })
-        await begun.happened
-        await assert.rejects(load(driver, 'key'), storageError('busy', /in use for too long/))
-        release.happen()
-        await held
-        assert.equal(await load(driver, 'key'), undefined)
-      })
+  test('a restart under 16 writers loses no acknowledged write and repeats none', async (t) => {
+    const driver = await openAt(t, address())
+    await save(driver, { count: '0' })
+    const acknowledged: string[] = []
+    const errors: unknown[] = []
+    let isOver = false
+    // When the test fails, they would keep the process running.
+    t.after(() => {
+      isOver = true
     })
+    const client = async (name: number) => {
+      for (let at = 0; !isOver; at++)
+        await driver
+          .write(async (tx) => {
+            const count = Number(text(await tx.get(bytes('count'))))
+            tx.put(bytes('count'), bytes(`${count + 1}`))
+            tx.put(bytes(`done/${name}/${at}`), bytes('x'))
+          })
+          .then(
+            () => acknowledged.push(`done/${name}/${at}`),
+            async (error: unknown) => {
+              errors.push(error)
+              await new Promise((resolve) => setTimeout(resolve, 20))
+            },
+          )
+    }
+    const clients = Array.from({ length: 16 }, (_, name) => client(name))
+    await waitFor(() => acknowledged.length > 100)
+    await cluster.stop('immediate')
+    const before = acknowledged.length
+    await cluster.start()
+    await waitFor(() => acknowledged.length > before + 100)
+    isOver = true
+    await Promise.all(clients)
+    assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
+    for (const error of errors) assert.ok(error instanceof StorageError && error.code === 'unavailable')
+    const done = await driver.read((tx) => keysBelow(tx, 'done/'))
+    assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is complete')
+    const found = new Set(done)
+    for (const key of acknowledged) assert.ok(found.has(key), `${key} was acknowledged`)
+    const unknown = errors.filter((error) => /not known/.test((error as Error).message)).length
+    assert.ok(done.length <= acknowledged.length + unknown, 'failed writes are absent')
+  })
 
-  test('a write whose commit is refused is refused as not written when its time ends before the next one', async (t) => {
+  test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {
     const url = address()
-    const [driver, other] = [await openAt(t, url, { writeTimeout: 3000 }), await openAt(t, url)]
-    await increment(driver)
-    await increment(other)
-    let runs = 0
-    const release = signal()
-    t.after(release.happen)
-    // The first run reads what the other process has replaced; the second one does not end in time.
-    const write = driver.write(async (tx) => {
-      await tx.get(bytes('count'))
-      if (++runs > 1) await release.happened
-    })
-    await assert.rejects(write, storageError('busy', /nothing was written/))
-    assert.ok(runs > 1)
+    const driver = await openAt(t, url, { writeTimeout: 3000 })
+    await save(driver, { key: 'value', other: 'value' })
+    const unlock = await lockEntries(t, url)
+    const sent = save(driver, { key: 'sent' })
+    await Promise.all([
+      assert.rejects(sent, storageError('away', /not known/)),
+      pause(100).then(() =>
+        assert.rejects(save(driver, { other: 'late' }), storageError('busy', /nothing was written/)),
+      ),
+    ])
+    await unlock()
+    await save(driver, { last: 'value' })
+    assert.deepEqual([await load(driver, 'key'), await load(driver, 'other')], ['sent', 'value'])
   })
 
-  test('a batch with many conflicts makes about twenty later ones take the lock against conflicts, and no more', async (t) => {
+  test('a call fails as busy when all connections stay in use', async (t) => {
+    const driver = await openAt(t, address(), { connections: 1, connectTimeout: 4000 })
+    const [begun, release] = [signal(), signal()]
+    const held = driver.read(async (tx) => {
+      await tx.get(bytes('key'))
+      begun.happen()
+      await release.happened
+    })
+    await begun.happened
+    await assert.rejects(load(driver, 'key'), storageError('busy', /in use for too long/))
+    release.happen()
+    await held
+    assert.equal(await load(driver, 'key'), undefined)
+  })
+
+  test('a write whose body does not end in time is refused as not written, and those beside it are written', async (t) => {
+    const driver = await openAt(t, address(), { writeTimeout: 3000 })
+    await increment(driver)
+    const release = signal()
+    const slow = driver.write(async (tx) => {
+      tx.put(bytes('slow'), bytes('value'))
+      await release.happened
+    })
+    await assert.rejects(slow, storageError('busy', /nothing was written/))
+    const other = increment(driver)
+    release.happen()
+    await other
+    assert.deepEqual([await load(driver, 'count'), await load(driver, 'slow')], ['2', undefined])
+  })
+
+  test('a batch with many conflicts makes about twenty later ones take turns with those of other processes, and no more', async (t) => {
     const url = address()
     const driver = await openAt(t, url)
     const client = new pg.Client({ connectionString: url })
@@ -286,8 +243,8 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       CREATE FUNCTION refuse() RETURNS trigger SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
       BEGIN
         IF nextval('sent') <= 15 THEN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END IF;
-        IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-          AND objid = 'allot_entry'::regclass) THEN PERFORM nextval('locked'); END IF;
+        IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND granted AND mode = 'ExclusiveLock'
+          AND relation = 'allot_turn'::regclass) THEN PERFORM nextval('locked'); END IF;
         RETURN NULL;
       END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON allot_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse()`)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
@@ -73,16 +72,15 @@ describe('An exclusive driver', { skip: missing }, () => {
   const refusedWith = (reason: string) => (error: unknown) =>
     error instanceof StorageError && error.reason === reason
 
-  for (const plain of [false, true])
-    test(`is refused while ${plain ? 'the plain' : 'the optimistic'} engine uses the store`, async (t) => {
-      const url = await newStore()
-      const [one, other] = [await opened(t, url, { plain }), await opened(t, url, { plain })]
-      await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
-      await one.close()
-      await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
-      await other.close()
-      await opened(t, url, { exclusive: true })
-    })
+  test('is refused while others use the store', async (t) => {
+    const url = await newStore()
+    const [one, other] = [await opened(t, url), await opened(t, url)]
+    await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
+    await one.close()
+    await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
+    await other.close()
+    await opened(t, url, { exclusive: true })
+  })
 
   test('keeps others from opening its store, and not from opening one in another schema', async (t) => {
     const [url, elsewhere] = [await newStore(), await newStore()]
@@ -102,8 +100,6 @@ describe('An exclusive driver', { skip: missing }, () => {
       AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
     assert.equal((await client.query(cut)).rowCount, 1)
     await client.end()
-    // Later than the proof of the driver is valid, so that it connects again.
-    await setTimeout(1100)
     await driver.read(async (tx) => tx.get(Buffer.from('key')))
     await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
   })
@@ -117,16 +113,6 @@ describe('A driver', { skip: missing }, () => {
     cleanups.push(store.drop)
     return store.url
   }
-
-  for (const readCache of [1, 1000, 1_500_000])
-    test(`opens, writes and reads with a read cache of ${readCache} bytes`, async (t) => {
-      const driver = postgres(await newStore(), { readCache })
-      t.after(() => driver.close())
-      await driver.open()
-      await driver.write(async (tx) => tx.put(Buffer.from('key'), Buffer.from('value')))
-      const value = await driver.read((tx) => tx.get(Buffer.from('key')), { canRunAgain: true })
-      assert.equal(Buffer.from(value!).toString(), 'value')
-    })
 
   test('commits many waiting writes in transactions of about 2,000 keys', async (t) => {
     const url = await newStore()
@@ -157,7 +143,6 @@ describe('The driver on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))
   // The other configurations run in `npm run spec:postgres`.
   if (!onPostgres) return
-  driverSpec(candidate('postgres with the plain engine', { plain: true }))
   driverSpec(candidate('postgres with a partitioned table', {}, partition))
-  driverSpec(candidate('postgres with a tiny read cache', { readCache: 64 * 1024 }))
+  driverSpec(candidate('postgres with two connections', { connections: 2 }))
 })

@@ -47,7 +47,7 @@ const breakable = () => {
   const away = () => Promise.reject(new StorageError('away', 'the database cannot be reached'))
   const driver: StorageDriver = {
     ...store,
-    read: (body, options) => (outage.isOn ? away() : store.read(body, options)),
+    read: (body) => (outage.isOn ? away() : store.read(body)),
     write: (body) => (outage.isOn ? away() : store.write(body)),
   }
   return { driver, outage }

@@ -87,8 +87,6 @@ export const serve = async (
     clientOf,
     baseUrl: undefined,
     trustedProxies: 0,
-    readTogether: (read) => read(),
-    authenticateFirst: false,
     unmatched: referenceOrNext({ basePath: '/api/v1', brand: 'Test', prepare: async () => undefined }),
     log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,

@@ -48,8 +48,6 @@ const dispatcher = new Dispatcher({
   clientOf: () => 'address',
   baseUrl: undefined,
   trustedProxies: 0,
-  readTogether: (read) => read(),
-  authenticateFirst: false,
   unmatched: (_req, res) => res.end('the host'),
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })

@@ -1,13 +1,13 @@
-import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { replaceSection } from '../readme/documents.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
+import { countTrips } from './count-queries.ts'
 
 /**
- * `npm run costs`: round trips and bytes between a server and its database for some requests, with a cold
- * cache and with a warm one. `--docs` writes the table into docs/scale.md.
+ * `npm run costs`: round trips and bytes between a server and its database for some requests. `--docs` writes
+ * the table into docs/scale.md.
  */
 const REQUESTS: [method: string, path: string, body?: (time: number) => unknown][] = [
   ['GET', '/user/quota'],
@@ -28,30 +28,18 @@ interface Cost {
   received: number
 }
 
-type Sockets = Set<{ bytesRead: number; bytesWritten: number }>
-
-/** The connections that pg has used, and the number of its queries. */
-const watchQueries = (): { sockets: Sockets; count: () => number } => {
-  const sockets: Sockets = new Set()
-  let queries = 0
-  const client = pg.Client.prototype as unknown as { query: (...given: unknown[]) => unknown }
-  const { query } = client
-  client.query = function (this: { connection: { stream: never } }, ...given) {
-    queries++
-    sockets.add(this.connection.stream)
-    return query.apply(this, given)
-  }
-  return { sockets, count: () => queries }
-}
-
-const { sockets, count } = watchQueries()
+/** The connections that pg has used. */
+const sockets = new Set<{ bytesRead: number; bytesWritten: number }>()
+const trips = countTrips((client) =>
+  sockets.add((client as { connection: { stream: never } }).connection.stream),
+)
 const sum = (of: 'bytesRead' | 'bytesWritten') => [...sockets].reduce((all, socket) => all + socket[of], 0)
 
 const costOf = async (body: () => Promise<unknown>): Promise<Cost> => {
-  const before = { trips: count(), sent: sum('bytesWritten'), received: sum('bytesRead') }
-  await body()
+  const before = { sent: sum('bytesWritten'), received: sum('bytesRead') }
+  const { length } = await trips.during(body)
   return {
-    trips: count() - before.trips,
+    trips: length,
     sent: sum('bytesWritten') - before.sent,
     received: sum('bytesRead') - before.received,
   }
@@ -83,20 +71,17 @@ for (let warm = 0; warm < 40; warm++)
     allot.as(other, 'GET', '/user/repos'),
     allot.as(other, 'PUT', `/user/following/${warm % 2 ? 'alice' : 'root'}`),
   ])
-const cold = await costsOn(allot, alice)
-await costsOn(allot, alice)
-await costsOn(allot, alice)
-const warm = await costsOn(allot, alice)
+const costs = await costsOn(allot, alice)
 await allot.stop()
 
-const cells = ({ trips, sent, received }: Cost) =>
-  `${trips} | ${sent.toLocaleString('en')} / ${received.toLocaleString('en')}`
 const table = [
-  '| request | first time: round trips | bytes to / from the database | afterwards: round trips | bytes to / from |',
-  '|---|---|---|---|---|',
-  ...REQUESTS.map(
-    ([method, path], at) => `| \`${method} ${path}\` | ${cells(cold[at]!)} | ${cells(warm[at]!)} |`,
-  ),
+  '| request | round trips | bytes to the database | bytes from it |',
+  '|---|---|---|---|',
+  ...REQUESTS.map(([method, path], at) => {
+    const { trips, sent, received } = costs[at]!
+    const cells = [`\`${method} ${path}\``, trips, sent.toLocaleString('en'), received.toLocaleString('en')]
+    return `| ${cells.join(' | ')} |`
+  }),
 ].join('\n')
 process.stdout.write(`${table}\n`)
 await cluster.dispose()

@@ -1,24 +1,33 @@
 import pg from 'pg'
 
-/** Counts the statements that the drivers of this process send. */
-export interface QueryCounter {
-  /** @returns the names of the statements that were sent while the body ran */
+/** Counts the round trips of the drivers of this process. */
+export interface TripCounter {
+  /** @returns the name of the first statement of each round trip while the body ran */
   during(body: () => Promise<unknown>): Promise<string[]>
   restore(): void
 }
 
-type Query = (config: string | { name?: string; text: string }, ...more: unknown[]) => unknown
+type Query = (config: string | { name?: string; text: string }, ...more: unknown[]) => Promise<unknown>
 
-/** Wraps pg's client. Each statement waits for its result, so each is one round trip. */
-export const countQueries = (): QueryCounter => {
+/**
+ * Wraps pg's client. Statements that are sent without waiting for those before them share a round trip.
+ * @param onQuery called with the client of each statement
+ */
+export const countTrips = (onQuery: (client: unknown) => void = () => undefined): TripCounter => {
   const client = pg.Client.prototype as unknown as { query: Query }
   const { query } = client
+  const inFlight = new WeakMap<object, number>()
   let sent: string[] = []
-  client.query = function (this: unknown, config, ...more) {
-    const name = typeof config === 'string' ? config : (config.name ?? config.text)
-    // Sent once in a while, whatever the number of requests.
-    if (name !== 'allot_prove') sent.push(name)
-    return query.call(this, config, ...more)
+  client.query = async function (this: object, config, ...more) {
+    onQuery(this)
+    const before = inFlight.get(this) ?? 0
+    if (before === 0) sent.push(typeof config === 'string' ? config : (config.name ?? config.text))
+    inFlight.set(this, before + 1)
+    try {
+      return await query.call(this, config, ...more)
+    } finally {
+      inFlight.set(this, inFlight.get(this)! - 1)
+    }
   }
   return {
     async during(body) {

@@ -26,7 +26,7 @@ export interface Fault {
   /** @param isRefused whether a client has got 503 */
   strike(servers: Servers, isRefused: () => boolean): Promise<void>
   /** Options of the driver, when they differ from the defaults. */
-  options?: (servers: Servers) => { url: string; readers?: number; writers?: number; connectTimeout?: number }
+  options?: (servers: Servers) => { url: string; connections?: number; connectTimeout?: number }
 }
 
 /**
@@ -71,12 +71,12 @@ export const faults: Fault[] = [
     options: ({ primary, proxy }) => ({ url: withHost(primary.tcp, `127.0.0.1:${proxy.port}`) }),
     async strike({ proxy }) {
       const cuts: Cut[] = ['before', 'after', 'late']
-      for (let times = 0; times < 12; times++) await proxy.cutNext('allot_commit', cuts[times % 3]!)
+      for (let times = 0; times < 12; times++) await proxy.cutNext('allot_change', cuts[times % 3]!)
     },
   },
   {
     name: 'every connection in use for longer than requests wait',
-    options: ({ primary }) => ({ url: primary.tcp, readers: 1, writers: 1, connectTimeout: 2000 }),
+    options: ({ primary }) => ({ url: primary.tcp, connections: 1, connectTimeout: 2000 }),
     async strike({ primary }, isRefused) {
       await withClient(primary, async (client) => {
         await client.query('BEGIN; LOCK TABLE allot_entry IN ACCESS EXCLUSIVE MODE')

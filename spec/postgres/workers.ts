@@ -55,8 +55,8 @@ const databaseMs = (cluster: Cluster): number => {
   return ticks * 10
 }
 
-const COUNTS = `SELECT (SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'allot_writer') AS batches,
-  xact_commit AS commits, xact_rollback AS conflicts FROM pg_stat_database WHERE datname = current_database()`
+const COUNTS = `SELECT xact_commit AS batches, xact_rollback AS conflicts FROM pg_stat_database
+  WHERE datname = current_database()`
 const WAITS = `SELECT coalesce(wait_event_type || ':' || wait_event, 'running') AS wait FROM pg_stat_activity
   WHERE application_name = 'allot' AND state = 'active'`
 

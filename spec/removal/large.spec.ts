@@ -53,7 +53,7 @@ const counting = (driver: StorageDriver) => {
   })
   const counts: StorageDriver = {
     ...driver,
-    read: (work, options) => counted((note) => driver.read((tx) => work(reading(tx, note)), options)),
+    read: (work) => counted((note) => driver.read((tx) => work(reading(tx, note)))),
     write: (work) => counted((note) => driver.write((tx) => work(writing(tx, note)))),
   }
   return { driver: counts, sizes }

@@ -29,8 +29,8 @@ export const pausedBeforeWrite = (
 /** Waits for what `pause` returns after each read. */
 export const pausedAfterReads = (driver: StorageDriver, pause: () => Promise<unknown>): StorageDriver => ({
   ...driver,
-  async read(body, options) {
-    const result = await driver.read(body, options)
+  async read(body) {
+    const result = await driver.read(body)
     await pause()
     return result
   },

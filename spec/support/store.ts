@@ -12,7 +12,7 @@ export interface EmptyStore {
 }
 
 const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
-export const onPostgres = kind === 'postgres' || kind === 'postgres-plain'
+export const onPostgres = kind === 'postgres'
 
 /**
  * These specs are about the API, and the machine may be busy with others: the limits have specs of their own.
@@ -23,12 +23,10 @@ const PATIENT_MS = 60_000
 export const createSpecStore = async (): Promise<EmptyStore> => {
   if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
   if (kind === 'level') return levelStore()
-  if (!onPostgres)
-    throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level, postgres or postgres-plain`)
+  if (!onPostgres) throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level or postgres`)
   const { url, drop } = await emptyStore()
-  const plain = kind === 'postgres-plain'
   const limits = { connectTimeout: PATIENT_MS, writeTimeout: PATIENT_MS }
-  return { driver: postgres(url, { readers: 3, writers: 2, ...limits, plain }), drop }
+  return { driver: postgres(url, { connections: 5, ...limits }), drop }
 }
 
 /**

@@ -227,13 +227,13 @@ const WRONG_ARGUMENTS: Wrong[] = [
   [() => level('./data', { repair: true }), /^repair: there is no such option; expected one of openFiles$/],
   [
     // @ts-expect-error
-    () => postgres(DATABASE, { reader: 3 }),
-    /^reader: there is no such option; expected one of schema, readers, /,
+    () => postgres(DATABASE, { connection: 3 }),
+    /^connection: there is no such option; expected one of schema, connections, /,
   ],
   [
     // @ts-expect-error
-    () => postgres(DATABASE, { readCache: '1 GiB' }),
-    /^readCache: expected a whole number from 1, received the string/,
+    () => postgres(DATABASE, { connections: '3' }),
+    /^connections: expected a whole number from 1, received the string/,
   ],
 ]
 

@@ -29,9 +29,9 @@ const failingReads = (driver: StorageDriver) => {
       yield* tx.range(range)
     },
   })
-  const read: StorageDriver['read'] = async (body, options) => {
+  const read: StorageDriver['read'] = async (body) => {
     failed('isRefused')
-    return driver.read((tx) => body(refusing(tx)), options)
+    return driver.read((tx) => body(refusing(tx)))
   }
   return { next, driver: { ...driver, read } }
 }

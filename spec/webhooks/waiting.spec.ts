@@ -20,7 +20,7 @@ const counting = (driver: StorageDriver, index: string) => {
       }
     },
   })
-  const read: StorageDriver['read'] = (body, options) => driver.read((tx) => body(noting(tx)), options)
+  const read: StorageDriver['read'] = (body) => driver.read((tx) => body(noting(tx)))
   return { counts, driver: { ...driver, read } }
 }
 

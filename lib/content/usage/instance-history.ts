@@ -37,7 +37,7 @@ const TOTAL_DAYS = 90
 export const instanceHistory = (store: Store): Refreshed<InstanceHistory> =>
   new Refreshed(
     () =>
-      store.readAlone(async (tx) => {
+      store.read(async (tx) => {
         const totals = new DailyTotals(today())
         for await (const usage of paced(dailyUsages.all(tx))) totals.add(usage.owner, usage.day, usage)
         for await (const usage of paced(ownerUsages.all(tx)))

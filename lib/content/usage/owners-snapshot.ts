@@ -117,7 +117,7 @@ const AGE_PER_SCAN = 20
 export const ownerTable = (store: Store, quota: QuotaEngine, warnAt: number): Refreshed<OwnersSnapshot> =>
   new Refreshed(
     () =>
-      store.readAlone(async (tx) => {
+      store.read(async (tx) => {
         const found: OwnerSummary[] = []
         const quotas = quota.reports.quotasOf(tx, accounts.all(tx), ({ id }) => id)
         for await (const { owner, usage, groups } of quotas)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgres } from '../../../drivers/postgres/index.ts'
 import { createAllot } from '../../../lib/index.ts'
-import { countQueries } from '../../postgres/count-queries.ts'
+import { countTrips } from '../../postgres/count-queries.ts'
 
 /**
  * One of several processes that all push to one organization, or count by hand in one row: told for how long
@@ -40,7 +40,7 @@ const byHand = async (): Promise<Write> => {
   }
 }
 
-const queries = countQueries()
+const trips = countTrips()
 const write = await (kind === 'allot' ? throughAllot() : byHand())
 let made = 0
 
@@ -53,8 +53,8 @@ const pushFor = async (milliseconds: number): Promise<Pushed> => {
       writes++
     }
   }
-  const asked = await queries.during(() => Promise.all(Array.from({ length: WRITERS }, writer)))
-  return { writes, sent: asked.filter((one) => /^(allot_commit|COMMIT)$/.test(one)).length }
+  const asked = await trips.during(() => Promise.all(Array.from({ length: WRITERS }, writer)))
+  return { writes, sent: asked.filter((one) => /^(allot_change|COMMIT)$/.test(one)).length }
 }
 
 process.on('message', (milliseconds: number) => {
