@@ -11,6 +11,7 @@ import { atEnd, once } from './cleanup.ts'
 import { assertDeclared } from './declared-answers.ts'
 import { hashQuickly } from './hashing.ts'
 import { listen } from './listen.ts'
+import { notNested } from './not-nested.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
 import { createSpecStore } from './store.ts'
 
@@ -74,7 +75,8 @@ export const start = async (
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
-  const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
+  const own = options.driver === undefined ? await store() : undefined
+  const driver = options.driver ?? notNested(own!.driver)
   const allot = await openAllot({ ...PATIENT, repositories, files, ...options, driver })
   const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
   const server = await listen(host.listener)
@@ -94,7 +96,7 @@ export const start = async (
       assert.deepEqual(messages, [], 'verify finds no fault in the store')
     } finally {
       await allot.close()
-      await drop?.()
+      await own?.drop?.()
       rmSync(folder, { recursive: true, force: true })
     }
   })

@@ -1,6 +1,7 @@
 /** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
 import type { ComponentChildren, RenderableProps } from 'preact'
 import { canRead, type Identity, permissionOn, type RepositoryPart } from '../../accounts/access.ts'
+import { readableRepository } from '../../accounts/find.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
 import { countReleases } from '../../content/releases.ts'
 import { AllotError } from '../../errors.ts'
@@ -82,7 +83,7 @@ const findRepository = (
   part: RepositoryPart,
 ): Promise<RepositoryView | undefined> =>
   store.read(async (tx) => {
-    const record = await hosting.repositories.find(user, owner, repo, part)
+    const record = await readableRepository(tx, user, owner, repo, part)
     const [details] = record === undefined ? [] : await repositoryDetails(tx, user, [record])
     if (details === undefined) return undefined
     const readable = await Promise.all(PARTS.map((one) => canRead(tx, user, details.repository, one)))
