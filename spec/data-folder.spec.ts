@@ -83,7 +83,7 @@ describe('createAllot with a data folder', () => {
 const FOREIGN: readonly [what: string, message: RegExp, make: (data: string) => unknown][] = [
   [
     'a LevelDB',
-    /^the data folder \S+ holds the files of a LevelDB directly \(CURRENT, .*\), and its records belong in \S+\/data\/store: move these files there, or name another folder$/,
+    /^the data folder \S+ holds the files of a LevelDB directly \(.*CURRENT, .*\), and its records belong in \S+\/data\/store: move these files there, or name another folder$/,
     (data) =>
       fill({
         driver: level(data),

@@ -330,7 +330,16 @@ const BAD: readonly [option: string, template: unknown, message: string][] = [
   ['artifact', 'https://code.example.org/a\\{run}', 'must not contain spaces, control characters or \\'],
   ['artifact', 'https://code.example.org/\u0000{run}', 'must not contain spaces, control characters or \\'],
   ['release', 7, 'expected a string, received the number 7'],
-  ['pull', `${HOST}/{owner}`, 'there is no such option'],
+  [
+    'pull',
+    `${HOST}/{owner}`,
+    `there is no such option; expected one of: ${[
+      ...['pages', 'user', 'organization', 'repository', 'issue', 'comment', 'release', 'ledgerRelease'],
+      ...['package', 'artifact'],
+    ]
+      .map((name) => `htmlUrls.${name}`)
+      .join(', ')}`,
+  ],
   ...['/storage/', 'storage', HOST].map((path): [string, string, string] => [
     'pages',
     path,

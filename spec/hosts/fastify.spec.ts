@@ -150,7 +150,7 @@ describe('The Fastify plugin', () => {
     const wrong: [options: unknown, message: RegExp][] = [
       [undefined, /^allot: pass an Allot, or the options to open one/],
       [{ allot: 'no' }, /^allot: pass an Allot, or the options to open one/],
-      [{ allot: { ...closed, nope: 1 } }, /^nope: there is no such option$/],
+      [{ allot: { ...closed, nope: 1 } }, /^nope: there is no such option; expected one of: driver, /],
       [{ allot, pages: 'storage' }, /^pages: expected a path such as "\/storage", .*, got "storage"$/],
       [{ allot, pages: '' }, /^pages: .*, got ""$/],
       [{ allot, pages: true }, /^pages: .*, got true$/],
