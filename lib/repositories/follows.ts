@@ -6,7 +6,7 @@ import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, follows } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { MAX_READ, referred, visibleIn } from './visible.ts'
+import { referred, visibleIn } from './visible.ts'
 
 /** Which accounts follow which. */
 export class Follows {
@@ -82,5 +82,5 @@ export const followsOf = (
   const found = follows.entries(tx, index, { prefix: [account] })
   const entries = referred(accounts, found, (entry) => follows.idOf(entry)[other] as number)
   const isVisible = (one: Account) => canSee(tx, viewer, one)
-  return visibleIn(tx, { collection: accounts, entries, isVisible, maxCounted: MAX_READ }, slice)
+  return visibleIn(tx, { collection: accounts, entries, isVisible }, slice)
 }

@@ -16,7 +16,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
 import { countsWithPending } from './pending-relations.ts'
-import { MAX_READ, referred, sightOf, visibleIn } from './visible.ts'
+import { referred, sightOf, visibleIn } from './visible.ts'
 
 /** A repository, and since when an account has a relation to it. */
 export interface Related {
@@ -134,7 +134,7 @@ export const relatedTo = async (
   const { isVisible } = await sightOf(tx, repositoryViewer(viewer))
   const related = relation.entries(tx, 'account', { prefix: [account] })
   const entries = referred(repositories, related, (entry) => relation.idOf(entry)[1] as number)
-  return visibleIn(tx, { collection: repositories, entries, isVisible, maxCounted: MAX_READ }, slice)
+  return visibleIn(tx, { collection: repositories, entries, isVisible }, slice)
 }
 
 /** Saves and counts the relation unless it is already set. */

@@ -32,11 +32,8 @@ export const sightOf = async (tx: ReadTransaction, viewer: Viewer): Promise<Sigh
   return { open, own, isVisible }
 }
 
-/** Items that a search counts at most, unless a page needs more. */
+/** Items that are counted at most, unless a page needs more. */
 export const MAX_COUNTED = 1000
-
-/** Records that are read at most for a total: what the viewer cannot see is read, too. */
-export const MAX_READ = 10_000
 
 /** Records that are loaded at once. */
 const BATCH_SIZE = 250
@@ -48,8 +45,6 @@ interface Listed<R> {
   readonly isVisible: (record: R) => boolean | Promise<boolean>
   /** Of the visible records, those that the search finds, given also how many were read; all unless given. */
   readonly matches?: (record: R, read: number) => boolean | Promise<boolean>
-  /** Items that are counted at most, unless the page needs more. */
-  readonly maxCounted?: number
 }
 
 /** A page of the records that the viewer can see and that match. Lets other requests run between batches. */
@@ -58,36 +53,26 @@ export const visibleIn = async <R>(
   listed: Listed<R>,
   { offset, limit }: Slice,
 ): Promise<Found<R>> => {
-  const end = offset + limit
+  const enough = Math.max(offset + limit, MAX_COUNTED)
   const items: R[] = []
-  const visible = { count: 0 }
-  let [total, read] = [0, 0]
-  for await (const batch of batchesOf(listed.entries)) {
-    const found = await matching(tx, listed, batch, visible)
-    items.push(...found.slice(Math.max(0, offset - total), Math.max(0, end - total)))
-    total += found.length
-    read += batch.length
-    const isEnough = total > (listed.maxCounted ?? MAX_COUNTED) || read >= MAX_READ
-    if (isEnough && total >= end) return { items, total: undefined }
-    await setImmediate()
+  let total = 0
+  for await (const record of visibleRecords(tx, listed)) {
+    if (total >= offset && items.length < limit) items.push(record)
+    if (++total > enough) return { items, total: undefined }
   }
   return { items, total }
 }
 
-/**
- * Of the records of a batch, those that the viewer can see and that match.
- * @param visible number of those that the viewer can see, of this batch and the ones before
- */
-const matching = async <R>(
+async function* visibleRecords<R>(
   tx: ReadTransaction,
-  { collection, isVisible, matches = () => true }: Listed<R>,
-  batch: readonly IndexEntry[],
-  visible: { count: number },
-): Promise<R[]> => {
-  const found: R[] = []
-  for (const record of await collection.load(tx, batch))
-    if ((await isVisible(record)) && (await matches(record, ++visible.count))) found.push(record)
-  return found
+  { collection, entries, isVisible, matches = () => true }: Listed<R>,
+): AsyncGenerator<R> {
+  let read = 0
+  for await (const batch of batchesOf(entries)) {
+    for (const record of await collection.load(tx, batch))
+      if ((await isVisible(record)) && (await matches(record, ++read))) yield record
+    await setImmediate()
+  }
 }
 
 /** Entries of other records as those of the records of a collection that they refer to. */
