@@ -26,6 +26,10 @@ const Job = v.object({
     'removePackageFiles',
     /** The deliveries of a deleted webhook. */
     'removeDeliveries',
+    /** The stars and watches of a repository that was deleted, or whose visibility changed. */
+    'updateRelations',
+    /** The follows of an account whose visibility changed. */
+    'updateFollows',
     /** The forks of a repository that more people can see than the repository itself: they become private. */
     'restrictForks',
     /** The LFS objects of a repository that was made from another one. */

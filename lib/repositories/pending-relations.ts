@@ -1,6 +1,37 @@
-import { pendingIds } from '../records/jobs.ts'
-import { RELATIONS, type Repository, repositories } from '../records/schema/index.ts'
+/**
+ * Stars and watches whose copy of the audience a job has yet to update, or that a job has yet to remove
+ * (lib/accounts/visibility.ts).
+ */
+import { repositoryById } from '../accounts/find.ts'
+import { type JobHandler, pendingIds } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
+import {
+  AUDIENCES,
+  RELATIONS,
+  type Relation,
+  type RelationCollection,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+
+/** An account's stars or watches that are pending. */
+export const pendingRelations = async (
+  tx: ReadTransaction,
+  relation: RelationCollection,
+  account: number,
+): Promise<Relation[]> => {
+  // Repositories of a deleted owner cannot be told apart here, so that every relation counts as pending.
+  if ((await pendingIds(tx, 'removeAccountData')).length > 0)
+    return relation.list(tx, 'account', { prefix: [account] })
+  const ids = await pendingIds(tx, 'updateRelations')
+  return existing(
+    await relation.getMany(
+      tx,
+      ids.map((id) => [account, id]),
+    ),
+  )
+}
 
 /**
  * The repository with its counts reduced by the stars and watches of deleted accounts, which a job removes in
@@ -36,3 +67,22 @@ const forksOfDeleted = async (
 
 const existing = <T>(records: readonly (T | undefined)[]): T[] =>
   records.filter((record) => record !== undefined)
+
+/**
+ * Updates the audience of a repository's stars and watches, or removes them when the repository is deleted.
+ */
+export const updateRelationsJob: JobHandler = {
+  async step(tx, id, limit) {
+    const audience = (await repositoryById(tx, id))?.audience
+    let updated = 0
+    for (const { collection: relation } of RELATIONS)
+      for (const stale of AUDIENCES.filter((other) => other !== audience)) {
+        const found = await relation.list(tx, 'repository', { prefix: [id, stale], limit: limit - updated })
+        for await (const record of paced(found))
+          if (audience === undefined) await relation.remove(tx, [record.account, record.repository])
+          else await relation.save(tx, { ...record, audience })
+        updated += found.length
+      }
+    return updated
+  },
+}

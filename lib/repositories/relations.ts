@@ -1,10 +1,13 @@
-import { repositoryViewer, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
-import { existingAccount, readableRepository } from '../accounts/find.ts'
+import { canRead, repositoryViewer, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { existingAccount, readableRepository, repositoryById } from '../accounts/find.ts'
+import { sharedWith } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import type { Found, Page, Slice } from '../records/pages.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   type CountedRelation,
+  PRIVATE,
+  type Relation,
   type RelationCollection,
   type Repository,
   repositories,
@@ -15,8 +18,8 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
-import { countsWithPending } from './pending-relations.ts'
-import { referred, sightOf, visibleIn } from './visible.ts'
+import { countsWithPending, pendingRelations } from './pending-relations.ts'
+import { visiblePage } from './visible-page.ts'
 
 /** A repository, and since when an account has a relation to it. */
 export interface Related {
@@ -68,8 +71,12 @@ export class RepositoryRelation {
   }
 
   /** Repositories that an account has the relation to and the viewer can see. */
-  list(viewer: Viewer, account: number, slice: Slice): Promise<Found<Repository>> {
-    return this.#store.read((tx) => relatedTo(tx, this.#relation.collection, viewer, account, slice))
+  list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>> {
+    return this.#store.read(async (tx) => {
+      const { items, total } = await relationsOf(tx, this.#relation.collection, viewer, account, slice)
+      const ids = items.map(({ repository }) => repository)
+      return { items: [...(await repositories.byIds(tx, ids)).values()], total }
+    })
   }
 
   /**
@@ -123,18 +130,28 @@ export class Relations {
   }
 }
 
-/** Repositories that an account stars or watches and the viewer can see. */
-export const relatedTo = async (
+/** The stars or watches of an account that the viewer can list. */
+export const relationsOf = async (
   tx: ReadTransaction,
   relation: RelationCollection,
   viewer: Viewer,
   account: number,
   slice: Slice,
-): Promise<Found<Repository>> => {
-  const { isVisible } = await sightOf(tx, repositoryViewer(viewer))
-  const related = relation.entries(tx, 'account', { prefix: [account] })
-  const entries = referred(repositories, related, (entry) => relation.idOf(entry)[1] as number)
-  return visibleIn(tx, { collection: repositories, entries, isVisible }, slice)
+): Promise<Page<Relation>> => {
+  const isReadable = async ({ repository: id }: Relation) => {
+    const repository = await repositoryById(tx, id)
+    return repository !== undefined && canRead(tx, viewer, repository)
+  }
+  const query = {
+    relation,
+    index: 'account' as const,
+    prefix: [account],
+    viewer: repositoryViewer(viewer),
+    isReadable,
+    candidates: (user: SignedIn) => relationsToOwn(tx, relation, user, account),
+    pending: await pendingRelations(tx, relation, account),
+  }
+  return visiblePage(tx, query, slice)
 }
 
 /** Saves and counts the relation unless it is already set. */
@@ -160,11 +177,11 @@ export const saveRelation = async (
   tx: WriteContext,
   relation: RelationCollection,
   account: number,
-  { id }: Repository,
+  { id, audience }: Repository,
 ): Promise<number> => {
   await existingAccount(tx, account)
   const createdAt = now()
-  await relation.save(tx, { account, repository: id, createdAt })
+  await relation.save(tx, { account, repository: id, audience, createdAt })
   return createdAt
 }
 
@@ -184,3 +201,29 @@ const withCount = ({ count }: CountedRelation, repository: Repository, change: 1
   ...repository,
   [count]: repository[count] + change,
 })
+
+/**
+ * An account's relations to private repositories that the viewer may read by a right, and perhaps to others,
+ * which the caller leaves out. Reads the shorter side: the account's relations, or the repositories that the
+ * viewer has rights on.
+ */
+const relationsToOwn = async (
+  tx: ReadTransaction,
+  relation: RelationCollection,
+  viewer: SignedIn,
+  account: number,
+): Promise<Relation[]> => {
+  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
+  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])))
+  const readable = counts.reduce((sum, count) => sum + count, shared.length)
+  if (readable > (await relation.count(tx, 'account', [account, PRIVATE])))
+    return relation.list(tx, 'account', { prefix: [account, PRIVATE] })
+  const sharedKeys = shared.map(({ id }) => [account, id])
+  const found = (await relation.getMany(tx, sharedKeys)).filter((record) => record !== undefined)
+  for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
+    const own = await repositories.list(tx, 'id', { prefix: [owner, PRIVATE] })
+    const keys = own.map(({ id }) => [account, id])
+    found.push(...(await relation.getMany(tx, keys)).filter((record) => record !== undefined))
+  }
+  return found
+}

@@ -283,11 +283,12 @@ export const removeRepository = async (
   await removeBelongings(tx, 'repository', id, 'now')
   const entries = await quota.repositories.remove(tx, id, limit)
   const hooks = await removeHooksOf(tx, jobs, 'repository', id, limit - entries)
-  const rest = limit - entries - hooks
+  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries - hooks)
+  const rest = limit - entries - hooks - relations
   const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, rest)
   const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, rest - contents)
   await gitData.deleteAfterCommit(tx, id)
-  return 1 + entries + hooks + contents + stored
+  return 1 + entries + hooks + relations + contents + stored
 }
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { MAX_COUNTED } from '../../lib/repositories/visible.ts'
+import { MAX_COUNTED } from '../../lib/repositories/search/visible.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer

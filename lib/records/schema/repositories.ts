@@ -143,7 +143,7 @@ export const pushJournal = new Collection({
 })
 
 /** A star or a watch: both have the same shape. */
-const Relation = v.object({ account: id, repository: id, createdAt: seconds })
+const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
 
 const relation = (name: string) =>
@@ -152,13 +152,11 @@ const relation = (name: string) =>
     schema: Relation,
     id: (relation: Relation) => [relation.account, relation.repository],
     ordered: {
-      account: (relation: Relation) => [relation.account],
-      repository: (relation: Relation) => [relation.repository],
+      account: (relation: Relation) => [relation.account, relation.audience],
+      repository: (relation: Relation) => [relation.repository, relation.audience],
     },
-    belongsTo: [
-      { to: 'account', by: 'account' },
-      { to: 'repository', by: 'repository', removed: 'later' },
-    ],
+    counted: { account: (relation: Relation) => [relation.account, relation.audience] },
+    belongsTo: [{ to: 'account', by: 'account' }],
   })
 export const stars = relation('star')
 export const watches = relation('watch')
@@ -175,7 +173,13 @@ export const [STARS, WATCHES] = RELATIONS
 export type CountedRelation = (typeof RELATIONS)[number]
 export type RelationCollection = CountedRelation['collection']
 
-const Follow = v.object({ follower: id, followed: id, createdAt: seconds })
+const Follow = v.object({
+  follower: id,
+  followed: id,
+  followerAudience: audience,
+  followedAudience: audience,
+  createdAt: seconds,
+})
 export type Follow = v.InferOutput<typeof Follow>
 
 export const follows = new Collection({
@@ -183,8 +187,15 @@ export const follows = new Collection({
   schema: Follow,
   id: (follow) => [follow.follower, follow.followed],
   ordered: {
-    following: (follow) => [follow.follower],
-    followers: (follow) => [follow.followed],
+    following: (follow) => [follow.follower, follow.followedAudience],
+    followers: (follow) => [follow.followed, follow.followerAudience],
+    // Follows to update when an account changes its visibility.
+    asFollower: (follow) => [follow.follower, follow.followerAudience],
+    asFollowed: (follow) => [follow.followed, follow.followedAudience],
+  },
+  counted: {
+    following: (follow) => [follow.follower, follow.followedAudience],
+    followers: (follow) => [follow.followed, follow.followerAudience],
   },
   belongsTo: [
     { to: 'account', by: 'followers', removed: 'later' },

@@ -1,7 +1,9 @@
-import { canSee, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import { canSee, openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
+import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
+import { pendingIds } from '../../records/jobs.ts'
 import { type Entries, merge } from '../../records/merge.ts'
 import { type Found, pageOfAll, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
@@ -17,8 +19,8 @@ import {
 import type { Store } from '../../records/store.ts'
 import { containing, foldCase, searchEntries } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { MAX_COUNTED, type Sight, sightOf, visibleIn } from '../visible.ts'
 import { isFiltered, predicateOf, type QueryPart, type RepositoryFilter, sort } from './filters.ts'
+import { MAX_COUNTED, visibleIn } from './visible.ts'
 
 export interface RepositoryQuery {
   /** Parts of the name, case-insensitive, separated by commas; `owner/part` searches within an owner. */
@@ -103,6 +105,29 @@ export class Search {
 
 /** More than there is. */
 const EVERYTHING: Slice = { offset: 0, limit: Number.POSITIVE_INFINITY }
+
+/** What a viewer can see. */
+interface Sight {
+  /** Audiences of the repositories that the viewer can see, whoever owns them. */
+  readonly open: readonly Audience[]
+  /** What the viewer can see by a right. */
+  readonly own: Shared
+  readonly isVisible: (repository: Repository) => boolean
+}
+
+const sightOf = async (tx: ReadTransaction, viewer: Viewer): Promise<Sight> => {
+  const open = openAudiences(viewer)
+  // A job removes the repositories of deleted owners in steps.
+  const deleted = new Set(await pendingIds(tx, 'removeAccountData'))
+  const own =
+    viewer === null || open.includes(PRIVATE)
+      ? { owners: [], repositories: [] }
+      : await sharedWith(tx, viewer.id)
+  const [owners, shared] = [new Set(own.owners), new Set(own.repositories.map(({ id }) => id))]
+  const isVisible = ({ id, owner, audience }: Repository) =>
+    !deleted.has(owner) && (open.includes(audience) || owners.has(owner) || shared.has(id))
+  return { open, own, isVisible }
+}
 
 /**
  * Listings by name that have every repository that the viewer can see and whose name contains the word, and
