@@ -5,7 +5,7 @@ import { StorageError } from '../../lib/storage/index.ts'
 import {
   claimLost,
   heldAlone,
-  isLost,
+  isStandby,
   isUnusable,
   isWrongHost,
   messageOf,
@@ -14,53 +14,12 @@ import {
   toStorageError,
   usedByOthers,
 } from './errors.ts'
+import { REPLY_TIMEOUT_MS, Session } from './session.ts'
 import type { Settings } from './settings.ts'
-import { pg, query, type Row, type Statement, type Statements, statementsFor } from './statements.ts'
+import { pg, query, type Statement, type Statements, statementsFor } from './statements.ts'
 
-/** Limit for the reply to a statement that takes the server no time, so that a silent one is left soon. */
-export const REPLY_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_MS = 5 * 60_000
 const [CLAIM_ATTEMPTS, CLAIM_PAUSE_MS] = [5, 200]
-
-/** A connection while one transaction holds it. Statements are sent without waiting for those before them. */
-export class Session {
-  readonly #client: PoolClient
-  readonly #onRelease: (failure: unknown) => void
-  /** The first error of the database. Every later statement fails with it. */
-  failure: unknown
-
-  constructor(client: PoolClient, onRelease: (failure: unknown) => void) {
-    this.#client = client
-    this.#onRelease = onRelease
-    // Without a listener, a connection that breaks between two statements would end the process.
-    client.on('error', ignore)
-  }
-
-  async run(
-    statement: Statement,
-    values: readonly unknown[] = [],
-    timeoutMs = REPLY_TIMEOUT_MS,
-  ): Promise<Row[]> {
-    if (this.failure !== undefined) throw this.failure
-    try {
-      return await query(this.#client, statement, values, timeoutMs)
-    } catch (error) {
-      this.failure ??= error
-      throw error
-    }
-  }
-
-  /** Gives the connection back, after a rollback when the transaction has failed. */
-  async release(): Promise<void> {
-    const { failure } = this
-    if (failure !== undefined && !isLost(failure))
-      await query(this.#client, { text: 'ROLLBACK' }, [], REPLY_TIMEOUT_MS).catch(ignore)
-    this.#client.off('error', ignore)
-    this.failure = new Error('a transaction was used after its callback had settled')
-    this.#client.release(isLost(failure) || this.#client.getTransactionStatus() !== 'I')
-    this.#onRelease(failure)
-  }
-}
 
 const ignore = () => undefined
 
@@ -84,6 +43,7 @@ export class Connections {
   /** The connection that keeps other processes out, of a driver with the option `exclusive`. */
   #holder: PoolClient | undefined
   #isClaimLost = false
+  #isClosed = false
   /** Where the database is, for error messages while the driver opens. */
   #where: string | undefined
 
@@ -116,6 +76,7 @@ export class Connections {
 
   /** Waits for connections that are in use. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#holder?.release(true)
     await this.#pool?.end()
   }
@@ -127,10 +88,16 @@ export class Connections {
       try {
         return { pool, client: await pool.connect() }
       } catch (cause) {
-        if (!isWrongHost(cause) || attempt > 1) throw toStorageError(this.#where, cause)
+        if (attempt > 1 || !this.#mustLeave(pool, cause)) throw toStorageError(this.#where, cause)
         this.#leave(pool)
       }
     }
+  }
+
+  /** Whether a host is left after a failed attempt to connect. While it has connections, they may be well. */
+  #mustLeave(pool: Pool, cause: unknown): boolean {
+    if (isStandby(cause)) return true
+    return pool.totalCount === 0 && (isWrongHost(cause) || this.#settings.urls.length > 1)
   }
 
   #find(): Promise<Pool> {
@@ -150,6 +117,7 @@ export class Connections {
       try {
         const client = await pool.connect()
         client.release()
+        if (this.#isClosed) throw new Error('the driver was closed while it connected')
         this.#host = host
         this.#pool = pool
         return pool
@@ -175,14 +143,15 @@ export class Connections {
   }
 
   #createPool(host: number): Pool {
-    const { tls, connectTimeout, urls, connections } = this.#settings
+    const { tls, connectTimeout, urls, connections, exclusive } = this.#settings
     const pool = new pg.Pool({
       connectionString: urls[host]!,
       ...(tls === undefined ? {} : { ssl: tls }),
       connectionTimeoutMillis: connectTimeout,
       keepAlive: true,
       application_name: 'allot',
-      max: connections,
+      // A driver with the option `exclusive` keeps one for its lock.
+      max: connections + (exclusive ? 1 : 0),
       // One stays open, whose lock keeps a repair out.
       min: 1,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -195,6 +164,8 @@ export class Connections {
   }
 
   async #setUp(client: ClientBase): Promise<void> {
+    // Without a listener, a connection that breaks between two statements would end the process.
+    client.on('error', ignore)
     await query(client, { text: sessionSettings(this.#settings.statementTimeout) }, [], REPLY_TIMEOUT_MS)
     const [[isReadOnly] = []] = await ask(client, { text: 'SHOW transaction_read_only' })
     if (isReadOnly === 'on') throw standby()
@@ -218,7 +189,6 @@ export class Connections {
   /** A repair ends with its lock: others may write from then on. */
   #hold(pool: Pool, client: PoolClient): void {
     this.#holder = client
-    client.on('error', ignore)
     client.once('end', () => {
       this.#isClaimLost = true
       this.#leave(pool)

@@ -35,9 +35,11 @@ export const isLost = (cause: unknown): boolean => {
   return /^(08|57P0|25006)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
+export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'
+
 /** Whether the server must be left: it did not reply in time, or has become a standby. */
 export const isUnusable = (cause: unknown): boolean =>
-  codeOf(cause) === '25006' || /read timeout/.test(messageOf(cause))
+  isStandby(cause) || /read timeout/.test(messageOf(cause))
 
 /** Whether another host may serve: this one is unreachable, starting, stopping, or a standby. */
 export const isWrongHost = (cause: unknown): boolean =>

@@ -25,9 +25,10 @@
  * `busy` when nothing was written, `away` when that is not known.
  */
 import { guarded, Lifecycle, type ReadTransaction, type StorageDriver } from '../../lib/storage/index.ts'
-import { Connections, REPLY_TIMEOUT_MS, type Session } from './connections.ts'
+import { Connections } from './connections.ts'
 import { isLost, toStorageError } from './errors.ts'
 import { type Query, type QueryResult, readResults, readTransaction, readValues } from './reads.ts'
+import { REPLY_TIMEOUT_MS, type Session } from './session.ts'
 import { type PostgresOptions, parseSettings } from './settings.ts'
 import { MAX_BROKEN, Writer } from './writer.ts'
 

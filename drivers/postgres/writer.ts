@@ -6,7 +6,7 @@ import {
   WriteBuffer,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import type { Connections, Session } from './connections.ts'
+import type { Connections } from './connections.ts'
 import {
   isConflict,
   isLockShortage,
@@ -17,6 +17,7 @@ import {
   unknownOutcome,
 } from './errors.ts'
 import { type QueryResult, readResults, readTransaction, readValues } from './reads.ts'
+import type { Session } from './session.ts'
 import type { Settings } from './settings.ts'
 import { byteaArray } from './statements.ts'
 
@@ -178,7 +179,13 @@ export class Writer {
       await session.run({ text: 'ROLLBACK' })
       return false
     }
-    await this.#send(session, batch, [...changes.changes()])
+    try {
+      await this.#send(session, batch, [...changes.changes()])
+    } catch (error) {
+      // A read that a body has not waited for may have failed before.
+      throw session.failure ?? error
+    }
+    if (session.failure !== undefined) throw session.failure
     for (const [at, write] of batch.entries()) write.settle(outcomes[at]!)
     return true
   }

@@ -9,7 +9,7 @@ import { countTrips, type TripCounter } from './count-queries.ts'
 import { emptyStore } from './empty-store.ts'
 
 /** Of a whole request, each of whose transactions ends with one that nobody waits for. */
-const [READ, WRITE] = [24, 32]
+const [READ, WRITE] = [32, 64]
 const TIMES = 6
 
 /** Sets and clears something. */
