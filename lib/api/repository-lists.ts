@@ -140,7 +140,7 @@ export const repositorySearchRoutes = [
       const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
       if (!readsMany(search, page))
         return request.cached(async (tx) => {
-          const found = await services.hosting.search.pageIn(tx, user, search, page)
+          const found = await services.hosting.search.pageIn(tx, user, search, page, client())
           return resultsOf(await pageOfRepositories(tx, request, found))
         })
       const found = await services.hosting.search.repositories(user, search, page, client())

@@ -134,8 +134,9 @@ export const userRoutes = [
     // The specification's UserList is the bare array; Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
     handle: async (request, { hosting, options }) => {
-      const { user, query, page } = request
-      const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
+      const { user, query, page, client } = request
+      const search = { q: query.q, id: query.uid || undefined }
+      const found = await hosting.search.users(user, search, page, client())
       const list = replyPage(found, (account) => presentUser(account, request))
       return options.dialect === 'specification' ? list : { ...list, body: { ok: true, data: list.body } }
     },

@@ -103,8 +103,10 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     const sender = req.method === 'GET' ? keptSender?.(req) : undefined
     if (sender === undefined || sender.user !== user) return
     const kept: KeptReply<I> = { sender, send: (req, res) => sendJson(req, res, reply) }
-    const parts = sender.key === undefined ? [key] : [key, sender.key]
-    store.join(requestKey(req.headers, url, baseUrl), parts, kept)
+    const requested = requestKey(req.headers, url, baseUrl)
+    // While a client is slow to read, requests are handled although their replies are kept.
+    if (store.known(requested) !== undefined) return
+    store.join(requested, sender.key === undefined ? [key] : [key, sender.key], kept)
   }
 
   /** Reads and validates the input, and calls the handler. */

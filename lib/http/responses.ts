@@ -119,7 +119,7 @@ export interface ReplyStore {
    * @param sizeOf bytes of the result, besides those of the records that were read
    */
   load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, sizeOf: (result: T) => number): Promise<T>
-  /** Keeps a value for as long as all the results under the keys `parts` are kept. */
+  /** Keeps a value until something changes that a result under one of the keys `parts` was read from. */
   join(key: string, parts: readonly string[], value: unknown): void
 }
 

@@ -102,7 +102,7 @@ export class Store {
   }
 
   /**
-   * Keeps a value under a key for as long as the store keeps all of these results.
+   * Keeps a value under a key until something changes that one of these results was read from.
    * @param parts keys of {@link load}
    */
   join(key: string, parts: readonly string[], value: unknown): void {

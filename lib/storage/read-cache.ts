@@ -84,7 +84,8 @@ export class ReadCache {
   }
 
   /**
-   * Keeps a value for as long as all these results stay. Nothing is kept when one is missing.
+   * Keeps a value until something changes that one of these results was read from. Nothing is kept when one
+   * is missing.
    * @param parts keys of results that the value is made of
    */
   join(cacheKey: string, parts: readonly string[], value: unknown): void {
@@ -92,7 +93,8 @@ export class ReadCache {
     if (!results.every((result) => result !== undefined)) return
     const keys = [...new Set(results.flatMap((result) => result.keys))]
     const ranges = distinctRanges(results.flatMap((result) => result.ranges))
-    this.#put(cacheKey, { value, keys, ranges, size: 0 })
+    const size = results.reduce((sum, result) => sum + result.size, 0)
+    this.#put(cacheKey, { value, keys, ranges, size })
   }
 
   /**

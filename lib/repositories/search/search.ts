@@ -63,19 +63,24 @@ export class Search {
     slice: Slice,
     client = 'host',
   ): Promise<Found<Repository>> {
-    const search = () => this.#store.read((tx) => this.pageIn(tx, viewer, query, slice))
-    return readsMany(query, slice) ? this.#budget.run(client, search) : search()
+    const many = readsMany(query, slice)
+    const search = () =>
+      this.#store.read((tx) => this.pageIn(tx, viewer, query, slice, many ? undefined : client))
+    return many ? this.#budget.run(client, search) : search()
   }
 
   /**
    * The page of a search, which one snapshot reads, so that the result can be cached. Only for a search that
    * reads few records, unless it runs within the budget.
+   * @param client whose budget the search counts against once it has read some thousand records; undefined
+   * for a search that runs within it
    */
   async pageIn(
     tx: ReadTransaction,
     viewer: Viewer,
     { q = '', owner, filter = {} }: RepositoryQuery,
     slice: Slice,
+    client: string | undefined,
   ): Promise<Found<Repository>> {
     const reader = repositoryViewer(viewer)
     // Descriptions and topics have no index, so those searches filter what the viewer can see.
@@ -85,20 +90,26 @@ export class Search {
     const listings = await Promise.all(parts.map((part) => listingsOf(tx, sight, part, owner)))
     const { isVisible } = sight
     const found = { collection: repositories, entries: merge(listings.flat()), isVisible }
-    if (!isFiltered(filter)) return visibleIn(tx, found, slice)
+    const acquire = client === undefined ? undefined : () => this.#budget.acquire(client)
+    if (!isFiltered(filter)) return visibleIn(tx, { ...found, acquire }, slice)
     const matches = await predicateOf(tx, reader, filter)
     const all = await visibleIn(tx, { ...found, matches }, EVERYTHING)
     return pageOfAll(sort(all.items, filter), slice)
   }
 
-  /** Users whom the viewer can see. */
-  users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Found<Account>> {
+  /**
+   * Users whom the viewer can see.
+   * @param client whose budget the search counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many searches wait
+   */
+  users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice, client = 'host'): Promise<Found<Account>> {
     return this.#store.read(async (tx) => {
       if (id !== undefined) return pageOfOne(await userById(tx, viewer, id, q), slice)
       if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
       const entries = await searchEntries(tx, accounts, [], q)
       const isVisible = (account: Account) => canSee(tx, viewer, account)
-      return visibleIn(tx, { collection: accounts, entries, isVisible }, slice)
+      const acquire = () => this.#budget.acquire(client)
+      return visibleIn(tx, { collection: accounts, entries, isVisible, acquire }, slice)
     })
   }
 }

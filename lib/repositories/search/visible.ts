@@ -7,6 +7,12 @@ import type { ReadTransaction } from '../../storage/index.ts'
 /** Items that are counted at most, unless a page needs more. */
 export const MAX_COUNTED = 1000
 
+/** Records that are read at most for a total: what the viewer cannot see is read, too. */
+export const MAX_READ = 10_000
+
+/** Records that a search reads before it takes a slot of its client. */
+const MAX_WITHOUT_SLOT = 2000
+
 /** Records that are loaded at once. */
 const BATCH_SIZE = 250
 
@@ -17,6 +23,11 @@ interface Listed<R> {
   readonly isVisible: (record: R) => boolean | Promise<boolean>
   /** Of the visible records, those that the search finds, given also how many were read; all unless given. */
   readonly matches?: (record: R, read: number) => boolean | Promise<boolean>
+  /**
+   * Waits for a slot, without which only some thousand records are read: hidden ones can be any number.
+   * @returns releases the slot
+   */
+  readonly acquire?: (() => Promise<() => void>) | undefined
 }
 
 /** A page of the records that the viewer can see and that match. Lets other requests run between batches. */
@@ -25,26 +36,41 @@ export const visibleIn = async <R>(
   listed: Listed<R>,
   { offset, limit }: Slice,
 ): Promise<Found<R>> => {
-  const enough = Math.max(offset + limit, MAX_COUNTED)
+  const { acquire = async () => () => undefined } = listed
+  const end = offset + limit
   const items: R[] = []
-  let total = 0
-  for await (const record of visibleRecords(tx, listed)) {
-    if (total >= offset && items.length < limit) items.push(record)
-    if (++total > enough) return { items, total: undefined }
+  const visible = { count: 0 }
+  let [total, read, release] = [0, 0, undefined as (() => void) | undefined]
+  try {
+    for await (const batch of batchesOf(listed.entries)) {
+      const found = await matching(tx, listed, batch, visible)
+      items.push(...found.slice(Math.max(0, offset - total), Math.max(0, end - total)))
+      total += found.length
+      read += batch.length
+      if (total >= end && (total > MAX_COUNTED || read >= MAX_READ)) return { items, total: undefined }
+      if (read >= MAX_WITHOUT_SLOT) release ??= await acquire()
+      await setImmediate()
+    }
+    return { items, total }
+  } finally {
+    release?.()
   }
-  return { items, total }
 }
 
-async function* visibleRecords<R>(
+/**
+ * Of the records of a batch, those that the viewer can see and that match.
+ * @param visible number of those that the viewer can see, of this batch and the ones before
+ */
+const matching = async <R>(
   tx: ReadTransaction,
-  { collection, entries, isVisible, matches = () => true }: Listed<R>,
-): AsyncGenerator<R> {
-  let read = 0
-  for await (const batch of batchesOf(entries)) {
-    for (const record of await collection.load(tx, batch))
-      if ((await isVisible(record)) && (await matches(record, ++read))) yield record
-    await setImmediate()
-  }
+  { collection, isVisible, matches = () => true }: Listed<R>,
+  batch: readonly IndexEntry[],
+  visible: { count: number },
+): Promise<R[]> => {
+  const found: R[] = []
+  for (const record of await collection.load(tx, batch))
+    if ((await isVisible(record)) && (await matches(record, ++visible.count))) found.push(record)
+  return found
 }
 
 /** The entries without repetitions, in batches. */
