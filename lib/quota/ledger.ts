@@ -78,7 +78,7 @@ export class LedgerById {
 
   /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
   async put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }> {
-    const { before, wasLive } = await this.#uncount(tx, entry.kind, entry.key, entry)
+    const { before, wasLive } = await this.#uncount(tx, entry.kind, entry.key)
     const repository = await repositoryOf(tx, entry)
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
@@ -125,26 +125,25 @@ export class LedgerById {
   /**
    * Adds an entry to the usage of its owner and its repository, or subtracts it.
    * @param repository usage of the repository of the entry, as it is now; undefined when it has none
-   * @param isReplaced whether an entry that is as large takes the place of one that is subtracted
    */
   async #count(
     tx: WriteContext,
     repository: RepositoryUsage | undefined,
     entry: LedgerRecord,
     sign: 1 | -1,
-    isReplaced = false,
   ): Promise<void> {
     const { kind, size } = entry
     const [counted, bytes] = [countedAs(entry), sign === 1 ? size : 0 - size]
     this.#counters.add(tx, repository?.owner ?? entry.owner!, { [counted]: bytes }, { [kind]: sign })
     if (repository === undefined) return
     const sum = checkSum(repository[counted] + bytes)
-    let largest = Math.max(repository.largest[kind], size)
-    if (sign === -1 && size === largest && !isReplaced) largest = await largestBesides(tx, entry)
+    const entries = repository.entries[kind] + sign
+    // What is left may be smaller than `largest`: looking for it would make large removals quadratic.
+    const largest = entries === 0 ? 0 : Math.max(repository.largest[kind], size)
     await repositoryUsages.replace(tx, repository, {
       ...repository,
       [counted]: sum,
-      entries: { ...repository.entries, [kind]: repository.entries[kind] + sign },
+      entries: { ...repository.entries, [kind]: entries },
       largest: { ...repository.largest, [kind]: largest },
     })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
@@ -158,16 +157,13 @@ export class LedgerById {
     tx: WriteContext,
     kind: LedgerKind,
     key: string,
-    next?: NewEntry,
   ): Promise<{ before: LedgerRecord | undefined; wasLive: boolean }> {
     const before = await ledgerEntries.get(tx, [kind, key])
     if (before === undefined) return { before, wasLive: false }
     const wasLive = await isLive(tx, before)
     const repository = await repositoryOf(tx, before)
-    const isReplaced = next?.repository === before.repository && next.size >= before.size
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
-    if (repository !== undefined || before.repository === null)
-      await this.#count(tx, repository, before, -1, isReplaced)
+    if (repository !== undefined || before.repository === null) await this.#count(tx, repository, before, -1)
     return { before, wasLive }
   }
 }
@@ -199,15 +195,6 @@ export const entriesBySize = (
     }
   }
   return merge([others, ...open('owner', owner)], false, ofRepositories())
-}
-
-/** Bytes of the largest entry of a kind in a repository, besides one; 0 without another. */
-const largestBesides = async (
-  tx: ReadTransaction,
-  { repository, kind, key }: LedgerRecord,
-): Promise<number> => {
-  const largest = await ledgerEntries.list(tx, 'repo', { prefix: [repository!, kind], limit: 2 })
-  return largest.find((entry) => entry.key !== key)?.size ?? 0
 }
 
 /**

@@ -147,7 +147,7 @@ const RepositoryUsage = v.object({
   ...entrySizes,
   /** How many ledger entries it has. */
   entries: ofKinds,
-  /** Bytes of the largest of them. */
+  /** At least the bytes of the largest of them; 0 without one. */
   largest: ofKinds,
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
