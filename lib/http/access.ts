@@ -97,7 +97,8 @@ const SIMPLE = /^(?:$|text\/plain|multipart\/form-data|application\/x-www-form-u
 
 /**
  * Refuses a change that the page of another origin has a browser send. The browser may add credentials that
- * the page does not know: a session, the cookies of a host's login, and a password of HTTP Basic.
+ * the page does not know: a session, the cookies of a host's login, and a password of HTTP Basic. It adds no
+ * token.
  * @param baseUrl URL of the service as the browser sees it
  * @throws AllotError forbidden
  */
@@ -106,7 +107,9 @@ export const refuseForged = (
   res: ServerResponse,
   baseUrl: string,
 ): void => {
-  if (method !== 'POST' || !SIMPLE.test(headers['content-type'] ?? '')) return
+  const { authorization = '' } = headers
+  const hasToken = authorization !== '' && !/^\s*basic\b/i.test(authorization)
+  if (method !== 'POST' || hasToken || !SIMPLE.test(headers['content-type'] ?? '')) return
   if (isFromAnotherOrigin(headers, baseUrl) && !res.hasHeader('Access-Control-Allow-Origin'))
     throw new AllotError('forbidden', 'this form was sent by another site')
 }

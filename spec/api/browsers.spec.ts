@@ -34,6 +34,12 @@ describe('A POST that the page of another site can send', () => {
     await allot.stop()
   })
 
+  it('is accepted with a token, which no browser adds by itself', async () => {
+    const allot = await start({ repositories: false })
+    const authorization = `token ${allot.root.token}`
+    assert.equal(await sent(allot, new Blob(['{"name":"asked"}']), undefined, { authorization }), 201)
+  })
+
   it('is accepted from an origin of CORS', async () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
     assert.equal(await sent(allot, new Blob(['{"name":"one"}']), undefined, { origin: ORIGIN }), 201)
