@@ -85,7 +85,7 @@ describe('allot serve on PostgreSQL', { skip: lacks('PostgreSQL') }, () => {
     assert.deepEqual([refused.code, refused.out], [1, ''])
     assert.match(
       refused.err,
-      /^allot: other processes use the database \(pg_stat_activity has them as \d+\): stop all servers and commands of Allot first, or repair beside them with --force\n$/,
+      /^allot: other processes use the database \(pg_stat_activity has them as \d+(?:, \d+)*\): stop all servers and commands of Allot first, or repair beside them with --force\n$/,
     )
     assert.equal((await allot(['verify', '--repair', '--force', ...words])).code, 0)
     await server.stop()
