@@ -14,9 +14,8 @@ export interface Listening {
 /** Serves on a free port, until the end of the file at the latest. */
 export const listen = async (listener: RequestListener): Promise<Listening> => {
   const server = createServer(listener)
-  // Longer than a spec waits for a program between two requests, so that no request meets a closing
-  // connection.
-  server.keepAliveTimeout = 60_000
+  // Longer than a file of specs takes, so that no request meets a closing connection.
+  server.keepAliveTimeout = 20 * 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const stop = once(async () => {
