@@ -18,20 +18,11 @@ import {
 import { at } from '../route.ts'
 import { resource } from '../view.ts'
 import { assets } from './attachments.ts'
-import { author, oneOf, pageIn, pageOfComment, pageOfIssue, viewInRepository } from './found.ts'
+import { oneOf, onIssue, pageIn, viewInRepository } from './found.ts'
 
 const comment = resource<ContentDetails<CommentRecord> & { readonly issue: Issue }>()({
   id: [number(9), ({ record }) => record.id],
-  html_url: [
-    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
-    (details, recipient) => pageOfComment(details, details.issue, recipient),
-  ],
-  pull_request_url: [text(''), () => ''],
-  issue_url: [
-    text('https://code.example.org/alice/app/issues/1'),
-    (details, recipient) => pageOfIssue(details, details.issue, recipient),
-  ],
-  user: author,
+  ...onIssue,
   original_author: [text(''), () => ''],
   original_author_id: [number(0), () => 0],
   body: [text('A newer compiler helps.'), ({ record }) => record.body],

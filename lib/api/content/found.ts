@@ -5,6 +5,7 @@ import type { ContentDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Account, Issue, Repository } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
+import { text } from '../fields.ts'
 import type { Recipient } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import type { View } from '../view.ts'
@@ -26,6 +27,22 @@ export const pageOfComment = (
   { htmlUrls, baseUrl }: Recipient,
 ): string =>
   htmlUrls.of({ kind: 'comment', owner: owner.name, repo: repository.name, index, id: record.id }, baseUrl)
+
+/** Where a comment or an event of an issue stands, and who wrote it. */
+export const onIssue = {
+  html_url: [
+    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
+    (details: OnIssue, recipient: Recipient) => pageOfComment(details, details.issue, recipient),
+  ],
+  pull_request_url: [text(''), () => ''],
+  issue_url: [
+    text('https://code.example.org/alice/app/issues/1'),
+    (details: OnIssue, recipient: Recipient) => pageOfIssue(details, details.issue, recipient),
+  ],
+  user: author,
+} as const
+
+type OnIssue = ContentDetails<{ readonly id: number }> & { readonly issue: Issue }
 
 interface InRepository<R> {
   readonly repository: Repository

@@ -6,7 +6,7 @@ import { example, issueIndex, number, Time, text, timestamp } from '../fields.ts
 import { at } from '../route.ts'
 import { resource } from '../view.ts'
 import { CommentListQuery, commentQueryOf } from './comments.ts'
-import { author, pageIn, pageOfComment, pageOfIssue, viewInRepository } from './found.ts'
+import { onIssue, pageIn, viewInRepository } from './found.ts'
 
 /**
  * An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left
@@ -18,16 +18,7 @@ const timelineComment = resource<ContentDetails<TimelineItem> & { readonly issue
     example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
     ({ record }) => ('kind' in record ? record.kind : 'comment'),
   ],
-  html_url: [
-    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
-    (details, recipient) => pageOfComment(details, details.issue, recipient),
-  ],
-  pull_request_url: [text(''), () => ''],
-  issue_url: [
-    text('https://code.example.org/alice/app/issues/1'),
-    (details, recipient) => pageOfIssue(details, details.issue, recipient),
-  ],
-  user: author,
+  ...onIssue,
   body: [text('A newer compiler helps.'), ({ record }) => ('kind' in record ? '' : record.body)],
   old_title: [text(''), ({ record }) => ('kind' in record && record.oldTitle) || ''],
   new_title: [text(''), ({ record }) => ('kind' in record && record.newTitle) || ''],
