@@ -4,7 +4,6 @@
  * by one process are in the order of their commits, also within one second, unless its clock is set back.
  * Changes by several processes are ordered as well as their clocks agree.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { DAY_SECONDS, now } from './clock.ts'
 import type { Page, Slice } from './records/pages.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
@@ -103,18 +102,6 @@ export const recordAudit = async <B extends AuditDetails, A extends AuditDetails
     before: detailsOf(before),
     after: detailsOf(after),
   })
-}
-
-/**
- * Like {@link recordAudit}, for a change that its details show completely: records nothing when they are
- * equal.
- */
-export const recordDifference = async <D extends AuditDetails>(
-  tx: WriteContext,
-  by: Actor | undefined,
-  change: AuditedChange<D, D>,
-): Promise<void> => {
-  if (!isDeepStrictEqual(change.before, change.after)) await recordAudit(tx, by, change)
 }
 
 /**

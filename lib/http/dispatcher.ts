@@ -83,7 +83,7 @@ export interface Endpoints<
    * URL below which a client reaches these routes, without their base path; that of the service when absent.
    */
   urlOf?(context: RequestContext<I, R>): string
-  /** The reply that is kept for requests like this one; undefined when the request must be handled. */
+  /** The reply that is kept for GETs like this one; undefined when the request must be handled. */
   kept?(req: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
@@ -151,7 +151,8 @@ export class Dispatcher<I extends Caller> {
 
   /** Undefined also for a request that waits, since the reply may change meanwhile. */
   #kept(endpoints: Endpoints<I>, req: IncomingMessage, url: RequestUrl): KeptReply<I> | undefined {
-    if (endpoints.kept === undefined || !this.#unread.isEmpty || !isNext(req)) return undefined
+    if (req.method !== 'GET' || endpoints.kept === undefined) return undefined
+    if (!this.#unread.isEmpty || !isNext(req)) return undefined
     const { baseUrl, trustedProxies } = this.#options
     try {
       return endpoints.kept(req, url, baseUrl ?? baseUrlOf(req, url.mount, trustedProxies))

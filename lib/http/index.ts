@@ -15,7 +15,6 @@ export {
   dispositionOf,
   Empty,
   ErrorBody,
-  Forbidden,
   fileReply,
   fraction,
   Html,

@@ -92,8 +92,8 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   }
 
   /** @returns the reply to each request like this one, whose credentials were accepted and have not ended */
-  kept({ method, headers }: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined {
-    if (method !== 'GET' || headers.sudo !== undefined) return undefined
+  kept({ headers }: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined {
+    if (headers.sudo !== undefined) return undefined
     return this.#options.store.known(requestKey(headers, url, baseUrl))
   }
 

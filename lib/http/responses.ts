@@ -42,7 +42,6 @@ export const fraction = v.number()
 
 /** The body of every error response but those of searches. */
 export const ErrorBody = v.object({ message: v.string(), url: v.string() })
-export const Forbidden = ErrorBody
 export const ValidationError = ErrorBody
 
 /** JSON, and no body at all: a status without one may have the JSON of an error. */
