@@ -1,5 +1,5 @@
 import type { Origin } from '../../../lib/content/migrated-content.ts'
-import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
+import { downloadPath, isOfKnownType } from '../../../lib/content/packages/names.ts'
 import { allItems } from '../../../lib/records/pages.ts'
 import type { Account, CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
 import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'

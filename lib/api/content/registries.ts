@@ -1,7 +1,7 @@
 /** The registries of packages, at the paths that clients of Forgejo use. */
 import type { Identity } from '../../accounts/access.ts'
 import { fileOfPackage } from '../../content/downloads.ts'
-import type { PackageName } from '../../content/packages/types.ts'
+import type { PackageName } from '../../content/packages/names.ts'
 import { AllotError } from '../../errors.ts'
 import {
   fileReply,
@@ -10,7 +10,6 @@ import {
   type StreamRequest,
   type StreamRoute,
 } from '../../http/index.ts'
-import type { PackageType } from '../../records/schema/index.ts'
 import { type Services, signInRequired, stream } from '../route.ts'
 
 type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
@@ -91,21 +90,13 @@ const removeVersion = async (request: PackageRequest, services: Services) => {
 
 const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
 
-/**
- * The path of a download is also `downloadNames` in lib/content/packages/types.ts, which pages and
- * `allot migrate` use.
- */
+/** Also in `downloadPath` (lib/content/packages/names.ts), which pages and `allot migrate` use. */
 const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
 
-/** The routes that the clients of each type of packages use. */
-const REGISTRIES: Readonly<Record<PackageType, readonly StreamRoute<Identity, Services>[]>> = {
-  generic: [
-    stream({ method: 'PUT', path: `${GENERIC}/{file}`, handle: upload }),
-    stream({ method: 'GET', path: `${GENERIC}/{file}`, handle: download }),
-    stream({ method: 'HEAD', path: `${GENERIC}/{file}`, handle: download }),
-    stream({ method: 'DELETE', path: `${GENERIC}/{file}`, handle: removeFile }),
-    stream({ method: 'DELETE', path: GENERIC, handle: removeVersion }),
-  ],
-}
-
-export const registryRoutes = Object.values(REGISTRIES).flat()
+export const registryRoutes: readonly StreamRoute<Identity, Services>[] = [
+  stream({ method: 'PUT', path: `${GENERIC}/{file}`, handle: upload }),
+  stream({ method: 'GET', path: `${GENERIC}/{file}`, handle: download }),
+  stream({ method: 'HEAD', path: `${GENERIC}/{file}`, handle: download }),
+  stream({ method: 'DELETE', path: `${GENERIC}/{file}`, handle: removeFile }),
+  stream({ method: 'DELETE', path: GENERIC, handle: removeVersion }),
+]

@@ -15,7 +15,7 @@ import {
 import { takeNumber, type WriteContext } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { ContentServices } from '../services.ts'
-import { checkedType, type PackageName } from './types.ts'
+import { checkedType, type PackageName } from './names.ts'
 import { fileIn, versionIn, writableBy } from './versions.ts'
 
 /** Members of a new file besides those in its name. */

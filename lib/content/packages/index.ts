@@ -18,7 +18,7 @@ import {
   removePackageFile,
   saveVersion,
 } from './add.ts'
-import type { PackageName } from './types.ts'
+import type { PackageName } from './names.ts'
 import {
   type FoundVersion,
   fileIn,

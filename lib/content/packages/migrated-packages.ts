@@ -12,7 +12,7 @@ import type { MigrationLog } from '../../repositories/migration-log.ts'
 import type { Origin } from '../migrated-content.ts'
 import type { ContentServices } from '../services.ts'
 import { addFile, type NewPackageFile } from './add.ts'
-import type { PackageName } from './types.ts'
+import type { PackageName } from './names.ts'
 
 /** A file of a package of another server. */
 interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {

@@ -6,7 +6,6 @@ import { AllotError, NAME_LIMIT } from '../../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
 import {
   type Account,
-  PACKAGE_TYPES,
   type PackageFile,
   type PackageVersion,
   packageFiles,
@@ -14,7 +13,7 @@ import {
 } from '../../records/schema/index.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import type { PackageName } from './types.ts'
+import { isOfKnownType, type PackageName } from './names.ts'
 
 /** A version with its owner. */
 export interface FoundVersion {
@@ -93,13 +92,13 @@ export const listVersions = async (
   { type = '', q = '' }: PackageQuery,
   slice: Slice,
 ): Promise<Page<PackageVersion>> => {
-  const types = PACKAGE_TYPES.filter((one) => type === '' || type === one)
-  if (types.length === 0) return { items: [], total: 0 }
+  if (type !== '' && !isOfKnownType({ type })) return { items: [], total: 0 }
   const listing = { prefix: [owner], reverse: true }
-  const isEveryType = types.length === PACKAGE_TYPES.length
-  if (q === '' && isEveryType) return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
-  const found = (await packageVersions.list(tx, 'created', listing)).filter(
-    (version) => types.includes(version.type) && foldCase(version.name).includes(foldCase(q)),
+  if (q === '') return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
+  const found = await packageVersions.list(tx, 'created', listing)
+  const wanted = foldCase(q)
+  return pageOfAll(
+    found.filter(({ name }) => foldCase(name).includes(wanted)),
+    slice,
   )
-  return pageOfAll(found, slice)
 }

@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache'
-import { namedCache } from '../../caches.ts'
 import { invalid } from '../../errors.ts'
 import { type Commit, OBJECT_ID } from '../../git/objects/parse.ts'
 import type { OpenRepository } from './open-repository.ts'
@@ -17,38 +15,6 @@ export type FileStatus = 'added' | 'removed' | 'modified'
 
 const STATUSES: Record<string, FileStatus> = { A: 'added', D: 'removed' }
 
-/** Changes by repository, parent and commit, which never change. */
-const known = namedCache(
-  'commit changes',
-  new LRUCache<string, CommitChanges>({
-    maxSize: 16 * 1024 * 1024,
-    maxEntrySize: 1024 * 1024,
-    sizeCalculation: ({ files }) => files.reduce((sum, { filename }) => sum + filename.length + 100, 300),
-  }),
-)
-
-type Compared = Pick<Commit, 'id' | 'parents'>
-
-/** The changes of some commits against their first parents, by their ids. */
-export const changesOf = async (
-  open: OpenRepository,
-  commits: readonly Compared[],
-): Promise<Map<string, CommitChanges>> => {
-  const keys = new Map(
-    commits.map(({ id, parents }) => [id, `${open.access.repository}:${parents[0]}..${id}`]),
-  )
-  const key = (id: string) => keys.get(id)!
-  const unknown = commits.filter(({ id }) => !known.has(key(id)))
-  const read = unknown.length === 0 ? new Map<string, CommitChanges>() : await readChanges(open, unknown)
-  for (const [id, changes] of read) known.set(key(id), changes)
-  const found = new Map<string, CommitChanges>()
-  for (const { id } of commits) {
-    const changes = read.get(id) ?? known.get(key(id))
-    if (changes !== undefined) found.set(id, changes)
-  }
-  return found
-}
-
 const OPTIONS = ['--stdin', '-z', '-r', '--root', '--no-renames', '--raw', '--numstat', '--no-ext-diff']
 
 /** Characters of the names of files that one list has, and of git's output that is read for it. */
@@ -60,10 +26,12 @@ interface Draft {
   deletions: number
 }
 
-const readChanges = async (
+/** The changes of some commits against their first parents, by their ids. */
+export const changesOf = async (
   { git, access }: OpenRepository,
-  commits: readonly Compared[],
+  commits: readonly Pick<Commit, 'id' | 'parents'>[],
 ): Promise<Map<string, CommitChanges>> => {
+  if (commits.length === 0) return new Map()
   // git compares a commit with the parents that its line names.
   const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
   const { changes, add } = changesParser()

@@ -98,22 +98,16 @@ const MAX_COUNT = 5000
 const countFor = async (open: OpenCommit, selection: readonly string[]): Promise<number | undefined> => {
   const { repository } = open.access
   const key = [repository, ...selection].join(' ')
-  const isWhole = selection.length === 2
-  const known = counts.get(key) ?? (isWhole ? await countFromLast(open) : undefined)
-  if (known === undefined && counting.has(key)) return undefined
-  const found = known ?? (await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection]))
-  if (known === undefined && found > MAX_COUNT) {
+  const known = counts.get(key)
+  if (known !== undefined || counting.has(key)) return known
+  const found = await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection])
+  if (found > MAX_COUNT) {
     // A failure means that the next request counts again.
     countOn(inBackground(open), selection, key).catch(() => undefined)
     return undefined
   }
-  remember(open, key, isWhole, found)
+  counts.set(key, found)
   return found
-}
-
-const remember = ({ access, commit }: OpenCommit, key: string, isWhole: boolean, count: number): void => {
-  counts.set(key, count)
-  if (isWhole) countedTips.set(access.repository, { tip: commit, count })
 }
 
 /**
@@ -122,22 +116,13 @@ const remember = ({ access, commit }: OpenCommit, key: string, isWhole: boolean,
  */
 const counts = namedCache('commit counts', new LRUCache<string, number>(maxEntries(10_000)))
 
-/**
- * The tip of each repository whose history was counted last, from which the next tip is counted in a moment.
- */
-const countedTips = namedCache(
-  'counted tips',
-  new LRUCache<number, { tip: string; count: number }>(maxEntries(10_000)),
-)
-
 const countOn = async (open: OpenCommit, selection: readonly string[], key: string): Promise<void> => {
   if (counting.has(key)) return
   counting.add(key)
   const isWhole = selection.length === 2
   try {
     // A whole history is counted by its bitmap, if it has one.
-    const count = await countList(open, isWhole ? ['--use-bitmap-index', open.commit] : selection)
-    remember(open, key, isWhole, count)
+    counts.set(key, await countList(open, isWhole ? ['--use-bitmap-index', open.commit] : selection))
   } finally {
     counting.delete(key)
   }
@@ -151,18 +136,6 @@ export const countList = async (
   { git, access }: OpenRepository,
   selection: readonly string[],
 ): Promise<number> => Number((await git.lines(access, 'rev-list', ['--count', ...selection]))[0] ?? 0)
-
-/**
- * Counts the difference to a history that was counted before.
- * @returns undefined without one, and when its tip is deleted
- */
-const countFromLast = async ({ git, access, commit }: OpenCommit): Promise<number | undefined> => {
-  const last = countedTips.get(access.repository)
-  if (last === undefined) return undefined
-  const args = ['--left-right', '--count', `${last.tip}...${commit}`]
-  const [left, right] = (await git.lines(access, 'rev-list', args))[0]?.split('\t') ?? []
-  return right === undefined ? undefined : last.count - Number(left) + Number(right)
-}
 
 /**
  * The last commit that changed a file or folder; undefined when there is none.

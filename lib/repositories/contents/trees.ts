@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache'
-import { maxEntries, namedCache } from '../../caches.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { CUT, type EntryPosition, entryAt, slicesOf, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
@@ -86,20 +84,12 @@ const readFlat = async (
   return { entries, total }
 }
 
-/** Numbers of entries of whole trees, by repository and id. */
-const totals = namedCache('tree totals', new LRUCache<string, number>(maxEntries(10_000)))
-
-/**
- * Counts all entries, and keeps those of the page. A tree that was counted before is read only as far as the
- * page.
- */
+/** Counts all entries, and keeps those of the page. */
 const readRecursively = async (
   { git, access }: OpenRepository,
   id: string,
   { offset, limit }: Slice,
 ): Promise<Entries> => {
-  const key = `${access.repository}:${id}`
-  const known = totals.get(key)
   const child = await git.start(access, 'ls-tree', ['-r', '-t', '-z', '--full-tree', id])
   child.stdin.end()
   const entries: { mode: string; path: string; id: string }[] = []
@@ -108,13 +98,11 @@ const readRecursively = async (
     for await (const line of recordsOf(child.stdout)) {
       if (total >= offset && total < offset + limit) entries.push(entryOf(line))
       total++
-      if (known !== undefined && total >= offset + limit) return { entries, total: known }
     }
     await successOf(child)
   } finally {
     child.stop()
   }
-  totals.set(key, total)
   return { entries, total }
 }
 

@@ -2,7 +2,7 @@
 import { canChangePackages } from '../../accounts/rights.ts'
 import { packageDetails } from '../../content/details.ts'
 import { fileOfPackage } from '../../content/downloads.ts'
-import { downloadPath, type PackageName, uploadsOf } from '../../content/packages/types.ts'
+import { downloadPath, type PackageName } from '../../content/packages/names.ts'
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import { fileReply } from '../../http/responses.ts'
@@ -152,7 +152,7 @@ const NoPackages = ({ owner, mayUpload }: { owner: string; mayUpload: boolean })
         <p>There is nothing here that you can see.</p>
       ) : urls === undefined ? (
         <p>
-          Upload a file with <code>{uploadsOf(owner).join(', ')}</code>
+          Upload a file with <code>{`PUT /api/packages/${owner}/generic/…`}</code>
         </p>
       ) : (
         <>

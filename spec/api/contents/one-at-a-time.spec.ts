@@ -162,20 +162,6 @@ describe('A list of commits', () => {
   })
 })
 
-describe('A history whose repository has the id of one that another server of the process has counted', () => {
-  it('is not counted as a whole before the response', async (test) => {
-    const slow = 'case "$*" in *--use-bitmap-index*) exec sleep 60;; esac'
-    const repositories = { directory: temporaryDirectory(), git: wrappedGit(slow) }
-    for (const options of [{}, { repositories }]) {
-      const server = await startGit(options)
-      test.after(server.stop)
-      await server.repository(server.root, 'demo', { auto_init: true, name: 'demo' })
-      const { status, text } = await server.request('GET', '/repos/root/demo/commits?limit=1')
-      assert.equal(status, 200, text)
-    }
-  })
-})
-
 describe('Work that goes on after its response', () => {
   for (const [what, script, path] of [
     [
