@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { filesIn, sourceOf } from './source.ts'
 
 /** Where processes are started with a deadline, and tools that no test runs. */
-const ALLOWED = /^spec\/(?:support\/child\.ts$|(?:bench|hostile|faults|pack)\/)/
+const ALLOWED = /^spec\/(?:support\/child\.ts$|(?:tools|pack)\/)/
 
 /** Files that start processes themselves, since they need what spec/support/child.ts does not have. */
 const EXCEPTIONS = [
@@ -12,7 +12,6 @@ const EXCEPTIONS = [
   'spec/driver-spec/durability.ts',
   'spec/postgres/workers.ts',
   'spec/support/group-runs.ts',
-  'spec/web/figures.ts',
 ]
 
 const IMPORT = /^import (?!type\b)([^']*?) from '(?:node:)?child_process'/gm
