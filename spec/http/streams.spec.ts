@@ -162,8 +162,8 @@ describe('A streamed response', () => {
       await write(LINE)
       throw new Error('sector 7')
     }
-    const answer = await fetch(`${floor.api}/lines`)
-    await assert.rejects(answer.text())
+    // Where the end arrives with the head, newer versions of Node reject the fetch itself.
+    await assert.rejects(fetch(`${floor.api}/lines`).then((answer) => answer.text()))
     assert.match(floor.told[0]?.fields.err?.message ?? '', /sector 7/)
   })
 })
