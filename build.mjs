@@ -33,7 +33,6 @@ const ENTRY_POINTS = {
   'lib/storage/index': 'lib/storage/index.ts',
   'lib/worker': 'lib/markdown/worker.ts',
   'lib/keys-worker': 'lib/keys/worker.ts',
-  'lib/files-worker': 'lib/files/worker.ts',
   'lib/highlight-worker': 'lib/web/source/worker.ts',
   'drivers/level/index': 'drivers/level/index.ts',
   'drivers/memory/index': 'drivers/memory/index.ts',

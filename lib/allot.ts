@@ -284,7 +284,6 @@ export const importAllot = async (
   try {
     return await importStore({ driver, gitStorage, fileStorage }, source, onProgress)
   } finally {
-    await fileStorage.close()
     await driver.close()
   }
 }

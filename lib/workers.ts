@@ -230,8 +230,7 @@ export const startWorker = ({ file, maxMemoryMb }: Pick<ThreadOptions, 'file' | 
   return new Worker(source, { eval: true, resourceLimits })
 }
 
-export const threadEnded = (cause?: unknown) =>
-  new AllotError('unavailable', 'a worker thread ended', { cause })
+const threadEnded = (cause?: unknown) => new AllotError('unavailable', 'a worker thread ended', { cause })
 
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

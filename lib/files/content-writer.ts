@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import type { Algorithm, FileHash, HashThreads } from './hashing.ts'
 
 /** Properties of a content that are known before its bytes arrive. */
 export interface ExpectedContent {
@@ -11,68 +10,47 @@ export interface ExpectedContent {
   readonly size?: number | undefined
   /** Lower-case hexadecimal digits. */
   readonly sha256?: string | undefined
-  /** Hashes to compute besides SHA-256. */
-  readonly digests?: readonly Digest[]
 }
 
-/** Hashes that old clients of package registries ask for. */
-type Digest = Exclude<Algorithm, 'sha256'>
-
-/** Size and hashes of a content, once it was read. */
+/** Size and hash of a content, once it was read. */
 export interface ContentInfo {
   /** Bytes. */
   readonly size: number
-  /** Lower-case hexadecimal digits, as in `digests`. */
+  /** Lower-case hexadecimal digits. */
   readonly sha256: string
-  readonly digests: Readonly<Partial<Record<Digest, string>>>
 }
 
 /** Bytes that wait in memory while others are being written; more stop the stream. */
 const MAX_WAITING = 512 * 1024
-/**
- * Chunks that wait at most, and that are kept of a small content before they are merged: each takes memory
- * besides its bytes.
- */
+/** Chunks that wait at most: each takes memory besides its bytes. */
 const MAX_CHUNKS = 256
-/**
- * Contents up to this size are hashed where they arrive: that takes less time than passing them to a thread.
- */
-const MAX_HASHED_HERE = 128 * 1024
-/** Bytes that may be written and not hashed. */
-const MAX_UNHASHED = 16 * 1024 * 1024
 
 /**
- * Writes a stream to a file that is open for reading and writing. What arrives during a write is written at
- * once afterwards.
+ * Writes a stream to a file. What arrives during a write is hashed meanwhile, and written at once afterwards.
  */
 export class ContentWriter {
   readonly #file: FileHandle
   readonly #expected: ExpectedContent
-  readonly #threads: HashThreads
-  readonly #algorithms: readonly Algorithm[]
+  readonly #sha256 = createHash('sha256')
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #size = 0
   #written = 0
   /** Undefined when nothing is being written. */
   #writing: Promise<void> | undefined
-  /** The content as long as it is small; a thread hashes a larger one. */
-  #small: Buffer[] | undefined = []
-  #hash: FileHash | undefined
 
-  constructor(file: FileHandle, expected: ExpectedContent, threads: HashThreads) {
+  constructor(file: FileHandle, expected: ExpectedContent) {
     this.#file = file
     this.#expected = expected
-    this.#threads = threads
-    this.#algorithms = ['sha256', ...(expected.digests ?? [])]
   }
 
   /**
    * Resolves when the whole content is in the file.
-   * @throws AllotError too_large, invalid for a content with more or fewer bytes than expected; any error of
-   * the stream or the file
+   * @returns its size and hash
+   * @throws AllotError too_large, invalid for another content than expected; any error of the stream or the
+   * file
    */
-  async write(content: Readable): Promise<void> {
+  async write(content: Readable): Promise<ContentInfo> {
     for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.#size += chunk.length
       checkSize(this.#size, this.#expected)
@@ -80,48 +58,34 @@ export class ContentWriter {
       if (this.#waitingBytes > MAX_WAITING || this.#waiting.length >= MAX_CHUNKS) await this.#writing
     }
     await this.#writing
-    const { size } = this.#expected
-    if (size !== undefined && this.#size !== size)
-      throw invalid(`the content must have ${size} bytes, got ${this.#size}`)
-  }
-
-  /**
-   * Size and hashes, after `write`.
-   * @throws AllotError invalid when the SHA-256 differs from the expected one
-   */
-  async info(): Promise<ContentInfo> {
-    const [sha256, ...others] = (await this.#digests()) as [string, ...string[]]
-    const { sha256: expectedSha256, digests = [] } = this.#expected
-    if (expectedSha256 !== undefined && sha256 !== expectedSha256)
-      throw invalid(`the content must have the SHA-256 ${expectedSha256}, got ${sha256}`)
-    const named = digests.map((name, index) => [name, others[index]])
-    return { size: this.#size, sha256, digests: Object.fromEntries(named) }
+    return this.#info()
   }
 
   /** Resolves when the file is used no more. */
   async abandon(): Promise<void> {
     this.#waiting = []
     await this.#writing?.catch(() => undefined)
-    await this.#hash?.abandon()
+  }
+
+  #info(): ContentInfo {
+    const { size, sha256: expectedSha256 } = this.#expected
+    if (size !== undefined && this.#size !== size)
+      throw invalid(`the content must have ${size} bytes, got ${this.#size}`)
+    const sha256 = this.#sha256.digest('hex')
+    if (expectedSha256 !== undefined && sha256 !== expectedSha256)
+      throw invalid(`the content must have the SHA-256 ${expectedSha256}, got ${sha256}`)
+    return { size: this.#size, sha256 }
   }
 
   #add(chunk: Buffer): void {
     this.#waiting.push(chunk)
     this.#waitingBytes += chunk.length
-    if (this.#size <= MAX_HASHED_HERE) this.#keepSmall(chunk)
-    else if (this.#small !== undefined) {
-      this.#small = undefined
-      this.#hash = this.#threads.begin(this.#file.fd, this.#algorithms)
+    if (this.#writing === undefined) {
+      this.#writing = this.#writeWaiting()
+      // `write` throws the error later.
+      this.#writing.catch(() => undefined)
     }
-    if (this.#writing !== undefined) return
-    this.#writing = this.#writeWaiting()
-    // `write` throws the error later.
-    this.#writing.catch(() => undefined)
-  }
-
-  #keepSmall(chunk: Buffer): void {
-    this.#small?.push(chunk)
-    if (this.#small?.length === MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)]
+    this.#sha256.update(chunk)
   }
 
   async #writeWaiting(): Promise<void> {
@@ -130,18 +94,8 @@ export class ContentWriter {
       this.#waiting = []
       this.#waitingBytes = 0
       this.#written += await writeAll(this.#file, chunks, this.#written)
-      this.#hash?.advance(this.#written)
-      await this.#hash?.catchUp(MAX_UNHASHED)
     }
     this.#writing = undefined
-  }
-
-  async #digests(): Promise<string[]> {
-    const hash = this.#hash
-    this.#hash = undefined
-    if (hash !== undefined) return hash.finish()
-    const content = Buffer.concat(this.#small ?? [])
-    return this.#algorithms.map((name) => createHash(name).update(content).digest('hex'))
   }
 }
 

@@ -8,7 +8,6 @@ import { storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
 import { FolderSync } from './folder-sync.ts'
-import { HashThreads } from './hashing.ts'
 
 export type { ContentInfo, ExpectedContent } from './content-writer.ts'
 
@@ -57,7 +56,6 @@ export class FileStorage {
   readonly #deletions: DeletionHold
   readonly #onDeletionError: OnDeletionError
   readonly #folders: FolderSync
-  readonly #hashThreads = new HashThreads()
 
   constructor({ directory, isAlone = false, onDeletionError = () => undefined }: FileStorageOptions) {
     this.#directory = resolve(directory)
@@ -77,16 +75,12 @@ export class FileStorage {
     if (expected.size !== undefined) checkSize(expected.size, expected)
     const path = join(this.#directory, STAGING_FOLDER, randomUUID())
     const file = await createFile(path)
-    const writer = new ContentWriter(file, expected, this.#hashThreads)
+    const writer = new ContentWriter(file, expected)
     try {
-      await writer.write(content)
-      // The rest of the hashes is computed meanwhile.
-      const synced = file.sync()
+      const info = await writer.write(content)
+      const synced = file.sync().finally(() => file.close())
       synced.catch(() => undefined)
-      const info = await writer.info()
-      const closed = synced.finally(() => file.close())
-      closed.catch(() => undefined)
-      return { path, ...info, synced: closed }
+      return { path, ...info, synced }
     } catch (error) {
       await writer.abandon()
       await file.close()
@@ -149,11 +143,6 @@ export class FileStorage {
     return this.#deletions.hold()
   }
 
-  /** Ends the threads that hash files. */
-  close(): Promise<void> {
-    return this.#hashThreads.close()
-  }
-
   /** Every file whose path is that of a stored file. */
   all(): AsyncIterable<FilePlace & { size: number }> {
     return listFiles(this.#directory, [])
@@ -207,9 +196,9 @@ const placeOf = (path: readonly string[]): FilePlace | undefined => {
   return foldersOf(place).every((folder, index) => folder === path[index]) ? place : undefined
 }
 
-/** Creates a file to write and to read, in a folder that may not exist. */
+/** Creates a file to write, in a folder that may not exist. */
 const createFile = async (path: string): Promise<FileHandle> => {
-  const create = () => open(path, 'wx+', 0o600)
+  const create = () => open(path, 'wx', 0o600)
   return create().catch(async (error) => {
     ifMissing(undefined)(error)
     await mkdir(dirname(path), { recursive: true })

@@ -130,7 +130,6 @@ export const createHosting = (parts: Parts) => {
       await credentials.tokenUses.close()
       await credentials.sessionUses.close()
       await keyReader.close()
-      await fileStorage.close()
     },
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +7,8 @@ import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
-import { type FileHash, HashThreads } from '../../lib/files/hashing.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
-import { waitFor } from '../support/wait-for.ts'
 
 const folders: string[] = []
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
@@ -58,24 +54,18 @@ describe('A file', () => {
     )
   })
 
-  it('has the digests of its bytes, whatever its size, while others arrive', async () => {
+  it('has the digest of its bytes, whatever its size, while others arrive', async () => {
     const { directory, storage } = await aStorage()
-    const digests = ['md5', 'sha1', 'sha512'] as const
-    // Up to the first size a content is hashed where it arrives, and a thread takes 1 MiB at a time of a
-    // larger one.
-    const sizes = [0, 1, 131_072, 131_073, MIB - 1, MIB, MIB + 1, 3 * MIB + 5]
+    const sizes = [0, 1, MIB, 3 * MIB + 5]
     const arrive = async (size: number, index: number) => {
       const content = randomBytes(size)
       const chunks = Array.from({ length: Math.ceil(size / 60_001) }, (_, at) =>
         content.subarray(at * 60_001, (at + 1) * 60_001),
       )
       const name = `abc${index}`
-      const arrived = await storage.stage(stream(...chunks), { digests })
+      const arrived = await storage.stage(stream(...chunks))
       await storage.put(arrived, { ...place, name })
-      const expected = Object.fromEntries(
-        digests.map((digest) => [digest, createHash(digest).update(content).digest('hex')]),
-      )
-      assert.deepEqual([arrived.size, arrived.sha256, arrived.digests], [size, sha256(content), expected])
+      assert.deepEqual([arrived.size, arrived.sha256], [size, sha256(content)])
       assert.ok((await buffer(await storage.read({ ...place, name }))).equals(content))
     }
     await Promise.all(sizes.map(arrive))
@@ -94,12 +84,9 @@ describe('A file', () => {
       await setImmediate()
       return writev.apply(this, given)
     })
-    // A content that is hashed where it arrives, and one that a thread hashes.
-    for (const size of [20_000, 140_000]) {
-      const content = randomBytes(size)
-      const arrived = await storage.stage(Readable.from(Array.from(content, (byte) => Buffer.of(byte))))
-      assert.equal(arrived.sha256, sha256(content))
-    }
+    const content = randomBytes(20_000)
+    const arrived = await storage.stage(Readable.from(Array.from(content, (byte) => Buffer.of(byte))))
+    assert.equal(arrived.sha256, sha256(content))
     assert.ok(most <= 256, `${most} chunks`)
   })
 
@@ -135,60 +122,6 @@ describe('A file', () => {
     assert.deepEqual([await storage.size(place), removed], [1, 0])
     await letGoToo()
     assert.deepEqual([await storage.size(place), removed], [undefined, 1])
-  })
-})
-
-describe('A large file is hashed', () => {
-  const content = randomBytes(3 * MIB + 5)
-  const expected = [sha256(content), createHash('md5').update(content).digest('hex')]
-
-  const within = async (threads: HashThreads, hash: (begun: FileHash, file: FileHandle) => Promise<void>) => {
-    const { directory } = await aStorage()
-    const file = await open(join(directory, 'large'), 'w+')
-    try {
-      const begun = threads.begin(file.fd, ['sha256', 'md5'])
-      await hash(begun, file)
-      assert.deepEqual(await begun.finish(), expected)
-    } finally {
-      await file.close()
-    }
-  }
-
-  it('although no thread starts, for the module of the threads is gone', () =>
-    within(new HashThreads(new URL('file:///gone/files-worker.js')), async (hash, file) => {
-      await file.write(content)
-      hash.advance(MIB)
-      await hash.catchUp(0)
-      hash.advance(content.length)
-    }))
-
-  it('although a thread could not read a part of it', () =>
-    within(new HashThreads(), async (hash, file) => {
-      hash.advance(MIB)
-      await hash.catchUp(0)
-      await file.write(content)
-      hash.advance(content.length)
-    }))
-
-  it('although its thread is ended, and only then: until then, the thread reads the file', async () => {
-    const { directory } = await aStorage()
-    const [module, ended] = [join(directory, 'worker.mjs'), join(directory, 'ended')]
-    // A thread does not end while it waits for the system, as it does while it reads.
-    const words = JSON.stringify(['-c', 'echo > begun; sleep 0.5; echo > ended'])
-    await writeFile(
-      module,
-      `import { execFileSync } from 'node:child_process'
-       import { parentPort } from 'node:worker_threads'
-       parentPort.on('message', () => execFileSync('sh', ${words}, { cwd: ${JSON.stringify(directory)} }))`,
-    )
-    const threads = new HashThreads(pathToFileURL(module))
-    await within(threads, async (hash, file) => {
-      await file.write(content)
-      hash.advance(content.length)
-      await waitFor(() => existsSync(join(directory, 'begun')))
-      void threads.close()
-    })
-    assert.ok(existsSync(ended))
   })
 })
 
@@ -237,7 +170,7 @@ describe('FileStorage leaves nothing of', () => {
       assert.equal(content.destroyed && !content.readableEnded, false, 'the stream must not be destroyed')
     })
 
-  it('a large content that is cut off or has another hash, while a thread hashes it', async () => {
+  it('a large content that is cut off or has another hash', async () => {
     const { directory, storage } = await aStorage()
     const chunks = Array.from({ length: 40 }, (_, index) => Buffer.alloc(65_536, index))
     const cut = Readable.from(

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
@@ -21,7 +20,6 @@ import { signal } from '../driver-spec/fixture.ts'
 import { driverKilledAt } from '../support/killed-driver.ts'
 import { pausedAfterReads, pausedBeforeWrite } from '../support/paused-driver.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { aGround, fill } from './ground.ts'
 
 const place: FilePlace = { area: 'attachments', ownerId: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])
@@ -93,23 +91,6 @@ const assertEmpty = async (ground: Ground, why?: string) => {
   assert.deepEqual(await onDisk(ground), [], why)
   assert.deepEqual(await recorded(ground), [], why)
 }
-
-describe('An Allot that is closed', () => {
-  it('has ended the threads that hash files', async () => {
-    const started: Worker[] = []
-    const note = (worker: Worker) => void started.push(worker)
-    process.on('worker', note)
-    const ground = aGround()
-    const allot = await ground.open()
-    await fill(allot)
-    assert.ok(started.length > 0)
-    await allot.close()
-    process.off('worker', note)
-    // A thread that has ended has no id.
-    assert.deepEqual(new Set(started.map(({ threadId }) => threadId)), new Set([-1]))
-    ground.clear()
-  })
-})
 
 describe('A stored file', () => {
   it('exists as long as its record', () =>

@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream'
 import type { SignedIn } from '../../accounts/access.ts'
 import { now } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
-import type { ContentInfo } from '../../files/index.ts'
 import {
   type PackageFile,
   type PackageType,
@@ -59,9 +58,9 @@ export const addFile = async (
   if (target === undefined) return undefined
   const { ownerId, type } = target
   const place = { area: 'packages' as const, ownerId, name: randomUUID() }
-  const expected = { maxSize, size, sha256, digests: ['md5', 'sha1', 'sha512'] as const }
+  const expected = { maxSize, size, sha256 }
   const counted = { as: 'packages', owner: ownerId, by: viewer.id, kind: 'package' } as const
-  return files.add(place, content, expected, counted, async (tx, contentInfo) => {
+  return files.add(place, content, expected, counted, async (tx, { size, sha256 }) => {
     const current = await writableBy(tx, viewer, path.owner)
     if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')
     const found = await versionIn(tx, current, path)
@@ -75,7 +74,7 @@ export const addFile = async (
     }
     const id = await takeNumber(tx, 'packageFile')
     const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
-    const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
+    const file = { ...names, size, sha256, createdAt }
     await packageFiles.save(tx, file)
     await alsoSave?.(tx, file)
     const version = {
@@ -113,14 +112,6 @@ const newVersion = (id: number, owner: number, type: PackageType, { name, versio
   version,
   size: 0,
   files: 0,
-})
-
-const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({
-  size,
-  sha256,
-  md5,
-  sha1,
-  sha512,
 })
 
 /** Saves a new or changed version and its ledger entry. */

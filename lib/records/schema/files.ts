@@ -101,13 +101,9 @@ const PackageFile = v.object({
   /** Bytes. */
   size: bytes,
   /** Digest of the content, in hex. */
-  md5: v.string(),
-  /** Digest of the content, in hex. */
-  sha1: v.string(),
-  /** Digest of the content, in hex. */
   sha256: v.string(),
-  /** Digest of the content, in hex. */
-  sha512: v.string(),
+  /** Further digests, in hex, once a client has asked for them. */
+  digests: v.optional(v.object({ md5: v.string(), sha1: v.string(), sha512: v.string() })),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })

@@ -70,7 +70,6 @@ export const built = (program: string): string => {
     entryPoints: {
       [name]: `${root}spec/tools/bench/${program}.ts`,
       worker: `${root}lib/markdown/worker.ts`,
-      'files-worker': `${root}lib/files/worker.ts`,
     },
     ...{ outdir, bundle: true, splitting: true, packages: 'external', format: 'esm', platform: 'node' },
     logLevel: 'warning',
