@@ -46,23 +46,6 @@ export const saveAttachment = async (
   return attachment
 }
 
-/**
- * Removes the attachments of an issue, comment or release that is being deleted.
- * @param limit attachments to remove at most; absent: all
- * @returns how many were removed
- */
-export const removeAttachments = async (
-  tx: WriteContext,
-  services: ContentServices,
-  { on, id }: { on: Attachment['on']; id: number },
-  limit?: number,
-): Promise<number> => {
-  const listing = { prefix: [on, id], ...(limit === undefined ? {} : { limit }) }
-  const found = await attachments.list(tx, 'target', listing)
-  for (const attachment of found) await removeAttachment(tx, services, attachment)
-  return found.length
-}
-
 export const removeAttachment = async (
   tx: WriteContext,
   { quota, files }: ContentServices,

@@ -18,14 +18,11 @@ import {
   packageFiles,
   packageVersions,
   RESERVED_PREFIX,
-  releases,
   type StoredFile,
 } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 import { lfsKey } from './lfs.ts'
-
-const ATTACHMENT_TARGETS = { issue: issues, comment: comments, release: releases }
 
 /** Sizes that two collections must agree on, record by record. */
 const sizesOf = (name: string): Recount => ({ name, matchesKeys: true })
@@ -84,13 +81,11 @@ export const contentChecks: readonly Check[] = [
     if (found !== repository)
       store.report(`comment ${id} names repository ${repository}, but its issue is in repository ${found}`)
   }),
-  check(attachments, async ({ id, uuid, size, repository, on, targetId }, store) => {
+  check(attachments, async ({ id, uuid, size, repository }, store) => {
     // A job removes the attachments of a deleted repository.
     if (!(await exists(store, 'repository', repository))) return
     store.expect(attachmentEntry, [id], size)
     store.expect(attachmentFile, [repository, uuid], size)
-    if (!(await store.has(ATTACHMENT_TARGETS[on], [targetId])))
-      store.report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
   }),
   check(packageFiles, async ({ owner, stored, size, version }, store) => {
     store.expect(packageFile, [owner, stored], size)

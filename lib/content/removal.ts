@@ -1,41 +1,21 @@
 import { refuseLastAdministrator } from '../accounts/account-records.ts'
 import type { Removal, RemovalOptions } from '../accounts/accounts.ts'
 import { type Authorizer, accountAt, type Target } from '../accounts/authorize.ts'
-import { repositoryById } from '../accounts/find.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError } from '../errors.ts'
-import type { JobHandler } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
 import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type Account,
   AUDIENCES,
   accounts,
-  type CountedRelation,
-  issues,
-  type Job,
   type Membership,
   memberships,
-  packageFiles,
   packageVersions,
-  RELATIONS,
   repositories,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { unrelate } from '../repositories/relations.ts'
-import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { removeHooksOf } from '../webhooks/removal.ts'
-import { removePackageFile } from './packages/add.ts'
-import {
-  ISSUE_REMOVERS,
-  type Remover,
-  removeAll,
-  removeEach,
-  removeIssues,
-  removeReleases,
-  removeRest,
-} from './removers.ts'
 
 /** Deletes users and organizations with everything that belongs to them alone. */
 export class AccountRemoval implements Removal {
@@ -168,88 +148,4 @@ const stillSolelyOwned =
     const current = await memberships.get(tx, [organization, member])
     if (current === undefined || !(await isSoleOwner(tx, current))) return undefined
     return accounts.get(tx, [organization])
-  }
-
-/**
- * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version.
- * Readers cannot reach it any more: a comment is found through its issue, and an issue, a release or a
- * package through its owner.
- */
-export const registerRemovalJobs = (services: RepositoryServices): void => {
-  const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
-    services.jobs.handle(kind, removalJob(services, exists, removers))
-  handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
-    (tx, id, limit, { jobs }) => removeHooksOf(tx, jobs, 'account', id, limit),
-    removeRepositories,
-    removePackages,
-    ...RELATIONS.map(removeRelations),
-    removeRest('organization'),
-    removeRest('account'),
-    (tx, id, limit, { quota }) => quota.removeOwner(tx, id, limit),
-  ])
-  handle('removeRepositoryContents', repositoryById, [
-    removeIssues,
-    removeReleases,
-    removeRest('repository'),
-    detachForks,
-  ])
-  handle('removeComments', (tx, id) => issues.get(tx, [id]), ISSUE_REMOVERS)
-  handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
-}
-
-/** Makes forks of a deleted repository independent. */
-const detachForks: Remover = async (tx, parent, limit) => {
-  const forks = await repositories.list(tx, 'parent', { prefix: [parent], limit })
-  for await (const fork of paced(forks)) await repositories.save(tx, { ...fork, parent: null })
-  return forks.length
-}
-
-type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
-
-const removalJob = (
-  services: RepositoryServices,
-  exists: Exists,
-  removers: readonly Remover[],
-): JobHandler => ({
-  /** Waits until the folders and files that the previous step released are deleted. */
-  async prepare() {
-    await services.gitData.idle()
-    await services.files.idle()
-  },
-  async step(tx, id, limit) {
-    return (await exists(tx, id)) === undefined ? removeAll(tx, id, limit, services, removers) : 0
-  },
-})
-
-const removeRepositories: Remover = async (tx, owner, limit, services) =>
-  removeEach(await repositories.list(tx, 'id', { prefix: [owner], limit }), limit, ({ id }, left) =>
-    removeRepository(tx, services, id, left),
-  )
-
-const removePackages: Remover = async (tx, owner, limit, { jobs }) =>
-  removeEach(
-    await packageVersions.list(tx, 'created', { prefix: [owner], limit }),
-    limit,
-    async ({ id }, left) => {
-      await packageVersions.remove(tx, [id])
-      return 1 + (await jobs.runNow(tx, 'removePackageFiles', id, left - 1))
-    },
-  )
-
-const removePackageFiles: Remover = async (tx, version, limit, services) => {
-  const found = await packageFiles.list(tx, 'version', { prefix: [version], limit })
-  for await (const file of paced(found)) await removePackageFile(tx, services, file)
-  return found.length
-}
-
-const removeRelations =
-  (relation: CountedRelation): Remover =>
-  async (tx, account, limit) => {
-    const found = await relation.collection.list(tx, 'account', { prefix: [account], limit })
-    for await (const { repository: id } of paced(found)) {
-      const repository = await repositories.get(tx, [id])
-      if (repository !== undefined) await unrelate(tx, relation, account, repository)
-      else await relation.collection.remove(tx, [account, id])
-    }
-    return found.length
   }

@@ -1,94 +1,141 @@
-import type { Parent } from '../records/collection.ts'
-import { paced } from '../records/pacing.ts'
-import { removeBelongings } from '../records/schema/belongings.ts'
-import { type Attachment, comments, issues, releases } from '../records/schema/index.ts'
+/** What is removed with a record besides the record, and the jobs that remove what belonged to one. */
+import type { AnyCollection, Parent } from '../records/collection.ts'
+import { type RemoveBelonging, removeBelongings } from '../records/schema/belongings.ts'
+import {
+  type Attachment,
+  accounts,
+  attachments,
+  comments,
+  deliveries,
+  files,
+  hooks,
+  issues,
+  type Job,
+  packageFiles,
+  packageVersions,
+  RELATIONS,
+  releases,
+  repositories,
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { RepositoryServices } from '../repositories/repositories.ts'
-import { removeAttachments } from './attachment-records.ts'
-import type { ContentServices } from './services.ts'
-
-/*
- * The removers that the removal jobs (removal.ts) call for each kind of record, and those of issues and
- * releases.
- */
+import { unrelate } from '../repositories/relations.ts'
+import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
+import { removeDelivery } from '../webhooks/payload-store.ts'
+import { removeHook } from '../webhooks/removal.ts'
+import { removeAttachment } from './attachment-records.ts'
+import { removePackageFile } from './packages/add.ts'
 
 /**
- * Removes records that belong to a deleted record, `limit` at most.
- * @returns how many were removed
+ * Removes a record of a collection.
+ * @returns how many records that were; one, unless it is a number
  */
-export type Remover = (
+type Remove<R> = (
   tx: WriteContext,
-  id: number,
+  record: R,
   limit: number,
   services: RepositoryServices,
-) => Promise<number>
-
-/** Each remover is called once those before it have nothing left. */
-export const removeAll = async (
-  tx: WriteContext,
-  id: number,
-  limit: number,
-  services: RepositoryServices,
-  removers: readonly Remover[],
-): Promise<number> => {
-  let removed = 0
-  for (const remove of removers) {
-    removed += await remove(tx, id, limit - removed, services)
-    if (removed >= limit) break
-  }
-  return removed
-}
-
-/** Removes the records of all collections that belonged to a record, and of which a job does it. */
-export const removeRest =
-  (parent: Parent): Remover =>
-  (tx, id, limit) =>
-    removeBelongings(tx, parent, id, 'later', limit)
+) => Promise<unknown>
 
 /**
- * Removes records one after another.
- * @param remove removes one, and returns how many records that were
+ * Removes what belongs to a record, and then the record if the limit permits.
+ * @param cost records that the record itself counts as: an issue has the words of its title in an index
  */
-export const removeEach = async <R>(
-  records: readonly R[],
-  limit: number,
-  remove: (record: R, limit: number) => Promise<number>,
-): Promise<number> => {
-  let removed = 0
-  for await (const record of paced(records)) {
-    removed += await remove(record, limit - removed)
-    if (removed >= limit) break
+const whole =
+  (on: Attachment['on'], cost = 1): Remove<{ readonly id: number }> =>
+  async (tx, { id }, limit, services) => {
+    let removed = 0
+    for (const when of ['later', 'now'] as const)
+      removed += await removeBelongings(tx, on, id, when, limit - removed, removeWith(services))
+    if (removed >= limit) return removed
+    await TARGETS[on].remove(tx, [id])
+    return removed + cost
   }
-  return removed
+
+const TARGETS = { issue: issues, comment: comments, release: releases }
+
+interface Named<R> {
+  readonly options: { readonly name: string; id(record: R): unknown }
 }
 
-const removeComments: Remover = async (tx, issue, limit, services) =>
-  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, services, { on: 'comment', id }, left),
-  )
+/** How a record of the collection is removed when it belongs to what is removed. */
+const rule = <R>({ options: { name } }: Named<R>, to: Parent, remove: Remove<R>) =>
+  [`${name} of ${to}`, remove as Remove<unknown>] as const
 
-/** Remove everything that belongs to an issue. */
-export const ISSUE_REMOVERS: readonly Remover[] = [removeComments, removeRest('issue')]
+/** Of records whose removal takes more than the record. */
+const RULES: ReadonlyMap<string, Remove<unknown>> = new Map([
+  rule(repositories, 'account', (tx, { id }, limit, services) => removeRepository(tx, services, id, limit)),
+  // The forks of a deleted repository become independent.
+  rule(repositories, 'repository', (tx, fork) => repositories.save(tx, { ...fork, parent: null })),
+  ...RELATIONS.map((relation) =>
+    rule(relation.collection, 'account', async (tx, { account, repository: id }) => {
+      const repository = await repositories.get(tx, [id])
+      if (repository !== undefined) await unrelate(tx, relation, account, repository)
+      else await relation.collection.remove(tx, [account, id])
+    }),
+  ),
+  rule(issues, 'repository', whole('issue', 2)),
+  rule(comments, 'issue', whole('comment')),
+  rule(releases, 'repository', whole('release')),
+  ...(['issue', 'comment', 'release'] as const).map((on) =>
+    rule(attachments, on, (tx, attachment, _limit, services) => removeAttachment(tx, services, attachment)),
+  ),
+  rule(files, 'repository', (tx, file, _limit, services) => services.files.deleteAfterCommit(tx, file)),
+  rule(packageVersions, 'account', async (tx, { id }, limit, { jobs }) => {
+    await packageVersions.remove(tx, [id])
+    return 1 + (await jobs.runNow(tx, 'removePackageFiles', id, limit - 1))
+  }),
+  rule(packageFiles, 'packageVersion', (tx, file, _limit, services) => removePackageFile(tx, services, file)),
+  ...(['account', 'repository'] as const).map((scope) =>
+    rule(hooks, scope, (tx, hook, limit, { jobs }) => removeHook(tx, jobs, hook, limit - 1)),
+  ),
+  rule(deliveries, 'hook', removeDelivery),
+])
 
-export const removeIssues: Remover = async (tx, repository, limit, services) =>
-  removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
-    const removed = await removeAll(tx, id, left, services, ISSUE_REMOVERS)
-    return removed + (await removeTarget(tx, services, { on: 'issue', id }, left - removed))
-  })
-
-export const removeReleases: Remover = async (tx, repository, limit, services) =>
-  removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, services, { on: 'release', id }, left),
-  )
+const removeWith =
+  (services: RepositoryServices): RemoveBelonging =>
+  async (tx, { collection, to }, record, limit) => {
+    const remove = RULES.get(`${collection.options.name} of ${to}`)
+    const removed = await (remove === undefined
+      ? collection.removeLoaded(tx, record)
+      : remove(tx, record, limit, services))
+    return typeof removed === 'number' ? removed : 1
+  }
 
 /**
- * Collections with attachments, and how many records a removal counts as: an issue counts twice, for the
- * words of its title in the index.
+ * Registers the jobs that remove what belonged to a deleted account, repository, issue, package version or
+ * webhook. Readers cannot reach it any more: a comment is found through its issue, and an issue, a release or
+ * a package through its owner.
  */
-const TARGETS = {
-  issue: { collection: issues, cost: 2 },
-  comment: { collection: comments, cost: 1 },
-  release: { collection: releases, cost: 1 },
+export const registerRemovalJobs = (services: RepositoryServices): void => {
+  const { jobs, gitData, quota } = services
+  const remove = removeWith(services)
+  const handle = (
+    kind: Job['kind'],
+    collection: Pick<AnyCollection, 'get'>,
+    parents: readonly Parent[],
+    removeMore: (tx: WriteContext, id: number, limit: number) => Promise<number> = async () => 0,
+  ) =>
+    jobs.handle(kind, {
+      /** Waits until the folders and files that the previous step released are deleted. */
+      async prepare() {
+        await gitData.idle()
+        await services.files.idle()
+      },
+      async step(tx, id, limit) {
+        if ((await collection.get(tx, [id])) !== undefined) return 0
+        let removed = 0
+        for (const parent of parents)
+          removed += await removeBelongings(tx, parent, id, 'later', limit - removed, remove)
+        return removed < limit ? removed + (await removeMore(tx, id, limit - removed)) : removed
+      },
+    })
+  handle('removeAccountData', accounts, ['account', 'organization'], (tx, id, limit) =>
+    quota.removeOwner(tx, id, limit),
+  )
+  handle('removeRepositoryContents', repositories, ['repository'])
+  handle('removeComments', issues, ['issue'])
+  handle('removePackageFiles', packageVersions, ['packageVersion'])
+  handle('removeDeliveries', hooks, ['hook'])
 }
 
 /**
@@ -98,26 +145,12 @@ const TARGETS = {
  */
 export const removeContent = async (
   tx: WriteContext,
-  services: ContentServices & Pick<RepositoryServices, 'jobs'>,
+  services: RepositoryServices,
   { on, id }: { on: Attachment['on']; id: number },
 ): Promise<boolean> => {
   const { jobs } = services
-  if ((await TARGETS[on].collection.remove(tx, [id])) === undefined) return false
-  const removed = await removeAttachments(tx, services, { on, id })
+  if ((await TARGETS[on].remove(tx, [id])) === undefined) return false
+  const removed = await removeBelongings(tx, on, id, 'now', undefined, removeWith(services))
   if (on === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction - removed)
   return true
-}
-
-/** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
-const removeTarget = async (
-  tx: WriteContext,
-  services: RepositoryServices,
-  { on, id }: { on: Attachment['on']; id: number },
-  limit: number,
-): Promise<number> => {
-  const removed = await removeAttachments(tx, services, { on, id }, limit)
-  if (removed >= limit) return removed
-  const { collection, cost } = TARGETS[on]
-  await collection.remove(tx, [id])
-  return removed + cost
 }

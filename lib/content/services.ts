@@ -3,7 +3,7 @@ import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 
 /** The services that the contents of repositories and accounts need. */
-export type ContentServices = Omit<RepositoryServices, 'gitData'>
+export type ContentServices = RepositoryServices
 
 /**
  * Runs a write that can delete files, and waits until they are deleted.

@@ -14,7 +14,8 @@ import { MigratedContent } from '../content/migrated-content.ts'
 import { Packages } from '../content/packages/index.ts'
 import { MigratedPackages } from '../content/packages/migrated-packages.ts'
 import { Releases } from '../content/releases.ts'
-import { AccountRemoval, registerRemovalJobs } from '../content/removal.ts'
+import { AccountRemoval } from '../content/removal.ts'
+import { registerRemovalJobs } from '../content/removers.ts'
 import { CommitStatuses } from '../content/statuses.ts'
 import { IssueSubscriptions } from '../content/subscriptions.ts'
 import { instanceHistory } from '../content/usage/instance-history.ts'
@@ -45,14 +46,13 @@ import { Pushes } from '../repositories/pushes.ts'
 import { Relations } from '../repositories/relations.ts'
 import { Repositories, type RepositoryServices } from '../repositories/repositories.ts'
 import { Search } from '../repositories/search/search.ts'
-import { removeFilesJob, StoredFiles } from '../repositories/stored-files.ts'
+import { StoredFiles } from '../repositories/stored-files.ts'
 import { TeamRepositories } from '../repositories/team-repositories.ts'
 import { Topics } from '../repositories/topics.ts'
 import { Transfers } from '../repositories/transfers.ts'
 import type { AllowedAddresses } from '../webhooks/addresses.ts'
 import { Hooks } from '../webhooks/hooks.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
-import { removeDeliveriesJob } from '../webhooks/removal.ts'
 import { credentialsOf } from './credentials.ts'
 
 /** The services of accounts, repositories and their contents. */
@@ -183,13 +183,11 @@ const migrationOf = (services: RepositoryServices) => ({
   quotaGroups: services.quota.groups,
 })
 
-const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
-  const { jobs, files } = services
+const registerJobs = (services: RepositoryServices): void => {
+  const { jobs } = services
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('restrictForks', restrictForksJob(services))
-  jobs.handle('removeRepositoryFiles', removeFilesJob(files))
-  jobs.handle('removeDeliveries', removeDeliveriesJob)
   registerRemovalJobs(services)
 }
 

@@ -5,6 +5,7 @@ import { wordsOf } from '../records/layout.ts'
 import { type Belonging, belongings } from '../records/schema/belongings.ts'
 import {
   accounts,
+  comments,
   groups,
   hooks,
   issues,
@@ -12,6 +13,7 @@ import {
   jobs,
   packageVersions,
   quotaOwners,
+  releases,
   repositories,
   repositoryUsages,
   teams,
@@ -24,9 +26,11 @@ const PARENTS: Record<Parent, { in: readonly CollectionOf<unknown>[]; jobs: read
   organization: { in: [accounts], jobs: ['removeAccountData'] },
   owner: { in: [accounts, quotaOwners], jobs: ['removeAccountData'] },
   team: { in: [teams], jobs: [] },
-  repository: { in: [repositories], jobs: ['removeRepositoryContents', 'removeRepositoryFiles'] },
+  repository: { in: [repositories], jobs: ['removeRepositoryContents'] },
   repositoryUsage: { in: [repositoryUsages], jobs: ['removeLedgerEntries'] },
   issue: { in: [issues], jobs: ['removeComments'] },
+  comment: { in: [comments], jobs: [] },
+  release: { in: [releases], jobs: [] },
   packageVersion: { in: [packageVersions], jobs: ['removePackageFiles'] },
   hook: { in: [hooks], jobs: ['removeDeliveries'] },
   group: { in: [groups], jobs: ['removeAssignments'] },

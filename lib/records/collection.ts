@@ -20,20 +20,17 @@ export type { IndexEntry } from './indexes.ts'
 /** Records whose removal removes other records. */
 export type Parent =
   | ('account' | 'organization' | 'owner' | 'team' | 'hook' | 'group')
-  | ('repository' | 'repositoryUsage' | 'issue' | 'packageVersion')
+  | ('repository' | 'repositoryUsage' | 'issue' | 'comment' | 'release' | 'packageVersion')
 
 /** That records belong to another one: `allot verify` checks that it exists while they do. */
-export interface BelongsTo<R, O extends string> {
+export interface BelongsTo<O extends string> {
   readonly to: Parent
   /** The ordered index whose keys begin with its id; absent: the ids of the records begin with it. */
   readonly by?: O
-  /** Its id, unless keys of that index or ids begin with it; undefined for a record that belongs to none. */
-  readonly id?: (record: R) => number | undefined
-  /**
-   * Whether the records are removed in the write that removes it, or by its job (lib/content/removers.ts);
-   * absent: what removes them is written out, since more depends on it.
-   */
-  readonly removed?: 'now' | 'later'
+  /** What those keys begin with before the id; records with other keys belong to something else. */
+  readonly within?: KeyTuple
+  /** Set when the records are removed in the write that removes it; otherwise its job does it. */
+  readonly removed?: 'now'
 }
 
 interface CollectionOptions<R, U extends string, O extends string, C extends string> {
@@ -53,7 +50,7 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
    */
   numbers?: { sequence: string; of?: (record: R) => readonly number[] }
   /** What its records belong to. */
-  belongsTo?: readonly BelongsTo<R, string>[]
+  belongsTo?: readonly BelongsTo<string>[]
 }
 
 /** From this offset on, read the total first (one more round trip), to read from the nearer end. */
@@ -72,7 +69,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
   readonly #name: string
   readonly #indexes: readonly MaintainedIndex<R>[]
 
-  constructor(options: CollectionOptions<R, U, O, C> & { belongsTo?: readonly BelongsTo<R, NoInfer<O>>[] }) {
+  constructor(options: CollectionOptions<R, U, O, C> & { belongsTo?: readonly BelongsTo<NoInfer<O>>[] }) {
     this.options = options
     this.#name = options.name
     this.#indexes = [indexEntriesOf(options), countersOf(options.name, options.counted)]

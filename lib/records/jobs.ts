@@ -12,10 +12,8 @@ const Job = v.object({
      * Everything that a deleted account had, or a deleted owner that a host named (lib/quota/host-owners.ts).
      */
     'removeAccountData',
-    /** What belongs to a deleted repository, except what the next jobs remove. */
+    /** What belongs to a deleted repository, with its stored files, except its ledger entries. */
     'removeRepositoryContents',
-    /** The stored files of a deleted repository. */
-    'removeRepositoryFiles',
     /** The ledger entries of a deleted repository. */
     'removeLedgerEntries',
     /** The assignments of a deleted group, by its number. */

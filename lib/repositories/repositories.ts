@@ -23,7 +23,6 @@ import type { Store, WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
-import { removeHooksOf } from '../webhooks/removal.ts'
 import { askBeforeChange, gitUsage, resolve } from './asked-changes.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
@@ -281,14 +280,12 @@ export const removeRepository = async (
   const removed = await repositories.remove(tx, [id])
   if (removed !== undefined && removed.parent !== null) await countFork(tx, removed.parent, -1)
   await removeBelongings(tx, 'repository', id, 'now')
-  const entries = await quota.repositories.remove(tx, id, limit)
-  const hooks = await removeHooksOf(tx, jobs, 'repository', id, limit - entries)
-  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries - hooks)
-  const rest = limit - entries - hooks - relations
-  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, rest)
-  const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, rest - contents)
+  // First, since webhooks are among it, which send nothing more.
+  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit)
+  const entries = await quota.repositories.remove(tx, id, limit - contents)
+  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - contents - entries)
   await gitData.deleteAfterCommit(tx, id)
-  return 1 + entries + hooks + relations + contents + stored
+  return 1 + contents + entries + relations
 }
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {

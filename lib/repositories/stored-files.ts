@@ -13,15 +13,7 @@ import {
 } from '../files/index.ts'
 import type { BeforeStore, CheckAgain, Storing } from '../quota/before-store.ts'
 import type { Usage } from '../quota/subjects.ts'
-import type { JobHandler } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
-import {
-  type FileArea,
-  files,
-  REPOSITORY_AREAS,
-  repositories,
-  type StoredFile,
-} from '../records/schema/index.ts'
+import { files, type StoredFile } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
 import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
@@ -123,21 +115,6 @@ export class StoredFiles {
   }
 
   /**
-   * Deletes files of a repository or account after the commit, `limit` at most.
-   * @returns how many will be deleted
-   */
-  async deleteAllAfterCommit(
-    tx: WriteContext,
-    area: FileArea,
-    ownerId: number,
-    limit: number,
-  ): Promise<number> {
-    const kept = await files.list(tx, 'owner', { prefix: [area, ownerId], limit })
-    for await (const file of paced(kept)) await this.#markLeaving(tx, file)
-    return kept.length
-  }
-
-  /**
    * Resolves when every file of a deleted record is deleted, is kept by a `DeletionHold` (lib/disk.ts) until
    * that ends, or could not be deleted.
    */
@@ -227,18 +204,6 @@ export class StoredFiles {
     this.#deleting = undefined
   }
 }
-
-/** Deletes the files of a deleted repository. */
-export const removeFilesJob = (storedFiles: StoredFiles): JobHandler => ({
-  prepare: () => storedFiles.idle(),
-  async step(tx, id, limit) {
-    if ((await repositories.get(tx, [id])) !== undefined) return 0
-    let deleted = 0
-    for (const area of REPOSITORY_AREAS)
-      deleted += await storedFiles.deleteAllAfterCommit(tx, area, id, limit - deleted)
-    return deleted
-  },
-})
 
 const idOf = ({ area, ownerId, name }: FilePlace) => [area, ownerId, name]
 

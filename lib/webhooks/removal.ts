@@ -1,9 +1,9 @@
 /** Webhooks are deleted at once with their repository or account. A job deletes their deliveries. */
 import { now } from '../clock.ts'
-import type { JobHandler, Jobs } from '../records/jobs.ts'
-import { paced, pause } from '../records/pacing.ts'
+import type { Jobs } from '../records/jobs.ts'
+import { pause } from '../records/pacing.ts'
 import { removeBelongings } from '../records/schema/belongings.ts'
-import { deliveries, type Hook, type HookScope, hooks } from '../records/schema/index.ts'
+import { deliveries, type Hook, hooks } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeDelivery } from './payload-store.ts'
@@ -21,30 +21,6 @@ export const removeHook = async (
   await hooks.remove(tx, [id])
   await removeBelongings(tx, 'hook', id, 'now')
   return 1 + (await jobs.runNow(tx, 'removeDeliveries', id, limit))
-}
-
-/** Removes all webhooks of a deleted repository or account, whose number is limited. */
-export const removeHooksOf = async (
-  tx: WriteContext,
-  jobs: Jobs,
-  scope: HookScope,
-  target: number,
-  limit: number,
-): Promise<number> => {
-  if ((await hooks.count(tx, 'target', [scope, target])) === 0) return 0
-  let removed = 0
-  for (const hook of await hooks.list(tx, 'target', { prefix: [scope, target] }))
-    removed += await removeHook(tx, jobs, hook, Math.max(0, limit - removed))
-  return removed
-}
-
-export const removeDeliveriesJob: JobHandler = {
-  async step(tx, id, limit) {
-    if ((await hooks.get(tx, [id])) !== undefined) return 0
-    const found = await deliveries.list(tx, 'hook', { prefix: [id], limit })
-    for await (const delivery of paced(found)) await removeDelivery(tx, delivery)
-    return found.length
-  },
 }
 
 const EXPIRED_BATCH = 100

@@ -7,13 +7,14 @@ import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
+import { registerRemovalJobs } from '../../lib/content/removers.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 import { JobRunner } from '../../lib/records/job-runner.ts'
 import { Jobs } from '../../lib/records/jobs.ts'
 import { files } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { removeFilesJob, StoredFiles } from '../../lib/repositories/stored-files.ts'
+import { StoredFiles } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
@@ -268,7 +269,7 @@ describe('The files of a deleted repository', () => {
       const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
       const jobs = new Jobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
-      jobs.handle('removeRepositoryFiles', removeFilesJob(stored))
+      registerRemovalJobs({ jobs, files: stored, gitData: { idle: async () => undefined } } as never)
       const jobRunner = new JobRunner(store, jobs, (error) => {
         throw error
       })
@@ -276,7 +277,7 @@ describe('The files of a deleted repository', () => {
         await stored.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, null, nothing)
       await stored.add({ ...place, area: 'lfs' }, content(), {}, null, nothing)
       await stored.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, null, nothing)
-      await store.write((tx) => jobs.runNow(tx, 'removeRepositoryFiles', 1))
+      await store.write((tx) => jobs.runNow(tx, 'removeRepositoryContents', 1))
       const left = []
       do {
         await stored.idle()

@@ -148,6 +148,6 @@ export const memberships = new Collection({
   },
   belongsTo: [
     { to: 'account', by: 'member', removed: 'now' },
-    { to: 'organization', by: 'organization', removed: 'later' },
+    { to: 'organization', by: 'organization' },
   ],
 })

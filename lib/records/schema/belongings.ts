@@ -5,7 +5,7 @@ import type { WriteContext } from '../store.ts'
 import { collections } from './index.ts'
 
 /** That records of a collection belong to others. */
-export interface Belonging extends BelongsTo<unknown, string> {
+export interface Belonging extends BelongsTo<string> {
   readonly collection: AnyCollection
   /** The id of what a record belongs to; undefined when it belongs to none. */
   idOf(record: unknown): number | undefined
@@ -15,16 +15,37 @@ export interface Belonging extends BelongsTo<unknown, string> {
 export const belongings: readonly Belonging[] = collections.toReversed().flatMap((collection) => {
   const { belongsTo = [], id } = collection.options
   return belongsTo.map((belonging) => {
-    const { by } = belonging
+    const { by, within = [] } = belonging
     const keyOf = (record: unknown) => (by === undefined ? id(record) : collection.keyOf(by, record))
-    const idOf = belonging.id ?? ((record: unknown) => keyOf(record)[0] as number | undefined)
+    const idOf = (record: unknown) => {
+      const key = keyOf(record)
+      return within.every((part, at) => key[at] === part) ? (key[within.length] as number) : undefined
+    }
     return { ...belonging, collection, idOf }
   })
 })
 
 /**
- * Removes what belonged to a record, of the collections that say when that is.
+ * Removes a record that belonged to another one, with what belongs to it alone.
  * @param limit records to remove at most
+ * @returns how many were removed; as many as the limit when something may be left
+ */
+export type RemoveBelonging = (
+  tx: WriteContext,
+  belonging: Belonging,
+  record: unknown,
+  limit: number,
+) => Promise<number>
+
+const removeAlone: RemoveBelonging = async (tx, { collection }, record) => {
+  await collection.removeLoaded(tx, record)
+  return 1
+}
+
+/**
+ * Removes what belonged to a record: `now` in the write that removes the record, `later` in its job.
+ * @param limit records to remove at most
+ * @param remove removes one of them
  * @returns how many were removed
  */
 export const removeBelongings = async (
@@ -33,28 +54,32 @@ export const removeBelongings = async (
   id: number,
   when: 'now' | 'later',
   limit = Number.POSITIVE_INFINITY,
+  remove: RemoveBelonging = removeAlone,
 ): Promise<number> => {
   let removed = 0
-  for (const belonging of belongings)
-    if (belonging.to === parent && belonging.removed === when && removed < limit)
-      removed += await removeBelonging(tx, belonging, id, limit - removed)
+  for (const belonging of belongings) {
+    if (belonging.to !== parent || (belonging.removed ?? 'later') !== when) continue
+    if (removed >= limit) break
+    for await (const record of paced(await listBelonging(tx, belonging, id, limit - removed))) {
+      removed += await remove(tx, belonging, record, limit - removed)
+      if (removed >= limit) break
+    }
+  }
   return removed
 }
 
-const removeBelonging = async (
+const listBelonging = async (
   tx: WriteContext,
-  { collection, by }: Belonging,
+  { collection, by, within = [] }: Belonging,
   id: number,
   limit: number,
-): Promise<number> => {
-  const found: unknown[] = []
+): Promise<unknown[]> => {
   const bound = Number.isFinite(limit) ? { limit } : {}
-  if (by !== undefined) found.push(...(await collection.list(tx, by, { prefix: [id], ...bound })))
-  else
-    for await (const record of collection.all(tx, [id])) {
-      found.push(record)
-      if (found.length >= limit) break
-    }
-  for await (const record of paced(found)) await collection.removeLoaded(tx, record)
-  return found.length
+  if (by !== undefined) return collection.list(tx, by, { prefix: [...within, id], ...bound })
+  const found: unknown[] = []
+  for await (const record of collection.all(tx, [id])) {
+    found.push(record)
+    if (found.length >= limit) break
+  }
+  return found
 }

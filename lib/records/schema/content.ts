@@ -12,7 +12,7 @@ export const issueSequences = new Collection({
   name: 'issueSequence',
   schema: IssueSequence,
   id: (sequence) => [sequence.repository],
-  belongsTo: [{ to: 'repository', removed: 'later' }],
+  belongsTo: [{ to: 'repository' }],
 })
 
 const Issue = v.object({
@@ -122,7 +122,7 @@ export const issueEvents = new Collection({
   numbers: { sequence: 'comment' },
   ordered: { issue: (event) => [event.issue] },
   counted: { issue: (event) => [event.issue] },
-  belongsTo: [{ to: 'issue', by: 'issue', removed: 'later' }],
+  belongsTo: [{ to: 'issue', by: 'issue' }],
 })
 
 const IssueSubscription = v.object({ issue: id, account: id, subscribed: v.boolean(), createdAt: seconds })
@@ -145,8 +145,8 @@ export const issueSubscriptions = new Collection({
   },
   counted: { subscribed: subscribedTo },
   belongsTo: [
-    { to: 'issue', by: 'issue', removed: 'later' },
-    { to: 'account', by: 'account', removed: 'later' },
+    { to: 'issue', by: 'issue' },
+    { to: 'account', by: 'account' },
   ],
 })
 
@@ -168,8 +168,8 @@ export const guestUploads = new Collection({
   id: (upload) => [upload.account, upload.owner],
   ordered: { account: (upload) => [upload.account], owner: (upload) => [upload.owner] },
   belongsTo: [
-    { to: 'account', by: 'account', removed: 'later' },
-    { to: 'account', by: 'owner', removed: 'later' },
+    { to: 'account', by: 'account' },
+    { to: 'account', by: 'owner' },
   ],
 })
 
@@ -246,4 +246,9 @@ export const attachments = new Collection({
   unique: { uuid: (attachment) => [attachment.uuid] },
   ordered: { target: ({ on, targetId }) => [on, targetId] },
   counted: { target: ({ on, targetId }) => [on, targetId] },
+  belongsTo: [
+    { to: 'issue', by: 'target', within: ['issue'], removed: 'now' },
+    { to: 'comment', by: 'target', within: ['comment'], removed: 'now' },
+    { to: 'release', by: 'target', within: ['release'], removed: 'now' },
+  ],
 })

@@ -2,14 +2,11 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds, storedName } from '../fields.ts'
 
-/** Areas whose files belong to a repository, and are deleted with it. */
-export const REPOSITORY_AREAS = ['lfs', 'attachments'] as const
-
 /**
  * The areas of stored files. spec/removal/every-collection.spec.ts holds that files of every area are
  * deleted.
  */
-export const FileArea = v.picklist([...REPOSITORY_AREAS, 'packages'])
+export const FileArea = v.picklist(['lfs', 'attachments', 'packages'])
 export type FileArea = v.InferOutput<typeof FileArea>
 
 const StoredFile = v.object({
@@ -28,8 +25,6 @@ const StoredFile = v.object({
 })
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
-const isOfRepository = ({ area, state }: StoredFile) => area !== 'packages' && state === 'kept'
-
 /** Files on disk besides git data (lib/repositories/stored-files.ts). */
 export const files = new Collection({
   name: 'file',
@@ -44,7 +39,10 @@ export const files = new Collection({
     owner: (file) => (file.state === 'kept' ? [file.area, file.ownerId] : undefined),
     unsettled: (file) => (file.state === 'kept' ? undefined : []),
   },
-  belongsTo: [{ to: 'repository', id: (file) => (isOfRepository(file) ? file.ownerId : undefined) }],
+  belongsTo: [
+    { to: 'repository', by: 'owner', within: ['lfs'] },
+    { to: 'repository', by: 'owner', within: ['attachments'] },
+  ],
 })
 
 /** The types of packages. For another one see "Add a package type" in docs/additions.md. */

@@ -54,7 +54,7 @@ export const assignments = new Collection({
   counted: { group: (assignment) => [assignment.group] },
   belongsTo: [
     { to: 'owner', removed: 'now' },
-    { to: 'group', by: 'group', removed: 'later' },
+    { to: 'group', by: 'group' },
   ],
 })
 
@@ -233,6 +233,6 @@ export const ledgerEntries = new Collection({
   },
   belongsTo: [
     { to: 'owner', by: 'owner' },
-    { to: 'repositoryUsage', by: 'repo', removed: 'later' },
+    { to: 'repositoryUsage', by: 'repo' },
   ],
 })

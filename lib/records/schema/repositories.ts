@@ -90,10 +90,7 @@ export const redirects = new Collection({
   id: (redirect) => [redirect.owner, redirect.name],
   ordered: { repository: (redirect) => [redirect.repository, redirect.createdAt] },
   counted: { repository: (redirect) => [redirect.repository] },
-  belongsTo: [
-    { to: 'account', removed: 'later' },
-    { to: 'repository', by: 'repository', removed: 'now' },
-  ],
+  belongsTo: [{ to: 'account' }, { to: 'repository', by: 'repository', removed: 'now' }],
 })
 
 const PendingFolder = v.object({
@@ -198,7 +195,7 @@ export const follows = new Collection({
     followers: (follow) => [follow.followed, follow.followerAudience],
   },
   belongsTo: [
-    { to: 'account', by: 'followers', removed: 'later' },
-    { to: 'account', by: 'following', removed: 'later' },
+    { to: 'account', by: 'followers' },
+    { to: 'account', by: 'following' },
   ],
 })

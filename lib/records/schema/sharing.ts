@@ -36,7 +36,7 @@ export const collaborators = new Collection({
   },
   belongsTo: [
     { to: 'account', by: 'account', removed: 'now' },
-    { to: 'repository', by: 'repository', removed: 'later' },
+    { to: 'repository', by: 'repository' },
   ],
 })
 
@@ -89,7 +89,7 @@ export const teams = new Collection({
   unique: { name: (team) => [team.organization, team.name.toLowerCase()] },
   ordered: { organization: (team) => [team.organization, team.name.toLowerCase()] },
   counted: { organization: (team) => [team.organization] },
-  belongsTo: [{ to: 'organization', by: 'organization', removed: 'later' }],
+  belongsTo: [{ to: 'organization', by: 'organization' }],
 })
 
 const TeamMember = v.object({ account: id, organization: id, team: id, createdAt: seconds })
@@ -107,7 +107,7 @@ export const teamMembers = new Collection({
   counted: { team: (member) => [member.team], account: (member) => [member.account] },
   belongsTo: [
     { to: 'account', by: 'account', removed: 'now' },
-    { to: 'organization', by: 'organization', removed: 'later' },
+    { to: 'organization', by: 'organization' },
     { to: 'team', by: 'team' },
   ],
 })
@@ -127,7 +127,7 @@ export const teamRepositories = new Collection({
   },
   counted: { team: (assigned) => [assigned.team] },
   belongsTo: [
-    { to: 'organization', by: 'organization', removed: 'later' },
+    { to: 'organization', by: 'organization' },
     { to: 'team', by: 'team' },
     { to: 'repository', by: 'repository', removed: 'now' },
   ],
@@ -154,7 +154,7 @@ export const transfers = new Collection({
   counted: { recipient: (transfer) => [transfer.recipient] },
   belongsTo: [
     { to: 'account', by: 'doer', removed: 'now' },
-    { to: 'account', by: 'recipient', removed: 'later' },
+    { to: 'account', by: 'recipient' },
     { to: 'repository', removed: 'now' },
   ],
 })

@@ -46,5 +46,5 @@ export const commitStatuses = new Collection({
     context: (status) => [...commitOf(status), status.context],
     current: currentOf,
   },
-  belongsTo: [{ to: 'repository', by: 'repository', removed: 'later' }],
+  belongsTo: [{ to: 'repository', by: 'repository' }],
 })

@@ -48,8 +48,6 @@ const Hook = v.object({
 /** A webhook, as the store has it. */
 export type Hook = v.InferOutput<typeof Hook>
 
-const targetOf = ({ scope, target }: Hook, wanted: HookScope) => (scope === wanted ? target : undefined)
-
 export const hooks = new Collection({
   name: 'hook',
   schema: Hook,
@@ -58,8 +56,8 @@ export const hooks = new Collection({
   ordered: { target: (hook) => [hook.scope, hook.target] },
   counted: { target: (hook) => [hook.scope, hook.target], all: () => [] },
   belongsTo: [
-    { to: 'account', id: (hook) => targetOf(hook, 'account') },
-    { to: 'repository', id: (hook) => targetOf(hook, 'repository') },
+    { to: 'account', by: 'target', within: ['account'] },
+    { to: 'repository', by: 'target', within: ['repository'] },
   ],
 })
 
