@@ -64,9 +64,6 @@ export const givenLimit = example(wholeNumber, 1_073_741_824)
 /** Every member of options or of an edit, so that the compiler names one that is not read from the body. */
 export type Complete<T> = { [Member in keyof Required<T>]: T[Member] }
 
-/** Path parameters that name a repository, for routes that add others. */
-export const repositoryParams = { owner: v.string(), repo: v.string() }
-
 export const repositoryNameOf = ({ owner, repo }: { owner: string; repo: string }): RepositoryName => ({
   owner,
   name: repo,

@@ -23,7 +23,7 @@ import type { RepositoryName } from '../repositories/names.ts'
 import type { Scope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { mayHaveMoved } from './former-names.ts'
-import type { Presenter, Read, Recipient, View } from './view.ts'
+import type { Presenter, Read, Recipient, View, Wrapping } from './view.ts'
 
 type Shown = View<v.GenericSchema, unknown> | ResponseKind
 
@@ -67,31 +67,44 @@ interface Rules<A extends Access> {
   readonly reads?: A
 }
 
+/** What was found, for a reply with the second of the statuses of a route. */
+export class Otherwise<Found> {
+  readonly found: Found
+  constructor(found: Found) {
+    this.found = found
+  }
+}
+
+type Passed = 'takesRest' | 'accepts' | 'bodyLimit' | 'needsBody' | 'forgejoResponses' | 'failure'
+
 interface Declared<S, Path extends string, I extends Ids, A extends Access, Q, B, O, C, G, Result>
   extends Rules<A>,
-    Pick<Route<Identity, S>, 'takesRest' | 'accepts' | 'bodyLimit' | 'needsBody' | 'forgejoResponses'> {
+    Pick<Route<Identity, S>, Passed> {
   readonly summary: string
+  /** POST for what is read by a body, which cannot be in a URL. */
+  readonly method?: 'POST'
   readonly query?: Q
   readonly body?: B
   readonly paging?: G
   /** What the route replies with, or the items of its list; nothing but the status when absent. */
   readonly of?: O
-  /** Status of success, when it is not the usual one of the verb. */
-  readonly status?: number
-  /** Further statuses, besides those that follow from the path and the body. */
-  readonly also?: readonly number[] | Readonly<Record<number, ResponseKind>>
+  readonly wrap?: Wrapping<S>
+  /** Status of success, when it is not the usual one of the verb, and that of {@link Otherwise}. */
+  readonly status?: number | readonly [number, number]
+  /** Further statuses, besides those that follow from the path and the body; undefined takes one away. */
+  readonly also?: readonly number[] | Readonly<Record<number, ResponseKind | undefined>>
   /**
    * Whether the reply is kept until something changes that `run` has read. Then `run` reads with its
    * transaction alone, as {@link RouteRequest.cached} says.
    */
-  readonly cached?: C
+  readonly cached?: C | ((request: Given<Path, I, A, Q, B, G>) => boolean)
   readonly exists?: (params: Given<Path, I, A, Q, B, G>['params'], services: S) => Promise<boolean>
   /** @returns what was found; undefined, or false where the route replies with nothing, for 404 */
   run(
     request: Given<Path, I, A, Q, B, G> & Named<Path> & Common<S>,
     services: S,
     tx: C extends true ? ReadTransaction : undefined,
-  ): Promise<Result | Missing<Path>>
+  ): Promise<Result | Otherwise<Result> | Missing<Path>>
 }
 
 /** A page of a list. Its items may be serialized already, and its total not counted. */
@@ -126,35 +139,32 @@ export interface Resource<S, Prefix extends string, I extends Ids, A extends Acc
   readonly delete: Declare<S, Prefix, I, 'required', undefined>
 }
 
-type AnyDeclared = Declared<
-  never,
-  string,
-  Ids,
-  Access,
-  unknown,
-  unknown,
-  Shown,
-  boolean,
-  Paging | undefined,
-  unknown
->
+type AnyDeclared = Declared<never, string, Ids, Access, unknown, unknown, Shown, boolean, unknown, unknown>
 
 const schemaOf = (of: Shown): ResponseKind => ('all' in of ? of.schema : of)
 
 const responsesOf = (
-  status: number,
+  statuses: readonly number[],
   path: string,
   isList: boolean,
-  { of, body, also = [] }: AnyDeclared,
-) => ({
-  [status]: of === undefined ? Empty : isList ? v.array(schemaOf(of) as v.GenericSchema) : schemaOf(of),
-  ...(path.includes('{') ? { 404: NotFound } : {}),
-  ...(body === undefined ? {} : { 422: ErrorBody }),
-  ...(Array.isArray(also) ? Object.fromEntries(also.map((status) => [status, ErrorBody])) : also),
-})
+  { of, body, also = [], wrap }: AnyDeclared,
+) => {
+  const items = of && isList ? v.array(schemaOf(of) as v.GenericSchema) : undefined
+  const shown = items ? (wrap?.schema(items) ?? items) : of ? schemaOf(of) : Empty
+  return given({
+    ...Object.fromEntries(statuses.map((status) => [status, shown])),
+    ...(path.includes('{') ? { 404: NotFound } : {}),
+    ...(body === undefined ? {} : { 422: ErrorBody }),
+    ...(Array.isArray(also) ? Object.fromEntries(also.map((status) => [status, ErrorBody])) : also),
+  })
+}
 
-const accessOf = (method: Route['method'], { tag, scope, reads = 'optional' }: Rules<Access>) => {
-  const isRead = method === 'GET'
+const statusesOf = (method: Route['method'], { of, status }: AnyDeclared): readonly number[] => {
+  if (status !== undefined) return [status].flat()
+  return of === undefined ? [204] : [method === 'POST' ? 201 : 200]
+}
+
+const accessOf = (isRead: boolean, { tag, scope, reads = 'optional' }: Rules<Access>) => {
   const words = scope === undefined ? [] : [scope].flat()
   const scopes = words.map((word) => `${isRead ? 'read' : 'write'}:${word}` as Scope)
   return {
@@ -170,46 +180,56 @@ const paramsOf = (path: string, ids: Ids) => {
   return { params: v.object(Object.fromEntries(names.map((name) => [name, ids[name] ?? v.string()]))) }
 }
 
-interface Success {
-  readonly status: number
+interface Success<S> {
+  readonly statuses: readonly number[]
   readonly of: Shown | undefined
   readonly isList: boolean
+  readonly wrap: Wrapping<S> | undefined
 }
 
+const NOT_FOUND: Reply = { status: 404, body: undefined }
+
 /** Replies with what a route has found. */
-const replyWith = async (
-  found: unknown,
-  { status, of, isList }: Success,
+const replyWith = async <S>(
+  result: unknown,
+  { statuses: [usual = 200, other = usual], of, isList, wrap }: Success<S>,
+  services: S,
   recipient: Recipient,
   read: Read,
 ): Promise<Reply> => {
-  if (found === undefined || (of === undefined && found === false)) return { status: 404, body: undefined }
+  const [status, found] = result instanceof Otherwise ? [other, result.found] : [usual, result]
+  if (found === undefined || (of === undefined && found === false)) return NOT_FOUND
   if (of === undefined) return { status, body: undefined }
   const present = 'all' in of ? of : undefined
   if (isList) {
     const { items, total } = found as Found<unknown>
-    return { status, body: (await present?.all(items, recipient, read)) ?? items, total }
+    const shown = (await present?.all(items, recipient, read)) ?? items
+    return { status, body: wrap ? wrap.body(shown, services) : shown, total }
   }
   if (present === undefined) return { status, body: found }
   const [body] = await present.all([found], recipient, read)
-  return body === undefined ? { status: 404, body } : { status, body }
+  return body === undefined ? NOT_FOUND : { status, body }
 }
 
 type Call<S> = (request: unknown, services: S, tx?: ReadTransaction) => Promise<unknown>
 
 const handlerOf =
-  <S extends Reading>(path: string, call: Call<S>, success: Success, isCached: boolean): Handler<S> =>
+  <S extends Reading>(
+    path: string,
+    call: Call<S>,
+    success: Success<S>,
+    isCached: (request: never) => boolean,
+  ): Handler<S> =>
   async (request, services) => {
     if (path.includes('{owner}/{repo}')) {
       const { owner, repo: name } = request.params as { owner: string; repo: string }
       Object.assign(request, { repository: { owner, name } })
     }
     const recipient = request as unknown as Recipient
-    if (!isCached)
-      return replyWith(await call(request, services), success, recipient, (load) => services.store.read(load))
-    return request.cached(async (tx) =>
-      replyWith(await call(request, services, tx), success, recipient, (load) => load(tx)),
-    )
+    const reply = (found: unknown, read: Read) => replyWith(found, success, services, recipient, read)
+    if (!isCached(request as never))
+      return reply(await call(request, services), (load) => services.store.read(load))
+    return request.cached(async (tx) => reply(await call(request, services, tx), (load) => load(tx)))
   }
 
 interface Reading {
@@ -229,23 +249,25 @@ export const resourcesFor =
     { ids = {} as I, ...rules }: Rules<A> & { readonly ids?: I },
   ): Resource<S, Prefix, I, A> => {
     const verb =
-      (method: Route['method'], isList = false) =>
+      (usual: Route['method'], isList = false) =>
       (operationId: string, rest: string, declared: AnyDeclared) => {
-        const { of, also: _, cached = false, run, status: own, tag, scope, reads, ...others } = declared
+        const { of, also: _, wrap, cached = false, run, status: __, tag, scope, reads, ...others } = declared
         const path = prefix + rest
-        const status = own ?? (of === undefined ? 204 : method === 'POST' ? 201 : 200)
+        const { method = usual } = declared
+        const statuses = statusesOf(usual, declared)
+        const isCached = typeof cached === 'function' ? cached : () => cached
         return {
           ...others,
-          ...accessOf(method, { ...rules, ...given({ tag, scope, reads }) }),
+          ...accessOf(usual === 'GET', { ...rules, ...given({ tag, scope, reads }) }),
           ...paramsOf(path, ids),
           ...(isList ? { paging: declared.paging ?? 'pages' } : {}),
-          cacheable: cached,
+          cacheable: cached !== false,
           method,
           path,
           operationId,
-          responses: responsesOf(status, path, isList, declared),
+          responses: responsesOf(statuses, path, isList, declared),
           mayHaveMoved: mayHaveMoved({ method, path }),
-          handle: handlerOf<S>(path, run as never, { status, of, isList }, cached),
+          handle: handlerOf<S>(path, run as never, { statuses, of, isList, wrap }, isCached),
         }
       }
     return {

@@ -8,14 +8,14 @@ import {
 } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import { invalidMember } from '../errors.ts'
-import { ErrorBody, ValidationError } from '../http/index.ts'
+import { ErrorBody } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryEdit } from '../repositories/repository-edit.ts'
 import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
-import { Repository, readRepository, repositoryView } from './repository-presenter.ts'
-import { at, reply, route, type Services } from './route.ts'
+import { repositoryView } from './repository-presenter.ts'
+import { at, type Services } from './route.ts'
 import { hostNameOf, stillThere } from './users.ts'
 
 const LIMITS = TEXT_LIMITS.repository
@@ -102,29 +102,23 @@ const create = async (
 }
 
 export const newRepositoryRoutes = [
-  route({
-    method: 'POST',
-    path: '/org/{org}/repos',
-    operationId: 'createOrgRepoDeprecated',
-    tag: 'organization',
+  at('/org/{org}/repos', { tag: 'organization', scope: 'organization' }).post('createOrgRepoDeprecated', '', {
     summary: 'Create a repository in an organization',
-    auth: 'required',
-    scope: 'write:organization',
     body: CreateRepoOption,
-    responses: { 201: Repository, 422: ValidationError },
+    of: repositoryView,
+    also: { 404: undefined },
     forgejoResponses: { 409: ErrorBody },
-    handle: async (request, services) => {
+    run: (request, services) => {
       const { user, params } = request
       const authorize = authorizeCreateIn(user, params.org)
       // The specification answers 422, not 404, for an organization that does not exist or is hidden from the
       // caller.
-      const record = await create(services, request, async (tx) => {
+      return create(services, request, async (tx) => {
         const organization = await authorize(tx)
         if (organization === undefined)
           throw invalidMember('org', `there is no organization named ${params.org}`)
         return organization
       })
-      return reply(201, await readRepository(services, request, record))
     },
   }),
   at('/orgs/{org}/repos', { tag: 'organization', scope: 'organization' }).post('createOrgRepo', '', {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { visibleAccount, visibleOrganization } from '../accounts/find.ts'
-import { type Reply, ValidationError } from '../http/index.ts'
+import { ErrorBody } from '../http/index.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import {
   MAX_MATCHES,
@@ -9,9 +9,10 @@ import {
   SEARCH_SORTS,
 } from '../repositories/search/filters.ts'
 import { partsOf, readsMany } from '../repositories/search/search.ts'
-import { type Complete, example, idQuery, parameter, text } from './fields.ts'
-import { pageOfRepositories, Repository, replyRepositories, repositoryView } from './repository-presenter.ts'
-import { at, route } from './route.ts'
+import { type Complete, idQuery, parameter, text } from './fields.ts'
+import { repositoryView } from './repository-presenter.ts'
+import { at } from './route.ts'
+import { searchResults } from './view.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
@@ -48,7 +49,6 @@ export const repositoryListRoutes = [
   }),
 ]
 
-const SearchResults = v.object({ ok: example(v.boolean(), true), data: v.array(Repository) })
 const SearchError = v.object({ ok: v.boolean(), error: text('an internal error occurred') })
 
 /** Refuses a parameter that other servers of this kind take and Allot does not. */
@@ -109,6 +109,12 @@ const filterIn = (query: v.InferOutput<typeof SearchQuery>): Complete<Repository
   descending: query.order === 'desc' || undefined,
 })
 
+const searchIn = (query: v.InferOutput<typeof SearchQuery>) => ({
+  q: query.q,
+  owner: query.uid || undefined,
+  filter: filterIn(query),
+})
+
 /** A search of topics is exact; one that includes descriptions finds parts of them and of names, too. */
 const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuery>) => {
   const [topicOnly, withTexts] = [isSet(topic) === true, isSet(includeDesc) === true]
@@ -119,32 +125,18 @@ const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuer
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
-const resultsOf = <Body>(list: Reply<200, Body>) => ({ ...list, body: { ok: true, data: list.body } })
-
 export const repositorySearchRoutes = [
-  route({
-    method: 'GET',
-    path: '/repos/search',
-    operationId: 'repoSearch',
-    tag: 'repository',
+  at('/repos', { tag: 'repository', scope: 'repository' }).list('repoSearch', '/search', {
     summary: 'Search repositories by a part of the name',
-    auth: 'optional',
-    scope: 'read:repository',
     query: SearchQuery,
-    paging: 'pages',
-    cacheable: true,
-    responses: { 200: SearchResults, 422: ValidationError, 500: SearchError },
+    of: repositoryView,
+    wrap: searchResults,
+    also: { 422: ErrorBody, 500: SearchError },
     failure: (message: string) => ({ ok: false, error: message }),
-    handle: async (request, services) => {
-      const { user, query, page, client } = request
-      const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
-      if (!readsMany(search, page))
-        return request.cached(async (tx) => {
-          const found = await services.hosting.search.pageIn(tx, user, search, page, client())
-          return resultsOf(await pageOfRepositories(tx, request, found))
-        })
-      const found = await services.hosting.search.repositories(user, search, page, client())
-      return resultsOf(await replyRepositories(services, request, found))
-    },
+    cached: ({ query, page }) => !readsMany(searchIn(query), page),
+    run: ({ user, query, page, client }, { hosting: { search } }, tx) =>
+      tx === undefined
+        ? search.repositories(user, searchIn(query), page, client())
+        : search.pageIn(tx, user, searchIn(query), page, client()),
   }),
 ]

@@ -2,11 +2,10 @@
 import * as v from 'valibot'
 import { type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
-import type { Found } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
-import { pageOf, type Recipient, type Services } from './route.ts'
+import type { Recipient, Services } from './route.ts'
 import { hostNameOf, presentUser, User } from './users.ts'
 import type { View } from './view.ts'
 
@@ -148,12 +147,3 @@ export const presentRepositories = async (
   const details = await repositoryDetails(tx, recipient.user, records)
   return details.map((repository) => presentRepository(repository, recipient))
 }
-
-export const pageOfRepositories = async (
-  tx: ReadTransaction,
-  recipient: Recipient,
-  { items, total }: Found<RepositoryRecord>,
-) => pageOf(await presentRepositories(tx, recipient, items), total)
-
-export const replyRepositories = ({ store }: Services, request: Recipient, page: Found<RepositoryRecord>) =>
-  store.read((tx) => pageOfRepositories(tx, request, page))

@@ -2,9 +2,7 @@ import type { Identity } from '../accounts/access.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
 import type { App } from '../hosting/wire.ts'
-import { type Produce, routesFor, streamsFor } from '../http/index.ts'
-import type { Found } from '../records/pages.ts'
-import { mayHaveMoved } from './former-names.ts'
+import { type Produce, streamsFor } from '../http/index.ts'
 import { resourcesFor } from './kit.ts'
 
 export type { Recipient } from './view.ts'
@@ -23,28 +21,10 @@ export interface Services extends App {
 export const signInRequired = ({ settings }: Services) =>
   new AllotError('unauthenticated', settings.signInMessage)
 
-type Declarations = ReturnType<typeof routesFor<Identity, Services>>
-
-const declarations: Declarations = routesFor(mayHaveMoved)
-export const route: Declarations['route'] = declarations.route
-export const { reply, pageOf } = declarations
-
 /** Declares the routes of a resource, see lib/api/kit.ts. */
 export const at: ReturnType<typeof resourcesFor<Services>> = resourcesFor()
 
 export const stream: ReturnType<typeof streamsFor<Identity, Services>> = streamsFor()
 
-/** Declares a route that changes a repository or what is in it. */
-export const repositoryWrite = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
-
 /** Declare routes that only administrators may call. */
 export const adminRules = { tag: 'admin', scope: 'admin', reads: 'admin' } as const
-export const adminRead = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
-export const adminWrite = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
-
-/** Replies with a page of a list, each item presented. */
-export const replyPage = <T, B>({ items, total }: Found<T>, present: (item: T) => B) =>
-  pageOf(
-    items.map((item) => present(item)),
-    total,
-  )

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { Html, Ndjson, type Route, ValidationError } from '../http/index.ts'
+import { Html, Ndjson, type Route } from '../http/index.ts'
 import { VERSION } from '../version.ts'
 import { example, number, shortText, text } from './fields.ts'
 import { TREE_PAGE } from './git/refs.ts'
 import { DEFAULT_THEME } from './profile.ts'
 import { quotaAt } from './quota/services.ts'
-import { at, reply, route, type Services } from './route.ts'
+import { at, type Services } from './route.ts'
 
 /** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 
@@ -158,39 +158,28 @@ const MarkdownOption = v.object({
 })
 
 export const markdownRoutes = [
-  route({
+  server.get('renderMarkdown', '/markdown', {
     method: 'POST',
-    path: '/markdown',
-    operationId: 'renderMarkdown',
-    tag: 'miscellaneous',
     summary: 'Render a markdown document as HTML',
-    auth: 'optional',
     body: MarkdownOption,
-    responses: { 200: Html, 422: ValidationError },
-    handle: async ({ body, baseUrl, client, user }, { markdown, hosting }) =>
-      reply(
-        200,
-        await markdown.render(client(), {
-          text: body.Text ?? body.text ?? '',
-          mode: body.Mode ?? body.mode ?? '',
-          context: body.Context ?? body.context ?? '',
-          wiki: body.Wiki ?? body.wiki ?? false,
-          baseUrl,
-          knownNames: (names) => hosting.profiles.visibleNames(user, names),
-        }),
-      ),
+    of: Html,
+    run: ({ body, baseUrl, client, user }, { markdown, hosting }) =>
+      markdown.render(client(), {
+        text: body.Text ?? body.text ?? '',
+        mode: body.Mode ?? body.mode ?? '',
+        context: body.Context ?? body.context ?? '',
+        wiki: body.Wiki ?? body.wiki ?? false,
+        baseUrl,
+        knownNames: (names) => hosting.profiles.visibleNames(user, names),
+      }),
   }),
-  route({
+  server.get('renderMarkdownRaw', '/markdown/raw', {
     method: 'POST',
-    path: '/markdown/raw',
-    operationId: 'renderMarkdownRaw',
-    tag: 'miscellaneous',
     summary: 'Render raw markdown as HTML',
-    auth: 'optional',
     accepts: 'text/plain',
     body: text('It **works**.'),
-    responses: { 200: Html, 422: ValidationError },
-    handle: async ({ body, baseUrl, client }, { markdown }) =>
-      reply(200, await markdown.render(client(), { text: body, mode: 'markdown', baseUrl })),
+    of: Html,
+    run: ({ body, baseUrl, client }, { markdown }) =>
+      markdown.render(client(), { text: body, mode: 'markdown', baseUrl }),
   }),
 ]

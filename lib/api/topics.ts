@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { authorizeRepositoryAdmin } from '../accounts/authorize.ts'
-import { NotFound } from '../http/index.ts'
+import { pageOfAll } from '../records/pages.ts'
 import { normalTopic } from '../repositories/topics.ts'
 import { example } from './fields.ts'
-import { at, pageOf, reply, route } from './route.ts'
+import { at } from './route.ts'
 
 const topic = v.pipe(v.string(), v.maxLength(100))
 
@@ -15,22 +15,13 @@ const RepoTopicOptions = v.object({
 const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
 
 export const topicRoutes = [
-  route({
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/topics',
-    operationId: 'repoListTopics',
-    tag: 'repository',
+  repositories.list('repoListTopics', '/topics', {
     summary: 'The topics of a repository, in alphabetical order',
-    auth: 'optional',
-    scope: 'read:repository',
-    paging: 'pages',
-    responses: { 200: TopicName, 404: NotFound },
-    handle: async ({ user, params, page: { offset, limit } }, { hosting }) => {
+    of: v.string(),
+    wrap: { schema: () => TopicName, body: (topics) => ({ topics }) },
+    run: async ({ user, params, page }, { hosting }) => {
       const repository = await hosting.repositories.find(user, params.owner, params.repo)
-      if (repository === undefined) return reply(404)
-      const topics = repository.topics ?? []
-      const page = pageOf(topics.slice(offset, offset + limit), topics.length)
-      return { ...page, body: { topics: page.body } }
+      return repository && pageOfAll(repository.topics ?? [], page)
     },
   }),
   repositories.put('repoUpdateTopics', '/topics', {

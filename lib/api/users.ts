@@ -22,8 +22,8 @@ import {
   visibilityIn,
   wholeNumber,
 } from './fields.ts'
-import { at, type Recipient, replyPage, route } from './route.ts'
-import { view } from './view.ts'
+import { at, type Recipient } from './route.ts'
+import { searchResults, view } from './view.ts'
 
 export const User = v.object({
   id: number(2),
@@ -118,28 +118,20 @@ export const userRoutes = [
       return presentProfile(await profileOf(tx, user, account), request)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/users/search',
-    operationId: 'userSearch',
-    tag: 'user',
+  users.list('userSearch', '/search', {
     summary: 'Search users by a part of the login or full name',
-    auth: 'optional',
-    scope: 'read:user',
-    paging: 'pages',
     query: v.object({
       q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
       uid: idQuery('Id of the only user to find.'),
     }),
+    of: userView,
     // The specification's UserList is the bare array; Forgejo wraps it.
-    responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
-    handle: async (request, { hosting, options }) => {
-      const { user, query, page, client } = request
-      const search = { q: query.q, id: query.uid || undefined }
-      const found = await hosting.search.users(user, search, page, client())
-      const list = replyPage(found, (account) => presentUser(account, request))
-      return options.dialect === 'specification' ? list : { ...list, body: { ok: true, data: list.body } }
+    wrap: {
+      schema: (users) => v.union([users, searchResults.schema(users)]),
+      body: (users, { options }) => (options.dialect === 'specification' ? users : searchResults.body(users)),
     },
+    run: ({ user, query, page, client }, { hosting }) =>
+      hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page, client()),
   }),
   users.get('userGet', '/{username}', {
     summary: 'A user',

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { Viewer } from '../accounts/access.ts'
 import type { HtmlUrls } from '../host-pages/html-urls.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { example } from './fields.ts'
 
 /**
  * Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request of
@@ -64,3 +65,15 @@ export const every = <const S extends v.GenericSchema, Found>(
   schema: v.array(item.schema),
   all: (lists, recipient, read) => Promise.all(lists.map(async (list) => item.all(list, recipient, read))),
 })
+
+/** What the reply has in the place of the items of a list. */
+export interface Wrapping<S> {
+  schema(items: v.GenericSchema): v.GenericSchema
+  body(items: unknown, services: S): unknown
+}
+
+/** The results of a search, which clients expect in an object. */
+export const searchResults = {
+  schema: (data: v.GenericSchema) => v.object({ ok: example(v.boolean(), true), data }),
+  body: (data: unknown) => ({ ok: true, data }),
+}

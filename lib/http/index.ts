@@ -27,13 +27,11 @@ export {
   SANDBOX,
   SerializedJson,
   type StreamReply,
-  ValidationError,
 } from './responses.ts'
 export {
   fileField,
   type Route,
   type RouteRequest,
-  routesFor,
   type StreamRequest,
   type StreamRoute,
   streamsFor,

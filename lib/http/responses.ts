@@ -42,7 +42,6 @@ export const fraction = v.number()
 
 /** The body of every error response but those of searches. */
 export const ErrorBody = v.object({ message: v.string(), url: v.string() })
-export const ValidationError = ErrorBody
 
 /** JSON, and no body at all: a status without one may have the JSON of an error. */
 export type JsonKind = v.GenericSchema | typeof Empty | typeof NotFound
@@ -162,11 +161,6 @@ export const requestKey = (headers: IncomingHttpHeaders, url: RequestUrl, baseUr
 /** Bytes of a reply: each of its characters can take two. */
 export const sizeOfReply = (reply: Reply | undefined): number =>
   reply?.body instanceof SerializedJson ? 2 * reply.body.text.length : 0
-
-/** Every reply that a route's declared responses allow. */
-export type ReplyOf<R extends Responses> = {
-  [S in keyof R & number]: Reply<S, BodyOf<R[S]>>
-}[keyof R & number]
 
 /** A reply whose body is a stream or text. */
 export interface StreamReply {

@@ -4,10 +4,9 @@ import type * as v from 'valibot'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
-import type { NamingRoute } from './former-names.ts'
 import type { LastingRights } from './lasting.ts'
 import type { Pagination, Paging } from './paging.ts'
-import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
+import type { Reply, Responses, StreamReply } from './responses.ts'
 
 /**
  * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the
@@ -60,7 +59,7 @@ export interface UploadedFile {
 export type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
 /** The declaration of a JSON route without its schemas and its handler. */
-interface RouteDeclaration extends AccessRule {
+export interface RouteDeclaration extends AccessRule {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */
   path: string
@@ -139,80 +138,11 @@ export interface RouteRequest<I extends Caller = Caller, S = unknown> {
   readonly cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>
 }
 
-type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
-
 export type Output<Schema, Otherwise> = Schema extends v.GenericSchema
   ? v.InferOutput<Schema>
   : Schema extends FileField
     ? Upload
     : Otherwise
-
-/** A request as the handler of a declared route gets it. */
-interface TypedRequest<I, S, Path extends string, A extends Auth, P, Q, B, G>
-  extends Omit<RouteRequest<Caller, S>, 'whileAllowed'> {
-  readonly user: (A extends 'optional' ? I | null : I) & (Caller | null)
-  readonly params: Output<P, TextParams<Path>>
-  readonly query: Output<Q, undefined>
-  readonly body: Output<B, undefined>
-  readonly page: G extends Paging ? Pagination : undefined
-  readonly whileAllowed: LastingRights<I>['whileAllowed']
-}
-
-type Declaration<I, S, Path extends string, A extends Auth, R extends Responses, P, Q, B, G> = Omit<
-  RouteDeclaration,
-  'path' | 'auth' | 'paging'
-> & {
-  path: Path
-  auth: A
-  paging?: G
-  params?: P
-  query?: Q
-  body?: B
-  responses: R
-  forgejoResponses?: Responses
-  exists?: (params: TextParams<Path>, services: S) => Promise<boolean>
-  handle: (request: TypedRequest<I, S, Path, A, P, Q, B, G>, services: S) => Promise<ReplyOf<NoInfer<R>>>
-}
-
-function reply<const N extends number>(status: N): Reply<N, undefined>
-function reply<const N extends number, B>(status: N, body: B): Reply<N, B>
-function reply(status: number, body?: unknown): Reply {
-  return { status, body }
-}
-
-/**
- * Functions that declare JSON routes for one type of identity and one set of services.
- * @param mayHaveMoved whether the path of a route may have a former name
- */
-export const routesFor = <I extends Caller, S>(mayHaveMoved: (route: NamingRoute) => boolean) => ({
-  /**
-   * A reply with an undeclared status, or with a body that its schema does not describe, does not compile.
-   */
-  route: <
-    const Path extends string,
-    const A extends Auth,
-    const R extends Responses,
-    P extends ObjectSchema | undefined = undefined,
-    Q extends ObjectSchema | undefined = undefined,
-    B extends v.GenericSchema | FileField | undefined = undefined,
-    G extends Paging | undefined = undefined,
-  >(
-    declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
-  ): Route<I, S> => ({ ...declaration, mayHaveMoved: mayHaveMoved(declaration) }) as unknown as Route<I, S>,
-  reply,
-  /**
-   * A page of a list.
-   * @param total items of the whole list; undefined when they are not counted yet
-   */
-  pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(
-    items: B,
-    total: number | undefined,
-  ): Reply<200, B> => ({
-    status: 200,
-    body: items,
-    total,
-  }),
-})
 
 export interface StreamRequest<I extends Caller = Caller, Name extends string = string> {
   readonly user: I | null

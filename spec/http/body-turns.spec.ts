@@ -47,7 +47,7 @@ const routes = [
       reply(
         200,
         await inTurn(MIB, async () => {
-          turns.push({ by, ...busy() })
+          turns.push({ by: by!, ...busy() })
           return 'made'
         }),
       ),

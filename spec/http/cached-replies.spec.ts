@@ -25,7 +25,7 @@ const routes = [
     handle: ({ user, params, baseUrl, cached }) =>
       cached(async (tx) => {
         calls++
-        const said = text(await tx.get(bytes(params.name)))
+        const said = text(await tx.get(bytes(params.name!)))
         return said === undefined ? reply(404) : reply(200, { said, by: user?.username ?? '', base: baseUrl })
       }),
   }),

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect } from 'node:net'
+import type * as v from 'valibot'
 import { AllotError } from '../../lib/errors.ts'
 import {
   BodyTurns,
@@ -7,16 +8,50 @@ import {
   Dispatcher,
   JsonEndpoints,
   type Next,
+  type Pagination,
+  type Reply,
   type Route,
+  type RouteRequest,
   referenceOrNext,
-  routesFor,
 } from '../../lib/http/index.ts'
+import type { FileField, ObjectSchema, Output } from '../../lib/http/route.ts'
 import { listen } from '../support/listen.ts'
 
 /** The handlers of these specs need no services. */
 export type Nothing = Record<string, never>
 
-export const { route, reply, pageOf } = routesFor<Caller, Nothing>(() => false)
+type Schemas = 'params' | 'query' | 'body'
+
+/** A request, by the schemas of its route; each route knows whether it has a sender and a page. */
+interface Given<P, Q, B> extends Omit<RouteRequest<Caller, Nothing>, Schemas | 'user' | 'page'> {
+  readonly user: Caller
+  readonly page: Pagination
+  readonly params: Output<P, Readonly<Record<string, string>>>
+  readonly query: Output<Q, undefined>
+  readonly body: Output<B, undefined>
+}
+
+type Declared<P, Q, B> = Omit<Route<Caller, Nothing>, Schemas | 'mayHaveMoved' | 'handle'> & {
+  params?: P
+  query?: Q
+  body?: B
+  handle: (request: Given<P, Q, B>) => Promise<Reply>
+}
+
+export const route = <
+  P extends ObjectSchema | undefined = undefined,
+  Q extends ObjectSchema | undefined = undefined,
+  B extends v.GenericSchema | FileField | undefined = undefined,
+>(
+  declared: Declared<P, Q, B>,
+) => ({ ...declared, mayHaveMoved: false }) as unknown as Route<Caller, Nothing>
+
+export const reply = (status: number, body?: unknown): Reply => ({ status, body })
+export const pageOf = (items: unknown, total: number | undefined): Reply => ({
+  status: 200,
+  body: items,
+  total,
+})
 
 /** Members that every declaration needs, and that the specs here do not check. */
 export const plain = { tag: 'spec', summary: 'of a spec' } as const

@@ -1,11 +1,12 @@
 /** Who follows an issue. */
-import * as v from 'valibot'
-import { Empty, NotFound } from '../../http/index.ts'
+import type { Identity } from '../../accounts/access.ts'
 import { accounts } from '../../records/schema/index.ts'
-import { issueIndex, repositoryNameOf, repositoryParams, timestamp } from '../fields.ts'
+import type { RepositoryName } from '../../repositories/names.ts'
+import { issueIndex, timestamp } from '../fields.ts'
+import { Otherwise } from '../kit.ts'
 import { WatchInfo } from '../relations.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { at, reply, route } from '../route.ts'
+import { at, type Services } from '../route.ts'
 import { userView } from '../users.ts'
 
 const subscriptions = at('/repos/{owner}/{repo}/issues/{index}/subscriptions', {
@@ -14,10 +15,17 @@ const subscriptions = at('/repos/{owner}/{repo}/issues/{index}/subscriptions', {
   ids: { index: issueIndex },
 })
 
+type Subscriber = { readonly username: string; readonly index: number }
+
 /** Clients expect 201 for a change and 200 when there was nothing to change, both without a body. */
-const replyChanged = (isChanged: boolean | undefined) => {
-  if (isChanged === undefined) return reply(404)
-  return isChanged ? reply(201) : reply(200)
+const setSubscription = async (
+  { user, repository, params }: { user: Identity; repository: RepositoryName; params: Subscriber },
+  { hosting }: Services,
+  isSubscribed: boolean,
+) => {
+  const { index, username } = params
+  const changed = await hosting.issueSubscriptions.set(user, repository, index, username, isSubscribed)
+  return changed === false ? new Otherwise(true) : changed
 }
 
 export const issueSubscriptionRoutes = [
@@ -49,27 +57,16 @@ export const issueSubscriptionRoutes = [
       }
     },
   }),
-  ...(['PUT', 'DELETE'] as const).map((method) =>
-    route({
-      method,
-      path: '/repos/{owner}/{repo}/issues/{index}/subscriptions/{username}',
-      operationId: method === 'PUT' ? 'issueAddSubscription' : 'issueDeleteSubscription',
-      tag: 'issue',
-      summary:
-        method === 'PUT'
-          ? 'Follow an issue: 201, or 200 when the user already follows it; administrators can subscribe others'
-          : 'Stop following an issue: 201, or 200 when the user did not; administrators can unsubscribe others',
-      auth: 'required',
-      scope: 'write:issue',
-      params: v.object({ ...repositoryParams, index: issueIndex, username: v.string() }),
-      responses: { 200: Empty, 201: Empty, 404: NotFound },
-      handle: async ({ user, params }, { hosting }) => {
-        const name = repositoryNameOf(params)
-        const isSubscribed = method === 'PUT'
-        return replyChanged(
-          await hosting.issueSubscriptions.set(user, name, params.index, params.username, isSubscribed),
-        )
-      },
-    }),
-  ),
+  subscriptions.put('issueAddSubscription', '/{username}', {
+    summary:
+      'Follow an issue: 201, or 200 when the user already follows it; administrators can subscribe others',
+    status: [201, 200],
+    run: (request, services) => setSubscription(request, services, true),
+  }),
+  subscriptions.delete('issueDeleteSubscription', '/{username}', {
+    summary:
+      'Stop following an issue: 201, or 200 when the user did not; administrators can unsubscribe others',
+    status: [201, 200],
+    run: (request, services) => setSubscription(request, services, false),
+  }),
 ]

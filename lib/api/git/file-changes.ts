@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { LAST_SECOND, now } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
-import { ErrorBody, NotFound, ValidationError } from '../../http/index.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import {
   type CommitOptions,
@@ -12,7 +11,8 @@ import {
 import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { base64, example, exists, shortText, text, timestamp } from '../fields.ts'
-import { type Recipient, reply, repositoryWrite, route, type Services } from '../route.ts'
+import { Otherwise } from '../kit.ts'
+import type { Recipient, Services } from '../route.ts'
 import { type Changeable, openForPush, repositories } from './access.ts'
 import { ContentsResponse, presentFile } from './files.ts'
 import {
@@ -240,26 +240,24 @@ export const fileChangeRoutes = [
       return presentChanged(await change(services, request, [operation], `Add ${path}`), path)
     },
   }),
-  route({
-    ...repositoryWrite,
-    method: 'PUT',
-    path: `/repos/{owner}/{repo}${FILE_PATH}`,
+  repositories.put('repoUpdateFile', FILE_PATH, {
     takesRest: true,
-    operationId: 'repoUpdateFile',
     summary: 'Change a file, or create one when there is no sha',
     body: UpdateFileOptions,
     bodyLimit: BODY_LIMIT,
-    responses: { 200: FileResponse, 201: FileResponse, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
+    of: FileResponse,
+    status: [200, 201],
+    also: [409],
+    run: async (request, services) => {
       const { params, body } = request
       const { sha, from_path: fromPath } = body
       const path = params.filepath
       const operation = { operation: 'update', path, sha, fromPath, content: bytesOf(body.content) } as const
       const changed = await change(services, request, [operation], `Update ${path}`)
       const shown = await presentChanged(changed, path)
-      if (changed === undefined || shown === undefined) return reply(404)
+      if (changed === undefined || shown === undefined) return undefined
       const isNew = (await entryBefore(changed, fromPath || path)) === undefined
-      return isNew ? reply(201, shown) : reply(200, shown)
+      return isNew ? new Otherwise(shown) : shown
     },
   }),
   repositories.delete('repoDeleteFile', FILE_PATH, {

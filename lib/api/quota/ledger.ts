@@ -4,17 +4,18 @@
  */
 import * as v from 'valibot'
 import { AllotError, withLineNumber } from '../../errors.ts'
-import { NotFound, parseJson, ValidationError, validate, withoutNulls } from '../../http/index.ts'
+import { parseJson, validate, withoutNulls } from '../../http/index.ts'
 import { Subject } from '../../quota/subjects.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { checkExpiry, LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
 import type { LedgerOperation } from '../../repositories/ledger/ledger-types.ts'
 import { example, Moment, number, parameter, text, timestamp } from '../fields.ts'
-import { adminRules, adminWrite, reply } from '../route.ts'
+import { Otherwise } from '../kit.ts'
+import { adminRules } from '../route.ts'
 import { view } from '../view.ts'
 import { QuotaExplanationInfo } from './schema.ts'
-import { quotaAt, quotaRoute as route } from './services.ts'
+import { quotaAt } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
@@ -93,19 +94,16 @@ export const ledgerRoutes = [
     of: entryView,
     run: ({ params }, { hosting }) => hosting.ledger.get(params),
   }),
-  route({
-    ...adminWrite,
-    method: 'PUT',
-    path: '/admin/ledger/{kind}/{key}',
-    operationId: 'adminPutLedgerEntry',
+  ledger.put('adminPutLedgerEntry', '/{kind}/{key}', {
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
-    params,
     body: example(Item, ITEM),
     query: WithinQuery,
-    responses: { 200: LedgerEntry, 201: LedgerEntry, 404: NotFound, 413: OverQuota, 422: ValidationError },
-    handle: async ({ params: { kind, key }, body, query }, { hosting }) => {
+    of: entryView,
+    status: [201, 200],
+    also: { 413: OverQuota },
+    run: async ({ params: { kind, key }, body, query }, { hosting }) => {
       const { replaced, entry } = await hosting.ledger.put({ kind, key, ...withExpiry(body) }, query)
-      return replaced ? reply(200, presentEntry(entry)) : reply(201, presentEntry(entry))
+      return replaced ? new Otherwise(entry) : entry
     },
   }),
   ledger.delete('adminDeleteLedgerEntry', '/{kind}/{key}', {

@@ -3,16 +3,16 @@
  * and applies it.
  */
 import * as v from 'valibot'
-import { recordOf, ValidationError } from '../../http/index.ts'
+import { recordOf } from '../../http/index.ts'
 import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../../quota/simulation.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/pages.ts'
 import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
-import { adminRead, adminRules, pageOf, type Recipient } from '../route.ts'
+import { adminRules, type Recipient } from '../route.ts'
 import { User } from '../users.ts'
 import { AnySubjectQuery, bytes, bytesLeft, presentRule, Subjects } from './schema.ts'
-import { type QuotaServices, quotaAt, quotaRoute as route } from './services.ts'
+import { type QuotaServices, quotaAt } from './services.ts'
 
 const exceeded = example(bytes, 1_073_745_920)
 
@@ -166,23 +166,17 @@ export const quotaPlanRoutes = [
       return withOwners(services, request, over, ({ owner: _, ...over }, owner) => ({ owner, ...over }))
     },
   }),
-  route({
-    ...adminRead,
+  quotas.list('adminSimulateQuota', '/simulate', {
     method: 'POST',
-    path: '/admin/quota/simulate',
-    operationId: 'adminSimulateQuota',
     summary: 'Whose answer would change if rules, groups and assignments were as proposed; nothing is stored',
     body: v.object({ ...planMembers, default_groups: v.optional(v.array(groupName)) }),
     bodyLimit: PLAN_LIMIT,
-    // The size of the body bounds them.
-    paging: 'pages',
-    responses: { 200: v.array(QuotaSimulationInfo), 422: ValidationError },
-    handle: async (request, services) => {
+    of: QuotaSimulationInfo,
+    run: async (request, services) => {
       const { body, page } = request
       const plan = { ...planOf(body), defaultGroups: body.default_groups }
       const changed = await services.hosting.plans.simulate(plan, page)
-      const { items, total } = await withOwners(services, request, changed, presentSimulation)
-      return pageOf(items, total)
+      return withOwners(services, request, changed, presentSimulation)
     },
   }),
   quotas.post('adminApplyQuota', '/apply', {

@@ -4,7 +4,6 @@ import { visibleOrganization } from '../../accounts/find.ts'
 import type { UsageLists } from '../../content/usage/ledger-lists.ts'
 import { AllotError, isOwnerName } from '../../errors.ts'
 import type { Hosting } from '../../hosting/create.ts'
-import { routesFor } from '../../http/index.ts'
 import type { Options } from '../../options/index.ts'
 import { hostOwnerDirectory } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
@@ -12,7 +11,6 @@ import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { timestamp } from '../fields.ts'
-import { mayHaveMoved } from '../former-names.ts'
 import { resourcesFor } from '../kit.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
@@ -23,12 +21,6 @@ export interface QuotaServices extends Pick<Services, 'store' | 'quota' | 'htmlU
   readonly hosting: Pick<Hosting, 'ledger' | 'plans'> & { readonly usage: Pick<UsageLists, 'used'> }
   readonly owners: QuotaOwners
 }
-
-type Declarations = ReturnType<typeof routesFor<Identity, QuotaServices>>
-
-const declarations: Declarations = routesFor(mayHaveMoved)
-/** Declares a route that needs nothing but {@link QuotaServices}. */
-export const quotaRoute: Declarations['route'] = declarations.route
 
 /** Declares the routes of a resource that needs nothing but {@link QuotaServices}. */
 export const quotaAt: ReturnType<typeof resourcesFor<QuotaServices>> = resourcesFor()

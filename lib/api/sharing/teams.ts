@@ -1,18 +1,10 @@
 /** Teams of organizations and their members. */
 import * as v from 'valibot'
-import { NotFound } from '../../http/index.ts'
 import { parameter, shortText, teamId } from '../fields.ts'
-import { at, reply, replyPage, route } from '../route.ts'
+import { at } from '../route.ts'
 import { userView } from '../users.ts'
-import {
-  CreateTeamOption,
-  EditTeamOption,
-  newTeamIn,
-  presentTeam,
-  Team,
-  teamEditIn,
-  teamView,
-} from './team-format.ts'
+import { searchResults } from '../view.ts'
+import { CreateTeamOption, EditTeamOption, newTeamIn, teamEditIn, teamView } from './team-format.ts'
 
 const ofOrganization = at('/orgs/{org}/teams', {
   tag: 'organization',
@@ -32,27 +24,16 @@ export const teamRoutes = [
     of: teamView,
     run: ({ user, params, page }, { hosting }) => hosting.teams.list(user, params.org, page),
   }),
-  route({
-    method: 'GET',
-    path: '/orgs/{org}/teams/search',
-    operationId: 'teamSearch',
-    tag: 'organization',
+  ofOrganization.list('teamSearch', '/search', {
     summary: 'The teams of an organization by a part of the name or the description',
-    auth: 'required',
-    scope: 'read:organization',
     query: v.object({
       q: v.optional(parameter(shortText, 'Part of the name or of the description.')),
       include_desc: v.optional(parameter(v.boolean(), 'Accepted: descriptions are always searched.')),
     }),
-    paging: 'pages',
-    responses: { 200: v.object({ ok: v.boolean(), data: v.array(Team) }), 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const { user, params, page, query } = request
-      const found = await hosting.teams.list(user, params.org, page, query.q ?? '')
-      if (found === undefined) return reply(404)
-      const list = replyPage(found, (team) => presentTeam(team, request))
-      return { ...list, body: { ok: true, data: list.body } }
-    },
+    of: teamView,
+    wrap: searchResults,
+    run: ({ user, params, page, query }, { hosting }) =>
+      hosting.teams.list(user, params.org, page, query.q ?? ''),
   }),
   ofOrganization.post('orgCreateTeam', '', {
     summary: 'Create a team',

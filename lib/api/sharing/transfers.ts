@@ -1,10 +1,10 @@
 /** Giving a repository to another owner. */
 import * as v from 'valibot'
 import { invalidMember } from '../../errors.ts'
-import { ErrorBody, NotFound, ValidationError } from '../../http/index.ts'
-import { example, repositoryNameOf, shortText, wholeNumber } from '../fields.ts'
-import { Repository, readRepository, repositoryView } from '../repository-presenter.ts'
-import { at, reply, repositoryWrite, route } from '../route.ts'
+import { example, shortText, wholeNumber } from '../fields.ts'
+import { Otherwise } from '../kit.ts'
+import { repositoryView } from '../repository-presenter.ts'
+import { at } from '../route.ts'
 
 const TransferRepoOption = v.object({
   new_owner: example(shortText, 'acme'),
@@ -15,24 +15,18 @@ const TransferRepoOption = v.object({
 const transfer = at('/repos/{owner}/{repo}/transfer', { tag: 'repository', scope: 'repository' })
 
 export const transferRoutes = [
-  route({
-    ...repositoryWrite,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/transfer',
-    operationId: 'repoTransfer',
+  transfer.post('repoTransfer', '', {
     summary:
       'Give a repository to another owner, with its usage: 202 at once for owners of both, and 201 when the new owner must accept it',
     body: TransferRepoOption,
-    responses: { 201: Repository, 202: Repository, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const { transfers } = services.hosting
+    of: repositoryView,
+    status: [201, 202],
+    also: [409],
+    run: async ({ user, repository, body }, { hosting }) => {
       if ((body.team_ids ?? []).length > 0)
         throw invalidMember('team_ids', 'must be empty: give teams rights afterwards')
-      const begun = await transfers.begin(user, repositoryNameOf(params), body.new_owner)
-      if (begun === undefined) return reply(404)
-      const shown = await readRepository(services, request, begun.repository)
-      return begun.isOffered ? reply(201, shown) : reply(202, shown)
+      const begun = await hosting.transfers.begin(user, repository, body.new_owner)
+      return begun === undefined || begun.isOffered ? begun?.repository : new Otherwise(begun.repository)
     },
   }),
   transfer.post('acceptRepoTransfer', '/accept', {
