@@ -1,5 +1,5 @@
 # docker build -t allot . && docker run -p 3000:3000 -v allot:/var/lib/allot allot
-ARG NODE=22
+ARG NODE=24
 
 FROM node:${NODE}-bookworm-slim AS build
 WORKDIR /build
