@@ -25,7 +25,7 @@ const { dependencies, optionalPeers } = packages()
  * Packages that every start needs. They are bundled, since loading them file by file doubles the time of an import. All others
  * stay where npm installs them, and most are loaded when they are first used.
  */
-const BUNDLED = ['commander', 'find-my-way', 'ipaddr.js', 'lru-cache', 'pino', 'valibot']
+const BUNDLED = ['commander', 'find-my-way', 'ipaddr.js', 'lru-cache', 'valibot']
 
 const ENTRY_POINTS = {
   'lib/index': 'lib/index.ts',

@@ -91,7 +91,6 @@ const supervise = async (count: number, { config }: StoreLocation, log: ServerLo
     tls?.onReload(() => signalWorkers('SIGHUP'))
     redirect = await startRedirect(config, started.url)
     printStarted(started, redirect, `, by ${count} workers`)
-    await log.load()
   }
   const stopped = stopSignal()
   const port = config.server.port || (await tryPort(config.server.host, 0))
@@ -147,7 +146,7 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
-    await Promise.all([stopped, log.load()])
+    await stopped
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
   }

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { createServeProgram } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
-import { ServerLog } from '../../bin/server/log.ts'
 import { atEnd, once } from '../support/cleanup.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { AllotOptions, Outcome } from './program.ts'
@@ -16,53 +15,39 @@ import type { AllotOptions, Outcome } from './program.ts'
 interface Streams {
   out: string
   err: string
-  stdin: Readable
+  readonly stdin: Readable
+  readonly stdout: Writable
+  readonly stderr: Writable
+}
+
+const captureFrom = (input: string | Uint8Array): Streams => {
+  const into = (member: 'out' | 'err') =>
+    new Writable({
+      write(bytes: Buffer, _encoding, done) {
+        captured[member] += bytes.toString()
+        done()
+      },
+    })
+  const captured = {
+    out: '',
+    err: '',
+    stdin: Readable.from([input]),
+    stdout: into('out'),
+    stderr: into('err'),
+  }
+  return captured
 }
 
 /** The streams of the command line that is running; undefined in code of the specs and of the test runner. */
 const streams = new AsyncLocalStorage<Streams>()
 
-for (const [name, member] of [
-  ['stdout', 'out'],
-  ['stderr', 'err'],
-] as const) {
-  const stream = process[name]
-  const write = stream.write.bind(stream) as (...words: unknown[]) => boolean
-  stream.write = (text: string | Uint8Array, ...more: unknown[]) => {
-    const captured = streams.getStore()
-    if (captured === undefined) return write(text, ...more)
-    captured[member] += typeof text === 'string' ? text : Buffer.from(text).toString()
-    const written = more.find((one) => typeof one === 'function') as (() => void) | undefined
-    if (written !== undefined) process.nextTick(written)
-    return true
-  }
-}
-
-const { get: standardInput } = Object.getOwnPropertyDescriptor(process, 'stdin')!
-Object.defineProperty(process, 'stdin', {
-  configurable: true,
-  enumerable: true,
-  get: () => streams.getStore()?.stdin ?? standardInput!.call(process),
-})
-
-/** The streams of the server of each log, which gets lines from events outside of all requests, too. */
-const streamsOfLogs = new WeakMap<ServerLog, Streams>()
-
-// pino writes to the file descriptor. Without it the lines are the same.
-const { load } = ServerLog.prototype
-ServerLog.prototype.load = async function (this: ServerLog) {
-  const captured = streams.getStore()
-  if (captured === undefined) return load.call(this)
-  streamsOfLogs.set(this, captured)
-}
-for (const level of ['error', 'warn', 'info'] as const) {
-  const write = ServerLog.prototype[level]
-  ServerLog.prototype[level] = function (this: ServerLog, ...line) {
-    const captured = streamsOfLogs.get(this)
-    return captured === undefined
-      ? write.apply(this, line)
-      : streams.run(captured, () => write.apply(this, line))
-  }
+for (const name of ['stdin', 'stdout', 'stderr'] as const) {
+  const { get } = Object.getOwnPropertyDescriptor(process, name)!
+  Object.defineProperty(process, name, {
+    configurable: true,
+    enumerable: true,
+    get: () => streams.getStore()?.[name] ?? get!.call(process),
+  })
 }
 
 /** Exit code, environment and current folder belong to the process: command lines run one after another. */
@@ -126,7 +111,7 @@ export const allot = (
   { input = new Uint8Array(), env }: AllotOptions = {},
 ): Promise<Outcome> =>
   inTurn(async () => {
-    const captured = { out: '', err: '', stdin: Readable.from([input]) }
+    const captured = captureFrom(input)
     const [restore, added, before] = [change(cwd, env), listenersFromNow(), process.exitCode]
     process.exitCode = 0
     try {
@@ -154,7 +139,7 @@ export interface ServedHere {
 export const served = (args: readonly string[]): Promise<ServedHere> =>
   inTurn(async () => {
     const since = listenersFromNow()
-    const captured = { out: '', err: '', stdin: Readable.from([]) }
+    const captured = captureFrom('')
     const printed = () => captured.out + captured.err
     const ended = streams.run(captured, () => run(['serve', '--port', '0', ...args]))
     let code: number | undefined
