@@ -147,7 +147,7 @@ export class Copies {
       await compareCopy(comparison, this.#things, item, copy)
       return 'found'
     }
-    const record = await this.#recordOf(item)
+    const record = await this.#adopted(item, copy)
     const values = item.narrowed?.(await this.#membersOf(copy, item)) ?? {}
     const outcome = await this.#follow(item, record, copy, values)
     if (!isCopy(record, copy) || differing(values, item.values ?? {}).length === 0) return outcome
@@ -159,6 +159,15 @@ export class Copies {
     if (record.digest !== undefined) widening.push({ kind, label: item.label, run: widened })
     else giving.push(() => reportErrors(report, `the ${LABELS[kind].one} ${item.label}`, widened))
     return outcome
+  }
+
+  /** The record of a copy, with its id also when a run was killed before it had saved that. */
+  async #adopted(item: Item, copy: CopyIds): Promise<MigrationRecord | undefined> {
+    const record = await this.#recordOf(item)
+    if (record === undefined || record.copy !== undefined) return record
+    const adopted = { ...record, copy }
+    await this.#migration.migrationLog.save([adopted])
+    return adopted
   }
 
   /** Gives a copy values, and reports before what it loses. */
@@ -185,7 +194,9 @@ export class Copies {
     for (const right of item.rights?.(here) ?? [])
       if (left?.includes(right) === false) report.note('revoked', REVOKED[right], labelOf(this.#things, item))
     await item.edit?.(copy, edit, { ...record, digest: digestOf({ ...here, ...edit }) })
-    await this.#saveRecord(item, record, copy)
+    // No digest before it got its first rights: the next run gives what one that was killed has not given.
+    const isWhole = differing({ ...here, ...edit }, item.values ?? {}).length === 0
+    if (isWhole || record.digest !== undefined) await this.#saveRecord(item, record, copy)
     return 'updated'
   }
 

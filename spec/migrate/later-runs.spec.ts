@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Report } from '../../bin/migrate/report.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { peopleBefore, startBefore, type TestServer } from '../support/test-server.ts'
 import { startTarget, type Target } from './two.ts'
 
 const [APP, TEAM] = ['/repos/ann/app', { name: 'crew', permission: 'admin', description: 'first' }]
-let source: TestServer
 let target: Target
-let ann: Person
 
 const as = async (server: TestServer, method: string, path: string, body?: object) => {
   const answer = await server.as(server.root, method, path, body)
@@ -29,9 +27,9 @@ const assertLines = (text: string, lines: readonly string[]) => {
   for (const line of lines) assert.ok(text.split('\n').includes(`  ${line}`), `${line}\n\n${text}`)
 }
 
+const source = startBefore({ dialect: 'forgejo' })
+const [ann] = peopleBefore(source, 'ann')
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
-  ann = await source.person('ann')
   await source.person('ben')
   await source.as(ann, 'POST', '/user/repos', { name: 'app' })
   await as(source, 'PATCH', APP, { description: 'first', website: 'https://first.test' })
@@ -155,6 +153,19 @@ describe('A later run', () => {
     assert.deepEqual(titles, ['three', 'second', 'one'])
     // The next one has this number at the source, too.
     assert.equal((await as(target, 'POST', `${APP}/issues`, { title: 'mine' })).number, 4)
+  })
+
+  it('completes the copy of a user whose id a run that was killed had not saved', async () => {
+    const log = target.allot.hosting.migrationLog(source.base)
+    const { copy: _, digest: __, ...record } = (await log.get('account', '', 'ann'))!
+    await log.save([record])
+    const [{ accounts }, there] = [target.allot.hosting, await source.allot.hosting.accounts.byName('ann')]
+    const { id, createdAt } = (await accounts.byName('ann'))!
+    await accounts.setCreatedAt(id, createdAt - 5)
+    await as(target, 'PATCH', '/admin/users/ann', { active: false })
+    await target.from(source)
+    const { createdAt: date, active } = (await accounts.byName('ann'))!
+    assert.deepEqual([date, active], [there!.createdAt, true])
   })
 
   it('shows to more people what the source shows to more people, in a run of everything in which nothing fails', async () => {

@@ -307,6 +307,24 @@ describe('A later run', () => {
   })
 })
 
+describe('A run that was killed', () => {
+  it('leaves no user without a right to sign in whom the next run gives it, although something fails', async () => {
+    await fresh()
+    await target.as(target.root, 'POST', '/admin/users', { username: 'eve', email: 'ann@example.org' })
+    const from = { ...source, root: { ...target.root, token: 'secret' } }
+    const dies: typeof source.fetch = async (url, request) => {
+      if (url.includes('/orgs/acme/teams')) throw new Error('killed')
+      return source.fetch(url, request)
+    }
+    await assert.rejects(target.from({ ...from, fetch: dies }), /killed/)
+    assert.equal((await account('ann'))!.active, false)
+    source.answers = { '/users/dora/keys': 500 }
+    assert.equal((await target.from(from)).isComplete(), false)
+    source.answers = {}
+    assert.equal((await account('ann'))!.active, true)
+  })
+})
+
 describe('Webhooks', () => {
   const STAYS = /^ {2}webhooks that were removed at the source, and stay, .*: 1 \(ann\/demo\)$/m
   it('come without secrets and inactive, and follow the source until they are active here', async () => {

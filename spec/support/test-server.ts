@@ -129,12 +129,20 @@ export const start = async (
   }
 }
 
-/** Starts a server before the tests of a file. It has its members from then on. */
-export const startBefore = (...given: Parameters<typeof start>): TestServer => {
-  const server = {} as TestServer
-  before(async () => void Object.assign(server, await start(...given)))
-  return server
+/** Makes something before the tests of a file. It has its members from then on. */
+const madeBefore = <Made extends object>(make: () => Promise<Made>): Made => {
+  const made = {} as Made
+  before(async () => void Object.assign(made, await make()))
+  return made
 }
+
+/** Starts a server before the tests of a file. */
+export const startBefore = (...given: Parameters<typeof start>): TestServer =>
+  madeBefore(() => start(...given))
+
+/** Creates users of that server, each with a token of all scopes, before the tests of a file. */
+export const peopleBefore = <Names extends readonly string[]>(allot: TestServer, ...names: Names) =>
+  names.map((name) => madeBefore(() => allot.person(name))) as { readonly [Index in keyof Names]: Person }
 
 const anonymous: Person = { name: '', id: 0, token: '', password: '' }
 
