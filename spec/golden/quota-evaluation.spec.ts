@@ -1,31 +1,16 @@
 import { notedGroups } from './quota-notes.ts'
 import type { Recording } from './recordings.ts'
 import { type ReplayOptions, replay } from './replay.ts'
-import { makeRepositories, makeUsage, putLedger, QUOTA_REPOSITORIES, resizeTo, WITHOUT_GIT } from './state.ts'
+import { makeAll, resizeTo, WITHOUT_GIT } from './state.ts'
 import type { World } from './world.ts'
 
 const GIB = 1024 ** 3
-
-/** Everything that counted when the evaluation was recorded, as ledger entries. */
-const prepare = async (world: World): Promise<void> => {
-  await makeRepositories(world, QUOTA_REPOSITORIES)
-  await makeUsage(world)
-  await putLedger(world, 'attachments', {
-    'issue.zip': { repository: 'alice/demo', on: 'issue', index: 1, size: 3_300 },
-    'release.zip': { repository: 'alice/demo', on: 'release', index: 1, size: 4_450 },
-    'acme-issue.zip': { repository: 'acme/full-orgrepo', on: 'issue', index: 1, size: 1_300 },
-    'acme-release.zip': { repository: 'acme/full-orgrepo', on: 'release', index: 1, size: 5_000 },
-  })
-  await putLedger(world, 'packages', {
-    pkg: { owner: 'alice', type: 'generic', version: '1.0', size: 16_100 },
-  })
-}
 
 let made = 0
 
 /** More repositories existed when the configurations were recorded. */
 const prepareLater = async (world: World): Promise<void> => {
-  await prepare(world)
+  await makeAll(world)
   await resizeTo(world, { 'alice/demo': 202_790, 'acme/full-orgrepo': 44_233 })
 }
 
@@ -72,7 +57,7 @@ replay(
   {
     only: ['eval.*'],
     options: { ...base, quota: { defaultTotal: GIB } },
-    prepare,
+    prepare: makeAll,
     beforeEach: assigning(),
     leaveOut: {
       'eval.limit.9223372036854775807*': 'a limit beyond 2^53-1 is 422',

@@ -1,20 +1,10 @@
 import { replay } from './replay.ts'
-import { makeRepositories, makeUsage, putLedger, QUOTA_REPOSITORIES, WITHOUT_GIT } from './state.ts'
+import { makeAll, WITHOUT_GIT } from './state.ts'
 
 replay('quota-groups', {
   options: WITHOUT_GIT,
   async prepare(world) {
-    await makeRepositories(world, QUOTA_REPOSITORIES)
-    await makeUsage(world)
-    await putLedger(world, 'attachments', {
-      'issue.zip': { repository: 'alice/demo', on: 'issue', index: 1, size: 3_300 },
-      'release.zip': { repository: 'alice/demo', on: 'release', index: 1, size: 4_450 },
-      'acme-issue.zip': { repository: 'acme/full-orgrepo', on: 'issue', index: 1, size: 1_300 },
-      'acme-release.zip': { repository: 'acme/full-orgrepo', on: 'release', index: 1, size: 5_000 },
-    })
-    await putLedger(world, 'packages', {
-      pkg: { owner: 'alice', type: 'generic', version: '1.0', size: 16_100 },
-    })
+    await makeAll(world)
     const rules = [
       { name: 'r1', limit: 100, subjects: ['size:all'] },
       { name: 'r2', limit: -1, subjects: ['size:git:lfs'] },

@@ -122,3 +122,18 @@ export const makeFollows = async (world: World): Promise<void> => {
   for (const name of ['bob', 'dave', 'frank']) await world.make(name, 'PUT', '/user/following/alice')
   await world.setVisibility('dave', 'private')
 }
+
+/** Everything that counted when groups and the evaluation were recorded, as ledger entries. */
+export const makeAll = async (world: World): Promise<void> => {
+  await makeRepositories(world, QUOTA_REPOSITORIES)
+  await makeUsage(world)
+  await putLedger(world, 'attachments', {
+    'issue.zip': { repository: 'alice/demo', on: 'issue', index: 1, size: 3_300 },
+    'release.zip': { repository: 'alice/demo', on: 'release', index: 1, size: 4_450 },
+    'acme-issue.zip': { repository: 'acme/full-orgrepo', on: 'issue', index: 1, size: 1_300 },
+    'acme-release.zip': { repository: 'acme/full-orgrepo', on: 'release', index: 1, size: 5_000 },
+  })
+  await putLedger(world, 'packages', {
+    pkg: { owner: 'alice', type: 'generic', version: '1.0', size: 16_100 },
+  })
+}

@@ -1,40 +1,32 @@
 import { inAll, REPOSITORY_LACKS, SSH_URL } from './shapes.ts'
 import type { Difference } from './table.ts'
 
+/** The recordings that have repositories. */
+const WITH_REPOSITORIES = inAll(
+  'authentication',
+  'paging',
+  'quota-evaluation',
+  'quota-user',
+  'starred',
+  'subscriptions',
+  'users',
+  'repositories',
+  'repository-lists',
+  'search',
+)
+
 /** Differences of repositories. */
 export const repositories: readonly Difference[] = [
   {
     title: 'Repositories lack what Allot does not keep',
     reason: 'A member is never invented: Allot has no pull requests, wikis, projects, actions or mirrors.',
-    records: inAll(
-      'authentication',
-      'paging',
-      'quota-evaluation',
-      'quota-user',
-      'starred',
-      'subscriptions',
-      'users',
-      'repositories',
-      'repository-lists',
-      'search',
-    ),
+    records: WITH_REPOSITORIES,
     lines: REPOSITORY_LACKS,
   },
   {
     title: '`ssh_url` is empty while git over SSH is off',
     reason: 'A URL that leads nowhere is not made up. Forgejo shows one also when it serves no SSH.',
-    records: inAll(
-      'authentication',
-      'paging',
-      'quota-evaluation',
-      'quota-user',
-      'starred',
-      'subscriptions',
-      'users',
-      'repositories',
-      'repository-lists',
-      'search',
-    ),
+    records: WITH_REPOSITORIES,
     lines: SSH_URL,
   },
   {
