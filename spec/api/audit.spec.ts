@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock, type TestContext } from 'node:test'
+import { before, describe, it, mock, type TestContext } from 'node:test'
 import { AUDIT_DAYS, MAX_OF_USER } from '../../lib/audit.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -19,7 +19,6 @@ describe('GET /admin/audit', () => {
     allot = await start({ repositories: false })
     root = allot.root
   })
-  after(() => allot.stop())
 
   const log = async (query = ''): Promise<Entry[]> =>
     (await allot.as(root, 'GET', `/admin/audit${query}`)).body

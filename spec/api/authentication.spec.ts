@@ -3,12 +3,11 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
-import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
+import { basic, type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
 let alice: Person
+const allot = startBefore()
 before(async () => {
-  allot = await start()
   alice = await allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const ORIGIN = 'https://app.example.test'
@@ -128,7 +128,6 @@ describe('Conditional GET', () => {
   before(async () => {
     allot = await start({ repositories: false })
   })
-  after(() => allot.stop())
 
   it('answers 304 to a client that has the content, until the content changes', async () => {
     const { token } = allot.root

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { type AllotClient, createClient, type Schemas } from '../../lib/client/index.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 import { clientTypes, firstLine } from './client-types.ts'
 
-let allot: TestServer
 let client: AllotClient
+const allot = startBefore({ repositories: false })
 before(async () => {
-  allot = await start({ repositories: false })
   client = createClient({ baseUrl: allot.api, token: allot.root.token })
 })
 

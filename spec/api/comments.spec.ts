@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let [ann, ben]: Person[] = []
-before(async () => {
-  allot = await start({ repositories: false })
-  ann = await allot.person('ann')
-  ben = await allot.person('ben')
-})
+const allot = startBefore({ repositories: false })
+const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 
 let repositories = 0
 /** @returns the path of a new repository of ann's with one issue */

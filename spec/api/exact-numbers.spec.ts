@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { parseJson, validate } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 
 const FRACTIONS = ['1.5', '-0.25', '1e-3', '4503599627370495.5']
 
@@ -80,11 +80,9 @@ describe('A number with a fraction', () => {
   })
 })
 
-let allot: TestServer
-let alice: Person
+const allot = startBefore({ webhooks: true })
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await start({ webhooks: true })
-  alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })
 

@@ -6,13 +6,12 @@ import { gnupg } from '../keys/gnupg.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type GpgKey, generateGpgKey } from '../support/keygen.ts'
 import { isLong } from '../support/long.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
 let alice: Person
 let pair: GpgKey
+const allot = startBefore({ repositories: false })
 before(async () => {
-  allot = await start({ repositories: false })
   alice = await allot.person('alice', { email: 'Alice@example.test' })
   pair = generateGpgKey('Alice Example <alice@example.test>')
 })

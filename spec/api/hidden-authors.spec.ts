@@ -3,10 +3,9 @@ import { Readable } from 'node:stream'
 import { before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 import { filled, MARK } from './filled.ts'
 
-let allot: TestServer
 let alice: Person
 let outsider: Person
 let hidden: Person
@@ -17,8 +16,8 @@ const made = async (person: Person, method: string, path: string, body?: unknown
 }
 
 /** Public content of every kind, by a member of the organization who hides afterwards. */
+const allot = startBefore({ repositories: false, webhooks: true })
 before(async () => {
-  allot = await start({ repositories: false, webhooks: true })
   ;[alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
   await made(alice, 'POST', '/orgs', { username: 'acme' })

@@ -8,17 +8,16 @@ import { readConfig, readPlan } from '../../bin/config/config.ts'
 import { recordOf } from '../../lib/http/index.ts'
 import { assertError, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 
 /** Names that a plain object inherits, or that libraries drop from objects. */
 const INHERITED = [...Object.getOwnPropertyNames(Object.prototype), 'prototype']
 
 const isAccountName = (name: string) => /^[a-z]/i.test(name)
 
-let allot: TestServer
 const people = new Map<string, Person>()
+const allot = startBefore({ repositories: false })
 before(async () => {
-  allot = await start({ repositories: false })
   for (const name of ['alice', ...INHERITED.filter(isAccountName)]) people.set(name, await allot.person(name))
   for (const name of ['free', ...INHERITED]) {
     const rule = { name, limit: 5, subjects: ['size:all'] }

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-let bob: Person
+const allot = startBefore({ repositories: false })
+const [alice, bob] = peopleBefore(allot, 'alice', 'bob')
 before(async () => {
-  allot = await start({ repositories: false })
-  alice = await allot.person('alice')
-  bob = await allot.person('bob')
   for (const [person, name, isPrivate] of [
     [alice, 'code', false],
     [alice, 'builds', true],

@@ -4,13 +4,11 @@ import type { LedgerEntry, LedgerListing, LedgerOperation } from '../../lib/inde
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
 import { onPostgres } from '../support/store.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
+const allot = startBefore({ repositories: false })
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await start({ repositories: false })
-  alice = await allot.person('alice')
   for (const name of ['demo', 'other'])
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name } })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
-import { start, type TestServer } from '../support/test-server.ts'
+import { describe, it } from 'node:test'
+import { startBefore } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
 /** 8.5 KB that no parser finishes in time, because each row is padded to all columns. */
@@ -8,10 +8,7 @@ const TABLE = `${'|a'.repeat(1023)}\n${'|-'.repeat(1023)}\n${'|\n'.repeat(2200)}
 
 describe('Rendering while one client sends hostile texts', () => {
   // A long deadline: the spec is about who waits, not about the speed of the machine.
-  let patient: TestServer
-  before(async () => {
-    patient = await start({ repositories: false, markdown: { timeout: 4000 } })
-  })
+  const patient = startBefore({ repositories: false, markdown: { timeout: 4000 } })
 
   const ask = (Text: string, token?: string) =>
     patient.request('POST', '/markdown', { body: { Text, Mode: 'gfm' }, ...(token ? { token } : {}) })

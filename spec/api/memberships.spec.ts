@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let owner: Person
-let member: Person
-let other: Person
+const allot = startBefore({ repositories: false })
+const [owner, member, other] = peopleBefore(allot, 'owner', 'member', 'other')
 before(async () => {
-  allot = await start({ repositories: false })
-  owner = await allot.person('owner')
-  member = await allot.person('member')
-  other = await allot.person('other')
   await allot.as(owner, 'POST', '/orgs', { username: 'acme' })
   await allot.as(owner, 'PUT', '/orgs/acme/members/member')
 })

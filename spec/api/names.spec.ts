@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
-import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, peopleBefore, startBefore } from '../support/test-server.ts'
 
 /** Pairs of names that share a key, or run into each other, unless keys of long strings are escaped. */
 const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]
 const [G, N, Z] = ['g', 'n', 'z'].map((one) => one.repeat(64)) as [string, string, string]
 
-let allot: TestServer
-let alice: Person
+const allot = startBefore({ repositories: false })
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await start({ repositories: false })
-  alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
 
 /** A user with packages of the given bytes. */
@@ -27,8 +26,8 @@ let large: Person
 let free: Person
 let near: Person
 let empty: Person
+const allot = startBefore({ repositories: false })
 before(async () => {
-  allot = await start({ repositories: false })
   ;[small, full, large, free] = [await using(79), await using(100), await using(350), await using(9000)]
   near = await using(80)
   empty = await allot.person()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 
 interface MediaType {
   schema: object
@@ -24,12 +24,11 @@ interface Document {
   components: { responses: Record<string, Body> }
 }
 
-let allot: TestServer
 let document: Document
 /** Every operation, with its method and its path. */
 let operations: (Operation & { title: string; method: string; path: string })[]
+const allot = startBefore({ webhooks: true })
 before(async () => {
-  allot = await start({ webhooks: true })
   document = (await allot.request('GET', '/openapi.json')).body
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertSearchError } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-let bob: Person
+const allot = startBefore()
+const [alice, bob] = peopleBefore(allot, 'alice', 'bob')
 before(async () => {
-  allot = await start()
-  alice = await allot.person('alice')
-  bob = await allot.person('bob')
   for (const [owner, name, more] of [
     [alice, 'sea', { auto_init: true }],
     [alice, 'search', { private: true }],

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { createSender, type Person, start, type TestServer } from '../support/test-server.ts'
+import { createSender, peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-before(async () => {
-  allot = await start()
-  alice = await allot.person('alice')
-})
+const allot = startBefore()
+const [alice] = peopleBefore(allot, 'alice')
 
 /** Sends the request with the header, and again with the query parameter. */
 const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-before(async () => {
-  allot = await start({ repositories: false })
-  alice = await allot.person('alice')
-})
+const allot = startBefore({ repositories: false })
+const [alice] = peopleBefore(allot, 'alice')
 
 const file = (name: string, words: string) => new File([words], name)
 

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { describe, it } from 'node:test'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-before(async () => {
-  allot = await start()
-  alice = await allot.person('alice')
-})
+const allot = startBefore()
+const [alice] = peopleBefore(allot, 'alice')
 
 /** Members of records that no edit declares, as in the body of a request that a host passes on. */
 const others = {

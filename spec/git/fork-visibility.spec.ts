@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-let allot: TestServer
-let stranger: Person
-before(async () => {
-  allot = await start()
-  stranger = await allot.person('stranger')
-})
+const allot = startBefore()
+const [stranger] = peopleBefore(allot, 'stranger')
 
 const change = async (by: Person, method: string, path: string, body?: object) => {
   const { status, text, body: answer } = await allot.as(by, method, path, body)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { files, lfsCopies } from '../../lib/records/schema/index.ts'
@@ -11,14 +11,11 @@ import { signal } from '../driver-spec/fixture.ts'
 import { run } from '../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, startBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-let allot: TestServer
 const folder = temporaryDirectory()
-before(async () => {
-  allot = await start()
-})
+const allot = startBefore()
 
 const made = async (person: Person, path: string, body: object, status = 201) => {
   const answer = await allot.as(person, 'POST', path, body)

@@ -3,13 +3,12 @@ import { before, describe, it } from 'node:test'
 import type { Listener } from '../../lib/http/index.ts'
 import { fetchOf } from '../../lib/http/index.ts'
 import { isLong } from '../support/long.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { start, startBefore, type TestServer } from '../support/test-server.ts'
 
-let running: TestServer
 let allot: TestServer['allot']
 let authorization: { authorization: string }
+const running = startBefore()
 before(async () => {
-  running = await start()
   allot = running.allot
   authorization = { authorization: `token ${running.root.token}` }
 })

@@ -12,15 +12,14 @@ import { Source } from '../../bin/migrate/source.ts'
 import { LIMITS, readPages } from '../../bin/migrate/source-requests.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 import { command } from './command.ts'
 import { type Replay, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
 
-let source: TestServer
 let target: Target
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   await source.person('ann')
   target = await startTarget({ git: false })
 })

@@ -4,17 +4,16 @@ import { connectSource } from '../../bin/migrate/connect.ts'
 import { select } from '../../bin/migrate/index.ts'
 import { commit, git } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore, type TestServer } from '../support/test-server.ts'
 import { everythingIn, pushed, refsOf, startTarget, type Target } from './two.ts'
 
-let source: TestServer
 let target: Target
 let [ann, ben]: Person[] = []
 let checkout: string
 const pair = generateSshKey('ed25519')
 
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   ann = await source.person('ann', { email: 'ann@example.org', password: 'correct horse' })
   ben = await source.person('ben')
   await source.as(source.root, 'PATCH', '/admin/users/ben', { full_name: 'Ben Ü', location: 'here' })

@@ -7,7 +7,7 @@ import { PROGRAM, served } from '../bin/program.ts'
 import { killGroup, outcome, run, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
-import { createSender, start, type TestServer } from '../support/test-server.ts'
+import { createSender, startBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { command } from './command.ts'
@@ -16,12 +16,11 @@ import { pushed } from './two.ts'
 
 const REPOSITORIES = 4
 
-let source: TestServer
 let env: Record<string, string>
 const folder = temporaryDirectory()
 
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   const ann = await source.person('ann')
   for (let at = 0; at < REPOSITORIES; at++) await source.as(ann, 'POST', '/user/repos', { name: `r${at}` })
   await pushed(source, ann, 'ann/r0')

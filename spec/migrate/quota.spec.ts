@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import type { NamedPlan } from '../../lib/quota/plans-by-name.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore, type TestServer } from '../support/test-server.ts'
 import { startTarget, type Target } from './two.ts'
 
 const PLAN: NamedPlan = {
@@ -18,10 +18,9 @@ const PLAN: NamedPlan = {
   assignments: { ann: ['free'], ben: ['free', 'paid'] },
 }
 
-let source: TestServer
 let target: Target
+const source = startBefore({ dialect: 'forgejo', repositories: false })
 before(async () => {
-  source = await start({ dialect: 'forgejo', repositories: false })
   for (const name of ['ann', 'ben', 'carl']) await source.person(name)
 })
 beforeEach(async () => {

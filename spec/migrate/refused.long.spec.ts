@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
-let source: TestServer
 let target: Target
 
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   const ann = await source.person('ann')
   await source.as(ann, 'POST', '/orgs', { username: 'acme' })
   for (const name of ['one', 'two']) {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Report } from '../../bin/migrate/report.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore, type TestServer } from '../support/test-server.ts'
 import { attach, startTarget, type Target } from './two.ts'
 
 const APP = '/repos/ann/app'
 
-let source: TestServer
 let target: Target
 let ann: Person
 let report: Report & { text: string }
@@ -170,8 +169,8 @@ const places = new Map<string, Place>()
 const placesHere = new Map<string, Place>()
 const untouched = ['issue', 'comment', 'release'] as const
 
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   target = await startTarget()
   ann = await source.person('ann')
   await source.as(ann, 'POST', '/user/repos', { name: 'app' })

@@ -6,7 +6,7 @@ import { type Kind, LABELS } from '../../bin/migrate/labels.ts'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { commit, git, urlFor } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, startBefore } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
 import {
   attach,
@@ -24,7 +24,6 @@ import {
 const OWNERS = ['ann', 'ben', 'carl', 'acme']
 const APP = '/repos/ann/app'
 
-let source: TestServer
 let target: Target
 let [ann, ben]: Person[] = []
 let checkout: string
@@ -78,8 +77,8 @@ const fill = async () => {
   await as(ben, 'POST', `${APP}/forks`, {})
 }
 
+const source = startBefore({ dialect: 'forgejo', webhooks: true })
 before(async () => {
-  source = await start({ dialect: 'forgejo', webhooks: true })
   await fill()
   seen = await replay({}, (req, res) => {
     asked.push(`${req.method} ${req.url}`)

@@ -6,7 +6,7 @@ import { PROGRAM, served } from '../bin/program.ts'
 import { outcome } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { startBefore } from '../support/test-server.ts'
 import { command } from './command.ts'
 
 /*
@@ -14,7 +14,6 @@ import { command } from './command.ts'
  * nothing.
  */
 
-let source: TestServer
 let closing: Awaited<ReturnType<typeof listen>>
 const folder = temporaryDirectory()
 const at = (name: string) => join(folder, name)
@@ -27,8 +26,8 @@ const everything = () =>
 const REPORT = '{\n  "counts": {}\n}\n'
 const TOKENS = '{"name":"ann","token":"t","link":"/-/set-password"}\n'
 
+const source = startBefore({ dialect: 'forgejo' })
 before(async () => {
-  source = await start({ dialect: 'forgejo' })
   const ann = await source.person('ann')
   await source.person('ben')
   for (const name of ['app', 'two']) await source.as(ann, 'POST', '/user/repos', { name })

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { MAX_COUNTED } from '../../lib/repositories/search/visible.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 
-let allot: TestServer
-let alice: Person
-before(async () => {
-  allot = await start({ repositories: false })
-  alice = await allot.person('alice')
-})
-after(() => allot.stop())
+const allot = startBefore({ repositories: false })
+const [alice] = peopleBefore(allot, 'alice')
 
 /** Creates repositories of alice. */
 const fill = async (word: string, from: number, to: number, isPrivate = false) => {

@@ -260,7 +260,6 @@ describe('The forms about accounts', () => {
     root = allot.browser()
     await root.signIn('', allot.root.token)
   })
-  after(() => allot.stop())
 
   it('begin with a guide on an empty instance, which ends when everything is done', async () => {
     const { text } = await root.get('/-/admin')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AUDIT_SEARCHED, recordAudit } from '../../lib/audit.ts'
 import { now } from '../../lib/clock.ts'
@@ -48,7 +48,6 @@ describe('The page of the audit log', () => {
     await made(allot.root, 'DELETE', '/admin/quota/groups/paid/users/ann')
     await made(ann, 'DELETE', '/admin/quota/groups/paid')
   })
-  after(() => allot.stop())
 
   const shown = async (query = '') => rowsOf((await root.get(`/-/admin/audit${query}`)).text)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
@@ -62,7 +62,6 @@ describe('Before something is deleted', () => {
     await root.signIn('', allot.root.token)
     await root.get('/-/admin')
   })
-  after(() => allot.stop())
 
   const idOf = async (name: string) =>
     `repositories:${(await allot.as(account, 'GET', `/repos/ann/${name}`)).body.id}`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { type PageServer, startPages } from './browser.ts'
@@ -76,7 +76,6 @@ before(async () => {
     pages[of]?.push(`/-/storage/ann/download?item=${encodeURIComponent(id)}`)
   }
 })
-after(() => allot.stop())
 
 describe('A file that a page sends', () => {
   for (const scope of ['all', 'read:user', 'read:issue', 'write:repository', 'read:package'])

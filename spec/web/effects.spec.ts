@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type PageClient, type PageServer, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
@@ -18,7 +18,6 @@ describe('What a change does to owners', () => {
     await root.signIn('root', PASSWORD)
     await root.get('/-/admin/rules')
   })
-  after(() => allot.stop())
 
   /** What a form asks, with nothing changed. */
   const asked = async (path: string, fields: Record<string, string | string[]>): Promise<string> => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { POINTER } from '../api/contents/repository.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
@@ -11,7 +11,6 @@ let site: Site
 before(async () => {
   site = await startSite()
 })
-after(() => site.stop())
 
 const pageOf = async (path: string): Promise<string> => {
   const { status, text } = await site.browser().get(path, { accept: 'text/html' })

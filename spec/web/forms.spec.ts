@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AllotError, invalid, invalidMember } from '../../lib/errors.ts'
 import { messageOf, refusalOf } from '../../lib/web/parts/labels.ts'
@@ -15,7 +15,6 @@ describe('A form', () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
-  after(() => allot.stop())
 
   it('is refused without the CSRF token of its own browser session', async () => {
     const [ann, other] = [allot.browser(), allot.browser()]
@@ -110,7 +109,6 @@ describe('A page', () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
-  after(() => allot.stop())
 
   it('sends headers that forbid inline scripts, other origins, framing and caching', async () => {
     const ann = allot.browser()

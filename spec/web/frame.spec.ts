@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { PageClient, PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
@@ -33,7 +33,6 @@ describe('The frame of the pages', () => {
       browsers.set(who, browser)
     }
   })
-  after(() => allot.stop())
 
   for (const [who, path, marked] of [
     ['ann', '/', ['Storage']],
@@ -102,7 +101,6 @@ describe('The settings of a user', () => {
   before(async () => {
     allot = await startFixture()
   })
-  after(() => allot.stop())
 
   it('change what others see, and keep what was entered when it is refused', async () => {
     const ann = allot.browser()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { SCOPES } from '../../lib/scopes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
@@ -66,7 +66,6 @@ describe('The table of what uses the storage', () => {
     ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
   })
-  after(() => allot.stop())
 
   it('lists git data, LFS objects, packages, attachments and artifacts together, with their share', async () => {
     const { text } = await items()
@@ -313,7 +312,6 @@ describe('The page of tokens and sessions', () => {
     ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
   })
-  after(() => allot.stop())
 
   it('makes a token, shows it once, lists it by its last eight characters, and revokes it after a confirmation', async () => {
     const made = await ann.post('/-/account/tokens', { name: 'ci', scope: ['read:user', 'read:repository'] })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type PageClient, type PageServer, startPages } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
@@ -66,7 +66,6 @@ describe('The state of an owner', () => {
     ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
   })
-  after(() => allot.stop())
 
   const STATES = {
     near: ['near', 'Near limit · 15 MiB left', 'Total: 85 of 100 MiB (85%), rule all'],
@@ -180,7 +179,6 @@ describe('The pages about usage', () => {
     ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
   })
-  after(() => allot.stop())
 
   it('suggest the smallest repository that suffices where only git data can be removed, and select it', async () => {
     const acme = (await ann.get('/-/storage/acme/usage?remove=total')).text

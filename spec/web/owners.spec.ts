@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { waitFor } from '../support/wait-for.ts'
 import type { PageClient, PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
@@ -23,7 +23,6 @@ describe('The form that changes the groups of several owners', () => {
     await root.signIn('root', PASSWORD)
     await allot.allot.quota.groups.create({ name: 'zeta' })
   })
-  after(() => allot.stop())
 
   const QUERY = 'q=n&sort=name&order=reverse'
   /** The form of the list with the query, with some boxes ticked. */

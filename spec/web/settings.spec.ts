@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { countReads } from '../counted.ts'
@@ -74,7 +74,6 @@ describe('The password in the settings', () => {
   before(async () => {
     allot = await startPages({ login: { failures: 6 } })
   })
-  after(() => allot.stop())
 
   const signedIn = async (name: string, secret = PASSWORD) => {
     const browser = allot.browser()
@@ -318,7 +317,6 @@ describe('The other settings of a user', () => {
     browser = allot.browser()
     await browser.signIn('ann', PASSWORD)
   })
-  after(() => allot.stop())
 
   it('show further SSH keys on further pages', async () => {
     const { id } = await allot.person('many', { password: PASSWORD })

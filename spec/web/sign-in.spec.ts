@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { passwordLinkPath } from '../../lib/web/parts/password-link.ts'
 import { basic } from '../support/test-server.ts'
 import { createPageClient, type PageServer, startPages } from './browser.ts'
@@ -12,7 +12,6 @@ describe('Signing in to the pages', () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
   })
-  after(() => allot.stop())
 
   it('is where pages redirect to without a session, with the requested page', async () => {
     for (const [path, to] of [
@@ -247,7 +246,6 @@ describe('A link that sets a password', () => {
     allot = await startPages({ login: { wrongTokens: 8 } })
     await allot.allot.hosting.accounts.edit(allot.root.id, { password: PASSWORD })
   })
-  after(() => allot.stop())
 
   type Change = { actor: { login: string }; action: string; subject: string }
   const CHOSEN = 'a chosen password'

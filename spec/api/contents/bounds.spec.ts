@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { newLargeTree } from '../../../lib/git/objects/pack.ts'
 import { CUT, entryAt, slicesOf, type TreeEntry } from '../../../lib/git/objects/parse.ts'
 import { aCheckout, git, urlFor } from '../../git/client.ts'
@@ -23,7 +23,6 @@ before(async () => {
   allot = served
   ann = await allot.person('ann')
 })
-after(() => allot.stop())
 
 /**
  * A repository with these objects, of which the last is the commit of main, and with a branch that is pushed

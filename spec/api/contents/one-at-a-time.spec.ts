@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
+import { before, describe, it, mock } from 'node:test'
 import { ObjectPool } from '../../../lib/git/objects/object-pool.ts'
 import { GitReader } from '../../../lib/git/objects/reader.ts'
 import { git, urlFor } from '../../git/client.ts'
@@ -35,7 +35,6 @@ before(async () => {
   await git(checkout, 'push', '--quiet', urlFor(allot, path, ann), 'refs/heads/*:refs/heads/*', '--tags')
   ;[tip, tree] = [await git(checkout, 'rev-parse', 'main'), await git(checkout, 'rev-parse', 'main:src')]
 })
-after(() => allot.stop())
 
 type Kind = 'commands' | 'readers'
 

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
-import { type Person, start, type TestServer } from '../../support/test-server.ts'
+import { peopleBefore, start, startBefore } from '../../support/test-server.ts'
 
-let allot: TestServer
-let [ann, ben]: Person[] = []
 /** A repository of ann's whose commit has no statuses. */
 let untouched: { at: string; sha: string }
+const allot = startBefore()
+const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 before(async () => {
-  allot = await start()
-  ann = await allot.person('ann')
-  ben = await allot.person('ben')
   untouched = await aRepository()
 })
 
