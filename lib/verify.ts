@@ -7,7 +7,7 @@ import { quotaChecks } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { repositoryChecks } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/index.ts'
-import { webhookChecks } from './webhooks/integrity.ts'
+import { webhookChecks } from './webhooks/kept.ts'
 
 /** The result of a check of the whole store. */
 export interface Verification {

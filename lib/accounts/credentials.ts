@@ -10,7 +10,7 @@ import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
 import { existingUser } from './find.ts'
-import type { TokenUses } from './last-uses.ts'
+import type { LastUses } from './last-uses.ts'
 
 export interface NewToken {
   /** The stored record, without the token itself. */
@@ -30,9 +30,9 @@ export interface VerifiedToken {
 /** Access tokens of users. */
 export class Tokens {
   readonly #store: Store
-  readonly #uses: TokenUses
+  readonly #uses: LastUses<number>
 
-  constructor(store: Store, uses: TokenUses) {
+  constructor(store: Store, uses: LastUses<number>) {
     this.#store = store
     this.#uses = uses
   }
@@ -211,7 +211,7 @@ export const senderOfToken = (store: Store, token: string): Promise<TokenSender 
   })
 
 /** The same, if the store keeps it. */
-export const keptSender = (store: Store, token: string, uses: TokenUses): KeptSender | undefined => {
+export const keptSender = (store: Store, token: string, uses: LastUses<number>): KeptSender | undefined => {
   const key = senderKey(token)
   const sender = store.known<TokenSender>(key)
   return sender && { key, user: sender.identity, use: () => uses.note(sender.tokenId) }

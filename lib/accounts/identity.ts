@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { addressOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
-import type { Account } from '../records/schema/index.ts'
+import { type Account, accounts as accountRecords, sshKeys, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { ALL_SCOPES, hasScope } from '../scopes.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type Identity, OPERATOR } from './access.ts'
 import type { Accounts } from './accounts.ts'
 import {
@@ -27,8 +28,7 @@ import {
   type HostAuthenticate,
   OPERATOR_IDENTITY,
 } from './host-users.ts'
-import { identityNow } from './identity-now.ts'
-import type { TokenUses } from './last-uses.ts'
+import type { LastUses } from './last-uses.ts'
 import type { PasswordLogin } from './login.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 
@@ -36,7 +36,7 @@ interface IdentitiesOptions {
   store: Store
   accounts: Accounts
   passwords: PasswordLogin
-  tokenUses: TokenUses
+  tokenUses: LastUses<number>
   /** Undefined: wrong tokens are not limited. */
   throttle: LoginThrottle | undefined
   /** Number of trusted reverse proxies, see {@link addressOf}. */
@@ -186,6 +186,36 @@ export class Identities {
     const { id, name, admin } = account
     return { id, username: name, admin: identity.admin ?? admin, scopes: identity.scopes }
   }
+}
+
+/**
+ * The sender of a request that was authenticated before, as of the transaction.
+ * @param hostDecides whether the login of a host says who is an administrator
+ * @throws AllotError unauthenticated when the account was deleted, or the token or the SSH key revoked;
+ * forbidden when the account is not active, and for Sudo by one who is not an administrator any more
+ */
+const identityNow = async (tx: ReadTransaction, user: Identity, hostDecides: boolean): Promise<Identity> => {
+  if (user.id === OPERATOR.id) return user
+  const { administrator, credential } = user
+  const sender = await existing(tx, (administrator ?? user).id)
+  checkMaySignIn(sender)
+  if (credential !== undefined) {
+    const { kind, id } = credential
+    const isKept = (await (kind === 'token' ? tokens : sshKeys).get(tx, [id])) !== undefined
+    if (!isKept)
+      throw unauthenticated(kind === 'token' ? 'this token was revoked' : 'this SSH key was removed')
+  }
+  if (hostDecides) return user
+  if (administrator === undefined) return { ...user, admin: sender.admin }
+  if (!sender.admin)
+    throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
+  return { ...user, admin: (await existing(tx, user.id)).admin }
+}
+
+const existing = async (tx: ReadTransaction, id: number): Promise<Account> => {
+  const account = await accountRecords.get(tx, [id])
+  if (account === undefined) throw unauthenticated('this account was deleted')
+  return account
 }
 
 /**

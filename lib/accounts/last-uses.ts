@@ -7,16 +7,13 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
 import { now } from '../clock.ts'
 import type { Collection } from '../records/collection.ts'
-import { type Session, sessions, type Token, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 
 /** Seconds between two writes for a record. */
 const WRITE_INTERVAL = 3600
 const FLUSH_INTERVAL_MS = 10_000
-/** Records that one transaction writes. */
-const BATCH_SIZE = 100
-/** Uses that wait to be written at most; further ones are noted again with the next request. */
-const MAX_WAITING = 10_000
+/** Uses that one transaction writes at most; further ones are noted again with the next request. */
+const MAX_WAITING = 500
 const MAX_KNOWN = 20_000
 
 /**
@@ -25,20 +22,21 @@ const MAX_KNOWN = 20_000
 const isRecent = (noted: number | undefined, at: number): noted is number =>
   noted !== undefined && noted <= at && at - noted < WRITE_INTERVAL
 
+type Used = { readonly lastUsedAt?: number | undefined }
+
 /** @typeParam Id the id of a record, such as the number of a token */
-class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: number | undefined }> {
+export class LastUses<Id extends number | string> {
   readonly #store: Store
-  readonly #collection: Pick<Collection<R>, 'getMany' | 'save'>
+  readonly #collection: Pick<Collection<Used>, 'getMany' | 'save'>
   /** When a use was last noted. */
   readonly #noted = new LRUCache<Id, number>(maxEntries(MAX_KNOWN))
   readonly #waiting = new Map<Id, number>()
   readonly #timer: NodeJS.Timeout
   #flushing: Promise<void> | undefined
 
-  constructor(store: Store, collection: Pick<Collection<R>, 'getMany' | 'save'>) {
+  constructor(store: Store, collection: Pick<Collection<Used>, 'getMany' | 'save'>) {
     this.#store = store
     this.#collection = collection
-    // Not started by a request, whose read transaction the timer would inherit.
     this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   }
 
@@ -50,16 +48,13 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
     this.#waiting.set(id, at)
   }
 
-  /** Remembers a use that the record has already. */
-  written(id: Id, at: number): void {
-    this.#noted.set(id, at)
-  }
-
   /** Writes the noted uses. Those that cannot be written stay noted for the next call. */
   flush(): Promise<void> {
-    this.#flushing ??= this.#writeAll().finally(() => {
-      this.#flushing = undefined
-    })
+    this.#flushing ??= this.#write()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#flushing = undefined
+      })
     return this.#flushing
   }
 
@@ -69,52 +64,27 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
     await this.flush()
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting].slice(0, BATCH_SIZE)
-      const isWritten = await this.#write(batch).catch(() => false)
-      if (!isWritten) return
-      for (const [id, at] of batch) if (this.#waiting.get(id) === at) this.#waiting.delete(id)
-    }
-  }
-
   /**
    * A record that was removed meanwhile is left alone, and so is one whose use was written less than an hour
-   * ago.
+   * ago: its next use is noted an hour after that one, which another process may have noted.
    */
-  #write(batch: readonly (readonly [id: Id, at: number])[]): Promise<boolean> {
-    return this.#store.write(async (tx) => {
-      const left: [id: Id, writtenAt: number][] = []
-      // The next use is noted an hour after the one that was written, which another process may have noted.
-      tx.afterCommit(() => {
-        for (const [id, writtenAt] of left) this.written(id, writtenAt)
-      })
-      const found = await this.#collection.getMany(
-        tx,
-        batch.map(([id]) => [id]),
-      )
-      for (const [index, [id, at]] of batch.entries()) {
+  async #write(): Promise<void> {
+    const batch = [...this.#waiting]
+    if (batch.length === 0) return
+    const ids = batch.map(([id]) => [id])
+    const written = await this.#store.write(async (tx) => {
+      const found = await this.#collection.getMany(tx, ids)
+      for (const [index, [, at]] of batch.entries()) {
         const record = found[index]
-        if (record === undefined) continue
-        const { lastUsedAt } = record
-        if (isRecent(lastUsedAt, at)) left.push([id, lastUsedAt])
-        else await this.#collection.save(tx, { ...record, lastUsedAt: at })
+        if (record !== undefined && !isRecent(record.lastUsedAt, at))
+          await this.#collection.save(tx, { ...record, lastUsedAt: at })
       }
-      return true
+      return found
     })
-  }
-}
-
-/** By the id of the token. */
-export class TokenUses extends LastUses<number, Token> {
-  constructor(store: Store) {
-    super(store, tokens)
-  }
-}
-
-/** By the hash of the session. */
-export class SessionUses extends LastUses<string, Session> {
-  constructor(store: Store) {
-    super(store, sessions)
+    for (const [index, [id, at]] of batch.entries()) {
+      const before = written[index]?.lastUsedAt
+      if (isRecent(before, at)) this.#noted.set(id, before)
+      this.#waiting.delete(id)
+    }
   }
 }

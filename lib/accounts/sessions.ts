@@ -6,7 +6,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
 import { type Credential, hashSecret, identityOf, maySignIn, unauthenticated } from './credentials.ts'
-import type { SessionUses } from './last-uses.ts'
+import type { LastUses } from './last-uses.ts'
 
 /** Sessions that an account can have; a further sign-in ends the oldest. */
 const MAX_SESSIONS = 50
@@ -34,11 +34,11 @@ export interface OwnSession extends Pick<Session, 'browser' | 'address' | 'creat
 
 export class Sessions {
   readonly #store: Store
-  readonly #uses: SessionUses
+  readonly #uses: LastUses<string>
   /** Seconds from the sign-in until the session expires. */
   readonly lifetime: number
 
-  constructor(store: Store, uses: SessionUses, lifetime: number) {
+  constructor(store: Store, uses: LastUses<string>, lifetime: number) {
     this.#store = store
     this.#uses = uses
     this.lifetime = lifetime
@@ -65,7 +65,6 @@ export class Sessions {
       await sessions.remove(tx, [hashSecret(browser.secret)])
       await makeRoom(tx, session.account)
       await sessions.save(tx, session)
-      tx.afterCommit(() => this.#uses.written(hash, session.createdAt))
     })
     return secret
   }

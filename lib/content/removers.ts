@@ -20,8 +20,7 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
-import { removeDelivery } from '../webhooks/payload-store.ts'
-import { removeHook } from '../webhooks/removal.ts'
+import { removeDelivery, removeHook } from '../webhooks/kept.ts'
 import { removeAttachment } from './attachment-records.ts'
 import { removePackageFile } from './packages/add.ts'
 

@@ -1,13 +1,14 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { Tokens } from '../accounts/credentials.ts'
 import { Identities } from '../accounts/identity.ts'
-import { SessionUses, TokenUses } from '../accounts/last-uses.ts'
+import { LastUses } from '../accounts/last-uses.ts'
 import { PasswordLogin } from '../accounts/login.ts'
 import { LoginThrottle } from '../accounts/login-throttle.ts'
 import { PasswordChange, PasswordLinks } from '../accounts/own-passwords.ts'
 import { Sessions } from '../accounts/sessions.ts'
 import type { Host } from '../data-folder.ts'
 import type { Options } from '../options/index.ts'
+import { sessions as sessionRecords, tokens as tokenRecords } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 
 /** Services that find the sender of a request. */
@@ -23,8 +24,8 @@ export const credentialsOf = (
   const { authenticate, tokens: hasTokens } = host
   const throttle = login === false ? undefined : new LoginThrottle(login)
   const passwords = new PasswordLogin(store, throttle)
-  const tokenUses = new TokenUses(store)
-  const sessionUses = new SessionUses(store)
+  const tokenUses = new LastUses<number>(store, tokenRecords)
+  const sessionUses = new LastUses<string>(store, sessionRecords)
   const sessions = new Sessions(store, sessionUses, Math.ceil(pages.sessionLifetime / 1000))
   return {
     identities: new Identities({

@@ -40,9 +40,8 @@ const USER = 'git'
  * requests.
  */
 const MAX_ATTEMPTS = 30
-/** Sessions of one connection: open at the same time, and in total. */
+/** Sessions of one connection that are open at the same time. */
 const MAX_SESSIONS = 10
-const MAX_TOTAL_SESSIONS = 1000
 /** Milliseconds that a client has to close its sessions, once the server closes. */
 const CLOSE_MS = 1000
 /**
@@ -50,9 +49,6 @@ const CLOSE_MS = 1000
  * stay far below.
  */
 const MAX_BUFFERED = 16 * 1024 * 1024
-/** Changes of keys (rekeying) that a connection may have: one for each 16 MiB transferred, and 20 more. */
-const BYTES_FOR_REKEY = 16 * 1024 * 1024
-const FREE_REKEYS = 20
 
 /** One connection of a client: its login, and its sessions with a command each. */
 export class SshConnection {
@@ -64,8 +60,7 @@ export class SshConnection {
   readonly #running = new Set<Promise<void>>()
   #key: number | undefined
   #attempts = 0
-  #sessions = { open: 0, total: 0 }
-  #rekeys = 0
+  #openSessions = 0
   #timer: NodeJS.Timeout
   readonly #closing = new AbortController()
   #onSessionsClosed: () => void = () => undefined
@@ -87,7 +82,6 @@ export class SshConnection {
     client.on('authentication', (context) => void this.#authenticate(context).catch(() => socket.destroy()))
     client.on('ready', () => this.#waitForWork())
     client.on('session', (accept, reject) => this.#open(accept, reject))
-    client.on('rekey', () => this.#limitRekeys())
     socket.on('data', () => this.#limitBuffers())
     socket.once('close', () => this.#closed())
   }
@@ -97,7 +91,7 @@ export class SshConnection {
     this.#closing.abort()
     await Promise.all(this.#running)
     // A client that gets the end of the connection before its session is closed reports a failure.
-    if (this.#sessions.open > 0 && !this.#socket.destroyed)
+    if (this.#openSessions > 0 && !this.#socket.destroyed)
       await Promise.race([
         new Promise<void>((resolve) => {
           this.#onSessionsClosed = resolve
@@ -141,15 +135,14 @@ export class SshConnection {
   }
 
   #open(accept: () => Session, reject: () => void): void {
-    if (++this.#sessions.total > MAX_TOTAL_SESSIONS) return void this.#client.end()
-    if (this.#sessions.open >= MAX_SESSIONS) return reject()
+    if (this.#openSessions >= MAX_SESSIONS) return reject()
     const session = accept()
     // Aborted when the client closes the session, and when a command takes too long.
     const ending = new AbortController()
     let protocol: string | undefined
-    this.#sessions.open++
+    this.#openSessions++
     session.once('close', () => {
-      if (--this.#sessions.open === 0) this.#onSessionsClosed()
+      if (--this.#openSessions === 0) this.#onSessionsClosed()
       ending.abort()
     })
     session.on('env', (acceptVariable, _reject, { key, val }) => {
@@ -214,12 +207,6 @@ export class SshConnection {
       this.#client.end()
       this.#socket.destroySoon()
     }, this.#options.limits.idleTimeout)
-  }
-
-  /** Limits changes of keys, each of which costs the server a signature. */
-  #limitRekeys(): void {
-    const { bytesRead, bytesWritten } = this.#socket
-    if (++this.#rekeys > FREE_REKEYS + (bytesRead + bytesWritten) / BYTES_FOR_REKEY) this.#socket.destroy()
   }
 
   /** The library trusts clients to keep to the windows of their channels, and to read what it sends. */

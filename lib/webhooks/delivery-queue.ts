@@ -9,7 +9,7 @@ import { type Delivery, deliveries, type Hook, type HookQueue, hookQueues } from
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { EventParts } from './events.ts'
-import { withAnswer } from './payload-store.ts'
+import { withAnswer } from './kept.ts'
 import type { Outcome } from './post.ts'
 
 /** Milliseconds before a retry; the pause doubles with each failure. */

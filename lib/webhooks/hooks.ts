@@ -18,10 +18,10 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import type { WebhookEvent } from './events.ts'
 import { checkHook, type HookEdit } from './hook-checks.ts'
+import { removeHook } from './kept.ts'
 import type { Outbox } from './outbox.ts'
 import { type HookPlace, hookAt } from './places.ts'
 import { keptScopes, scopesOfDelivery, scopesOfHook, whyOff } from './readers.ts'
-import { removeHook } from './removal.ts'
 
 export interface NewHook extends HookEdit {
   type: Hook['type']

@@ -22,7 +22,7 @@ import {
   type WebhookEvent,
 } from './events.ts'
 import type { HostListeners } from './host-listeners.ts'
-import { addPayload, makeRoom } from './payload-store.ts'
+import { addPayload, makeRoom } from './kept.ts'
 import { scopesOf, whyOff } from './readers.ts'
 import { accountPlaces, hooksAt, hooksFor, wantsEvents } from './recipients.ts'
 

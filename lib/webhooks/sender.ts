@@ -12,11 +12,10 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { afterAttempt, dueDelivery, dueHooks, givenUp, settle } from './delivery-queue.ts'
+import { completePayload, removeExpired } from './kept.ts'
 import type { Outbox } from './outbox.ts'
-import { completePayload } from './payload-store.ts'
 import { post } from './post.ts'
 import { whyOff } from './readers.ts'
-import { removeExpired } from './removal.ts'
 import { SenderLease } from './sender-lease.ts'
 
 /** Times are milliseconds. */
@@ -52,8 +51,6 @@ const READING_MS = 60_000
 const STOP_MS = 2000
 /** The longest time that a timer can have: a webhook waits for its turn as long as it takes. */
 const FOREVER_MS = 2 ** 31 - 1
-/** How many times as long as a look took it pauses, so that many retries do not slow requests. */
-const PAUSE_FACTOR = 20
 
 /** What a webhook sends next. */
 interface Next {
@@ -84,9 +81,6 @@ export class Sender {
   readonly #timers: NodeJS.Timeout[] = []
   /** The next look for what is due, and its time on the clock of `performance.now`. */
   #look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
-  /** When the last look ended, on the same clock; infinite during one. */
-  #lookedAt = 0
-  #pauseMs = 0
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -104,10 +98,7 @@ export class Sender {
     const { store, settings } = this.#options
     const expire = () => removeExpired(store, settings.keepFor, this.#stopping.signal)
     this.#every(EXPIRY_INTERVAL_MS, expire)
-    const poll = async () => {
-      if (performance.now() - this.#lookedAt >= this.#pauseMs) await this.#takeDue()
-    }
-    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, poll)
+    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#takeDue())
     this.#inBackground(expire)
     this.#inBackground(() => this.#takeDue())
   }
@@ -135,7 +126,7 @@ export class Sender {
 
   /** Looks for what is due after so many milliseconds at most. */
   #lookWithin(milliseconds: number): void {
-    const waitMs = Math.min(Math.max(milliseconds, this.#pauseMs), FOREVER_MS)
+    const waitMs = Math.min(Math.max(milliseconds, 0), FOREVER_MS)
     const at = performance.now() + waitMs
     if (this.#stopping.signal.aborted || at >= (this.#look?.at ?? Number.POSITIVE_INFINITY)) return
     clearTimeout(this.#look?.timer)
@@ -149,8 +140,6 @@ export class Sender {
   /** Wakes the webhooks that have something to send, if this is the process that sends. */
   async #takeDue(): Promise<void> {
     const { store } = this.#options
-    const begun = performance.now()
-    this.#lookedAt = Number.POSITIVE_INFINITY
     try {
       if (!(await this.#lease.hold())) return
       const { ids, nextAt } = await store.read(dueHooks)
@@ -161,9 +150,6 @@ export class Sender {
     } catch (error) {
       this.#lookWithin(FAILURE_RETRY_MS)
       throw error
-    } finally {
-      this.#pauseMs = PAUSE_FACTOR * (performance.now() - begun)
-      this.#lookedAt = performance.now()
     }
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, mock } from 'node:test'
-import { TokenUses } from '../../lib/accounts/last-uses.ts'
+import { LastUses } from '../../lib/accounts/last-uses.ts'
+import { tokens } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { createSpecStore } from '../support/store.ts'
@@ -74,8 +75,8 @@ describe('GET /users/{username}/tokens', () => {
   it('says of a token that two processes use when it was last used, up to the hour', async () => {
     const lee = await allot.person('lee')
     const { token } = await allot.allot.hosting.tokens.create(lee.id, 'shared', ['all'])
-    const processes = [new TokenUses(store), new TokenUses(store)] as const
-    const useIn = async (process: TokenUses) => {
+    const processes = [new LastUses<number>(store, tokens), new LastUses<number>(store, tokens)] as const
+    const useIn = async (process: LastUses<number>) => {
       process.note(token.id)
       await process.flush()
       const { items } = await allot.allot.tokens.list(lee.id, { offset: 0, limit: 10 })

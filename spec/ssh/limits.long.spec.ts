@@ -12,7 +12,7 @@ import { stopTimers } from '../support/stopped-timers.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { gitWith, holdSsh, keyPair, type ServedSsh, ssh, startSsh } from './client.ts'
-import { fetching, HAVE, idleAfter, wantOf } from './fetches.ts'
+import { fetching, idleAfter } from './fetches.ts'
 
 let allot: ServedSsh
 let alice: Person
@@ -169,18 +169,6 @@ describe('A connection', () => {
 })
 
 describe('A connection that has signed in', () => {
-  it('may change its keys 20 times besides once for each 16 MiB, and is closed beyond', async () => {
-    for (const [kibibytes, code] of [
-      [128, 0],
-      [1024, 255],
-    ] as const) {
-      const { child, begun, ended } = holdSsh(allot.port, aliceKey, FETCH, '-o', 'RekeyLimit=16K')
-      child.stdin.write(wantOf(await begun))
-      child.stdin.end(`${HAVE.repeat((kibibytes * 1024) / HAVE.length)}0009done\n`)
-      assert.equal((await ended).code, code, `${kibibytes} KiB, with new keys after each 16 KiB`)
-    }
-  })
-
   it('that takes no output of its command ends like one over HTTP, although it stays open', async () => {
     const { impatient, key, path, wanted } = await idleAfter(1000)
     const { client, stream } = await fetching(impatient.port, key, path)

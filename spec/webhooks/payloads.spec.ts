@@ -6,13 +6,7 @@ import { entries } from '../../lib/records/layout.ts'
 import { type Delivery, deliveries, hookPayloads, hookStorage } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import {
-  addPayload,
-  MAX_KEPT,
-  makeRoom,
-  removeDelivery,
-  withAnswer,
-} from '../../lib/webhooks/payload-store.ts'
+import { addPayload, MAX_KEPT, makeRoom, removeDelivery, withAnswer } from '../../lib/webhooks/kept.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createSpecStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'

@@ -1,15 +1,24 @@
 /**
- * The payloads of deliveries, which webhooks that send the same share, and the answers to them. They are
- * counted for the user whom the webhooks act for, and what is kept for one user is bounded.
+ * What is kept of deliveries, and how it is removed. Webhooks that send the same share a payload. Payloads
+ * and the answers to them are counted for the user whom the webhooks act for, and what is kept for one user
+ * is bounded. Webhooks are deleted at once with their repository or account; a job deletes their deliveries.
  */
+import { now } from '../clock.ts'
+import { type Check, check, type Recount } from '../integrity/index.ts'
+import type { Jobs } from '../records/jobs.ts'
+import { pause } from '../records/pacing.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type Delivery,
   deliveries,
+  type Hook,
   type HookPayload,
   hookPayloads,
+  hookQueues,
   hookStorage,
+  hooks,
 } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
 /** Bytes of payloads and answers that are kept for one user. */
@@ -17,8 +26,8 @@ export const MAX_KEPT = 128 * 1024 * 1024
 /** Deliveries that lose payload and answer for a new one at most, so that a transaction stays short. */
 const MAX_DROPPED = 100
 
-export const sizeOf = ({ text }: Pick<HookPayload, 'text'>): number => Buffer.byteLength(text)
-export const sizeOfAnswer = ({ answer }: Delivery): number => Buffer.byteLength(answer)
+const sizeOf = ({ text }: Pick<HookPayload, 'text'>): number => Buffer.byteLength(text)
+const sizeOfAnswer = ({ answer }: Delivery): number => Buffer.byteLength(answer)
 
 const keptFor = async (tx: ReadTransaction, creator: number): Promise<number> =>
   (await hookStorage.get(tx, [creator]))?.bytes ?? 0
@@ -91,3 +100,68 @@ const release = async (tx: WriteContext, delivery: Delivery): Promise<void> => {
   await hookPayloads.remove(tx, [id])
   await count(tx, payload.creator, -sizeOf(payload))
 }
+
+/**
+ * @param limit deliveries to delete in this transaction at most
+ * @returns how many records were deleted
+ */
+export const removeHook = async (
+  tx: WriteContext,
+  jobs: Jobs,
+  { id }: Hook,
+  limit: number,
+): Promise<number> => {
+  await hooks.remove(tx, [id])
+  await removeBelongings(tx, 'hook', id, 'now')
+  return 1 + (await jobs.runNow(tx, 'removeDeliveries', id, limit))
+}
+
+const EXPIRED_BATCH = 100
+
+/**
+ * Removes deliveries that were finished long ago. Writes only when there are any.
+ * @param keepForMs how long deliveries are kept
+ */
+export const removeExpired = async (store: Store, keepForMs: number, signal: AbortSignal): Promise<void> => {
+  const limit = now() - keepForMs / 1000
+  const expiredIn = async (tx: ReadTransaction) => {
+    const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
+    return oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
+  }
+  let removed = (await store.read(expiredIn)).length
+  for (; removed > 0 && !signal.aborted; await pause(50, signal))
+    removed = await store.write(async (tx) => {
+      const expired = await expiredIn(tx)
+      for (const delivery of expired) await removeDelivery(tx, delivery)
+      return expired.length === EXPIRED_BATCH ? expired.length : 0
+    })
+}
+
+const storedBytes: Recount = {
+  name: 'bytes of payloads and answers for account',
+  async repair(tx, [creator], bytes) {
+    await hookStorage.save(tx, { creator: creator as number, bytes })
+    return true
+  },
+}
+
+/** Checks of webhooks and their deliveries. */
+export const webhookChecks: readonly Check[] = [
+  check(hookPayloads, (payload, store) => store.expect(storedBytes, [payload.creator], sizeOf(payload))),
+  check(hookStorage, ({ creator, bytes }, store) => store.note(storedBytes, [creator], bytes)),
+  check(deliveries, async (delivery, store) => {
+    const { hook: id, number, payload, state } = delivery
+    store.expect(storedBytes, [delivery.creator], sizeOfAnswer(delivery))
+    if (payload !== null && !(await store.has(hookPayloads, [payload])))
+      store.report(`delivery ${number} of webhook ${id} has a payload that does not exist`)
+    const hook = await store.load(hooks, [id])
+    if (hook === undefined) return
+    const queue = await store.load(hookQueues, [id])
+    const last = queue?.last ?? 0
+    if (last < number) store.report(`webhook ${id} has delivery ${number}, but its last number is ${last}`)
+    else if (state === 'waiting' && hook.active && queue?.nextAt === null)
+      store.report(
+        `delivery ${number} of webhook ${id} waits, but the webhook has no time at which it is due`,
+      )
+  }),
+]
