@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
-import { basic, type Person, startBefore } from '../support/test-server.ts'
+import { basic, madeBefore, startBefore } from '../support/test-server.ts'
 
-let alice: Person
 const allot = startBefore()
-before(async () => {
-  alice = await allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' })
-})
+const alice = madeBefore(() =>
+  allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' }),
+)
 
 const whoami = (authorization: string) => allot.request('GET', '/user', { headers: { authorization } })
 

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { generateSshKey } from '../support/keygen.ts'
 import { repeatingDriver } from '../support/repeating-driver.ts'
-import { createSpecStore, type EmptyStore } from '../support/store.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { createSpecStore } from '../support/store.ts'
+import { madeBefore, type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** What a transaction takes before it runs again must not decide where a list has what it writes. */
 describe('When a write runs again because of a conflict', () => {
-  let store: EmptyStore
   let repeatNext: ReturnType<typeof repeatingDriver>['repeatNext']
   let allot: TestServer
   let sha: string
+  const store = madeBefore(() => createSpecStore())
   before(async () => {
-    store = await createSpecStore()
     const repeating = repeatingDriver(store.driver)
     repeatNext = repeating.repeatNext
     allot = await start({ driver: repeating.driver, webhooks: true })

@@ -6,13 +6,12 @@ import { gnupg } from '../keys/gnupg.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { type GpgKey, generateGpgKey } from '../support/keygen.ts'
 import { isLong } from '../support/long.ts'
-import { type Person, startBefore } from '../support/test-server.ts'
+import { madeBefore, type Person, startBefore } from '../support/test-server.ts'
 
-let alice: Person
 let pair: GpgKey
 const allot = startBefore({ repositories: false })
+const alice = madeBefore(() => allot.person('alice', { email: 'Alice@example.test' }))
 before(async () => {
-  alice = await allot.person('alice', { email: 'Alice@example.test' })
   pair = generateGpgKey('Alice Example <alice@example.test>')
 })
 

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore, start } from '../support/test-server.ts'
 
 /**
  * Other users must not be able to slow down the requests of a user. The specs count reads of records, not
  * milliseconds.
  */
 const counted = countReads(memory())
-let allot: TestServer
-let victim: Person
-before(async () => {
-  allot = await start({ driver: counted.driver, repositories: false })
-  victim = await allot.person('victim')
-})
+const allot = madeBefore(() => start({ driver: counted.driver, repositories: false }))
+const [victim] = peopleBefore(allot, 'victim')
 
 const readsOf = (who: Person | undefined, path: string) =>
   counted.during(async () => assert.equal((await allot.as(who, 'GET', path)).status, 200, path))

@@ -1,30 +1,17 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { watchReads } from '../counted.ts'
-import { start } from '../support/test-server.ts'
+import { madeBefore, start } from '../support/test-server.ts'
 import { MARK, pathsOf } from './filled.ts'
-import {
-  all,
-  askable,
-  NOTHING,
-  openWorld,
-  saidBy,
-  VIEWERS,
-  type World,
-  worldWithSecrets,
-} from './privacy-worlds.ts'
+import { all, askable, NOTHING, openWorld, saidBy, VIEWERS, worldWithSecrets } from './privacy-worlds.ts'
 
-let secretive: World
-let open: World
 /** The records that were read, by collection. */
 let reads: string[] = []
 const watchedDriver = () => watchReads(memory(), (collection) => reads.push(collection))
-before(async () => {
-  secretive = await worldWithSecrets({ driver: watchedDriver() })
-  open = await openWorld()
-})
+const secretive = madeBefore(() => worldWithSecrets({ driver: watchedDriver() }))
+const open = madeBefore(() => openWorld())
 
 /** A valid body for each method, so that only the path decides. */
 const BODIES: Record<string, object> = {

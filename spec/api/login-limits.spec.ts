@@ -3,16 +3,15 @@ import { before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
 import { hashSlowly } from '../support/hashing.ts'
 import { times } from '../support/long.ts'
-import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
+import { basic, madeBefore, type Person, start } from '../support/test-server.ts'
 
 const PASSWORD = 'open: sesame'
 /** So long that no count drains while a busy machine checks the passwords of a test. */
 const window = 3_600_000
 const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window }
 
-let allot: TestServer
+const allot = madeBefore(() => start({ repositories: false, login, trustedProxies: 1 }))
 before(async () => {
-  allot = await start({ repositories: false, login, trustedProxies: 1 })
   await allot.person('alice', { password: PASSWORD, email: 'alice@example.test' })
   await allot.person('bob', { password: PASSWORD })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { assertError, assertList, assertNotFound } from '../support/expectations.ts'
-import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, madeBefore, type Person, start } from '../support/test-server.ts'
 
 type Step = () => Promise<unknown>
 
@@ -44,11 +44,8 @@ const interrupted = () => {
   return { driver, armed }
 }
 
-let allot: TestServer
 const { driver, armed } = interrupted()
-before(async () => {
-  allot = await start({ driver, repositories: false })
-})
+const allot = madeBefore(() => start({ driver, repositories: false }))
 
 const asRoot = async (method: string, path: string, body?: unknown) => {
   const answer = await allot.as(allot.root, method, path, body)

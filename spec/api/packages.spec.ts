@@ -6,19 +6,13 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore, start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-let allot: TestServer
-let alice: Person
-let bob: Person
-let hidden: Person
 const directory = temporaryDirectory()
+const allot = madeBefore(() => start({ files: { directory }, packages: { maxSize: 100_000 } }))
+const [alice, bob, hidden] = peopleBefore(allot, 'alice', 'bob', 'hidden')
 before(async () => {
-  allot = await start({ files: { directory }, packages: { maxSize: 100_000 } })
-  alice = await allot.person('alice')
-  bob = await allot.person('bob')
-  hidden = await allot.person('hidden')
   await allot.as(allot.root, 'PATCH', '/admin/users/hidden', {
     visibility: 'private',
     source_id: 0,

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { isLong } from '../support/long.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, type Person } from '../support/test-server.ts'
 import { MARK, pathsOf } from './filled.ts'
 import { all, askable, openWorld, saidBy, VIEWERS, type World, worldWithSecrets } from './privacy-worlds.ts'
 
-let secretive: World
-let open: World
-before(async () => {
-  secretive = await worldWithSecrets()
-  open = await openWorld()
-})
+const secretive = madeBefore(() => worldWithSecrets())
+const open = madeBefore(() => openWorld())
 
 const QUERIES = ['', '?limit=1', '?limit=1&page=2', '?q=o', `?q=${MARK}`, '?uid=2', '?uid=6', '?uid=7']
 const SUBJECT = '?subject=size:all'

@@ -6,7 +6,7 @@ import type { StorageDriver } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
 import { seededRandom } from '../support/seed.ts'
-import { type Answer, basic, type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, basic, madeBefore, type Person, start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** A driver whose reads arrive late, so that their values may be stale. */
@@ -24,11 +24,10 @@ const distant = (): StorageDriver => {
 
 const random = seededRandom()
 
-let allot: TestServer
 let isOver = false
 let changing: Promise<void>
+const allot = madeBefore(() => start({ repositories: false, driver: distant() }))
 before(async () => {
-  allot = await start({ repositories: false, driver: distant() })
   const other = await allot.person('other')
   changing = busy(other.id)
 })

@@ -3,13 +3,12 @@ import { before, describe, it } from 'node:test'
 import { SCOPES } from '../../lib/scopes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import type { Person } from '../support/test-server.ts'
-import { type FormFields, type PageServer, startPages, words } from '../web/browser.ts'
+import { madeBefore, type Person } from '../support/test-server.ts'
+import { type FormFields, startPages, words } from '../web/browser.ts'
 
-let allot: PageServer
 let root: Person
+const allot = madeBefore(() => startPages({ repositories: { directory: temporaryDirectory() } }))
 before(async () => {
-  allot = await startPages({ repositories: { directory: temporaryDirectory() } })
   root = allot.root
   const owner = await allot.person('owner')
   for (const name of ['bob', 'carol', 'dave', 'erin']) await allot.person(name)

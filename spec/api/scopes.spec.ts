@@ -7,12 +7,11 @@ import { SCOPES } from '../../lib/scopes.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { once } from '../support/cleanup.ts'
 import { isLong } from '../support/long.ts'
-import type { Person } from '../support/test-server.ts'
-import { type PageServer, startPages } from '../web/browser.ts'
+import { madeBefore, type Person } from '../support/test-server.ts'
+import { startPages } from '../web/browser.ts'
 import { MARK, pathsOf } from './filled.ts'
 
 /** MARK is in the name, the description and the contents of private repositories only. */
-let allot: PageServer
 let alice: Person
 let root: Person
 
@@ -21,8 +20,8 @@ const made = async (person: Person, ...asked: [method: string, path: string, bod
   assert.ok(status < 300, `${asked[0]} ${asked[1]}: ${status} ${text}`)
 }
 
+const allot = madeBefore(() => startPages({ quota: { defaultGroups: [] }, webhooks: true }))
 before(async () => {
-  allot = await startPages({ quota: { defaultGroups: [] }, webhooks: true })
   root = allot.root
   alice = await allot.person('alice')
   await made(alice, 'POST', '/orgs', { username: 'acme' })

@@ -5,7 +5,7 @@ import type { Collection } from '../../lib/records/collection.ts'
 import { collaborators, teamMembers, teamRepositories, teams } from '../../lib/records/schema/index.ts'
 import { Store, type WriteContext } from '../../lib/records/store.ts'
 import { assertError } from '../support/expectations.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore, start } from '../support/test-server.ts'
 
 /** Ids of accounts, teams and repositories that do not exist: the records only fill the limits. */
 const FIRST_ID = 1_000_000
@@ -28,9 +28,6 @@ const removeFilled = async (tx: WriteContext): Promise<void> => {
 
 describe('What others can add', () => {
   const driver = memory()
-  let allot: TestServer
-  let owner: Person
-  let user: Person
   let team: { id: number }
   let app: { id: number }
   let acme: { id: number }
@@ -43,10 +40,9 @@ describe('What others can add', () => {
     new Store(driver).write(async (tx) => {
       for (let id = FIRST_ID; id < FIRST_ID + count; id++) await save(tx, id)
     })
+  const allot = madeBefore(() => start({ driver, repositories: false }))
+  const [owner, user] = peopleBefore(allot, 'owner', 'zoe')
   before(async () => {
-    allot = await start({ driver, repositories: false })
-    owner = await allot.person('owner')
-    user = await allot.person('zoe')
     acme = await made('/orgs', { username: 'acme' })
     app = await made('/orgs/acme/repos', { name: 'app' })
     team = await made('/orgs/acme/teams', { name: 'devs', permission: 'write' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { type Person, start, startBefore } from '../support/test-server.ts'
+import { madeBefore, type Person, start, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore({ repositories: false })
 
@@ -148,15 +148,13 @@ describe('A private repository that is shared with a user', () => {
 })
 
 describe('A team', () => {
-  let owner: Person
-  let dev: Person
   let org: string
   let count = 0
   const aTeam = async (body: object): Promise<{ id: number }> =>
     made(owner, `/orgs/${org}/teams`, { name: `team${++count}`, permission: 'write', ...body })
+  const owner = madeBefore(() => allot.person())
+  const dev = madeBefore(() => allot.person())
   before(async () => {
-    owner = await allot.person()
-    dev = await allot.person()
     org = 'teamed'
     await made(owner, '/orgs', { username: org })
     for (const name of ['one', 'two']) await made(owner, `/orgs/${org}/repos`, { name, private: true })

@@ -4,18 +4,16 @@ import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertList } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, peopleBefore, start } from '../support/test-server.ts'
 
 const ISSUES = times(100, 300)
 const WORDS = Array.from({ length: 16 }, (_, word) => `word${word}`)
 const PATH = '/repos/ann/demo/issues?state=all&limit=1&q='
 
 const counted = countReads(memory())
-let allot: TestServer
-let ann: Person
+const allot = madeBefore(() => start({ driver: counted.driver, repositories: false }))
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await start({ driver: counted.driver, repositories: false })
-  ann = await allot.person('ann')
   await allot.as(ann, 'POST', '/user/repos', { name: 'demo' })
   const { issues } = allot.allot.hosting
   const viewer = { id: ann.id, admin: false }

@@ -2,20 +2,15 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
-import { basic, type Person } from '../support/test-server.ts'
+import { basic, madeBefore, peopleBefore } from '../support/test-server.ts'
 import { aCheckout, attempt, git, urlFor } from './client.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { startGit } from './served.ts'
 
-let allot: ServedGit
-let alice: Person
-let bob: Person
-let member: Person
 let checkout: string
+const allot = madeBefore(() => startGit())
+const alice = madeBefore(() => allot.person('alice', { password: 'correct horse' }))
+const [bob, member] = peopleBefore(allot, 'bob', 'member')
 before(async () => {
-  allot = await startGit()
-  alice = await allot.person('alice', { password: 'correct horse' })
-  bob = await allot.person('bob')
-  member = await allot.person('member')
   await allot.as(alice, 'POST', '/orgs', { username: 'acme' })
   await allot.as(alice, 'PUT', '/orgs/acme/members/member')
   checkout = await aCheckout()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
@@ -17,12 +17,8 @@ const clonedBy = async (allot: ServedGit, path: string): Promise<{ names: string
 }
 
 describe('The first commit of a repository', () => {
-  let allot: ServedGit
-  let ada: Person
-  before(async () => {
-    allot = await startGit()
-    ada = await allot.person('Ada', { email: 'ada.real@example.test' })
-  })
+  const allot = madeBefore(() => startGit())
+  const ada = madeBefore(() => allot.person('Ada', { email: 'ada.real@example.test' }))
 
   it("contains the no-reply address of its author, and not the account's email", async () => {
     const path = await allot.repository(ada, 'demo', { auto_init: true, license: 'MIT', readme: 'Default' })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
 import { isSmallPush } from '../../lib/git/small-pack.ts'
 import { spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, type Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { copies, craftedPack, type Entry } from './crafted-pack.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -15,10 +15,7 @@ import { packOf, pktLine } from './slow-push.ts'
 
 const MIB = 1024 * 1024
 
-let bounded: ServedGit
-before(async () => {
-  bounded = await startGit({ git: { maxPushSize: '4 MiB' } })
-})
+const bounded = madeBefore(() => startGit({ git: { maxPushSize: '4 MiB' } }))
 
 /**
  * Creates a repository.

@@ -6,21 +6,17 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { startGit } from './served.ts'
 import { beginPush, pushBody } from './slow-push.ts'
 
-let allot: ServedGit
-let alice: Person
-let bob: Person
 let path: string
+const allot = madeBefore(() => startGit({ git: { maxConcurrent: 4, maxConcurrentPerClient: 2 } }))
+const [alice, bob] = peopleBefore(allot, 'alice', 'bob')
 before(async () => {
-  allot = await startGit({ git: { maxConcurrent: 4, maxConcurrentPerClient: 2 } })
-  alice = await allot.person('alice')
-  bob = await allot.person('bob')
   path = await allot.repository(alice, 'shared')
   await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
 })

@@ -5,17 +5,15 @@ import { before, describe, it } from 'node:test'
 import { outcome } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGitWithPages } from './served.ts'
+import { startGitWithPages } from './served.ts'
 
-let allot: ServedGit
-let ann: Person
 let path: string
 let checkout: string
+const allot = madeBefore(() => startGitWithPages())
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await startGitWithPages()
-  ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout()
   await git(checkout, 'push', '--quiet', urlFor(allot, path, ann), 'main')

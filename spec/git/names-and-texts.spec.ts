@@ -4,18 +4,16 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { pathBytes, pathText } from '../../lib/git/text.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGitWithPages } from './served.ts'
+import { startGitWithPages } from './served.ts'
 
-let allot: ServedGit
-let ann: Person
 let path: string
 let checkout: string
+const allot = madeBefore(() => startGitWithPages())
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await startGitWithPages()
-  ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout()
   const root = Buffer.from(`${checkout}/`)

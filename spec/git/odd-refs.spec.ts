@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
-import { type ServedGit, startGitWithPages } from './served.ts'
+import { startGitWithPages } from './served.ts'
 
-let allot: ServedGit
-let ann: Person
 let path: string
 let checkout: string
+const allot = madeBefore(() => startGitWithPages())
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await startGitWithPages()
-  ann = await allot.person('ann')
   path = await allot.repository(ann, 'demo')
   checkout = await aCheckout({ file: Buffer.from('as it was pushed\n') })
   await push('main')

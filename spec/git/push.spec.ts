@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import { folderOf } from '../../lib/git/folders.ts'
 import { initialize } from '../../lib/git/initialize.ts'
@@ -10,26 +10,24 @@ import { fetchFrom } from '../../lib/git/remote-fetch.ts'
 import type { Push } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { craftedPack, deltaTo, type Entry } from './crafted-pack.ts'
 import { deepFile, largeCommits, longHeader, longNames, type Planted, plant } from './planted.ts'
-import { bytesIn, type ServedGit, startGit } from './served.ts'
+import { bytesIn, startGit } from './served.ts'
 import { pktLine } from './slow-push.ts'
 
 const pushes: Push[] = []
-let allot: ServedGit
-let alice: Person
-before(async () => {
-  allot = await startGit({
+const allot = madeBefore(() =>
+  startGit({
     onPush(push) {
       pushes.push(push)
       throw new Error('a host that fails')
     },
-  })
-  alice = await allot.person('alice')
-})
+  }),
+)
+const [alice] = peopleBefore(allot, 'alice')
 
 const resource = async (path: string) => (await allot.as(alice, 'GET', `/repos/${path}`)).body
 

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { before, describe, it, mock } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import { toFailure } from '../../lib/http/failure.ts'
 import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { closing, plain, reply, route, serve } from './fixture.ts'
 
 const codes: Record<ErrorCode, number> = {
   bad_request: 400,
@@ -125,10 +126,7 @@ const routes = [
   }),
 ]
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes)
-})
+const floor = madeBefore(() => serve(routes))
 
 const get = async (path: string, method = 'GET', from = floor) => {
   const answer = await fetch(from.api + path, { method })

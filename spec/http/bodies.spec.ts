@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
 import * as v from 'valibot'
 import { stopTimers } from '../support/stopped-timers.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { closing, plain, reply, route, serve } from './fixture.ts'
 
 const Options = v.object({
   name: v.string(),
@@ -56,10 +57,7 @@ const routes = [
 const chunked = (path: string, type: string, body: string): string =>
   `${closing(`POST /api/v1${path}`, 'Transfer-Encoding: chunked', `Content-Type: ${type}`)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes)
-})
+const floor = madeBefore(() => serve(routes))
 
 const post = async (path: string, body: string | Uint8Array, type = 'application/json', to = floor) => {
   const sent = { method: 'POST', body: body as string, headers: { 'content-type': type } }

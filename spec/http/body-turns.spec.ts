@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import * as v from 'valibot'
 import { deferred } from '../../lib/deferred.ts'
 import { ClientDisconnected } from '../../lib/http/failure.ts'
 import { BodyTurns } from '../../lib/http/index.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { plain, reply, route, serve } from './fixture.ts'
 
 const MIB = 1024 * 1024
 const TURN_MS = 40
@@ -61,10 +62,7 @@ const routes = [
   }),
 ]
 
-let served: HttpFixture
-before(async () => {
-  served = await serve(routes, { bodyLimit: 16 * MIB })
-})
+const served = madeBefore(() => serve(routes, { bodyLimit: 16 * MIB }))
 
 const post = async (path: string, by: string, body: string) => {
   const headers = { authorization: by, 'content-type': 'application/json' }

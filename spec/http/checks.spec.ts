@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { Empty, NotFound } from '../../lib/http/index.ts'
-import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { plain, reply, route, serve } from './fixture.ts'
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve([
+const floor = madeBefore(() =>
+  serve([
     route({
       ...plain,
       method: 'POST',
@@ -29,8 +29,8 @@ before(async () => {
       responses: { 200: v.string() },
       handle: async ({ user }) => reply(200, user?.username ?? 'nobody'),
     }),
-  ])
-})
+  ]),
+)
 
 interface Sent {
   method?: string

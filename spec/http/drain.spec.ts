@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { stopTimers } from '../support/stopped-timers.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { plain, reply, route, serve } from './fixture.ts'
 
 const routes = [
   route({
@@ -20,10 +21,7 @@ const routes = [
   }),
 ]
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes)
-})
+const floor = madeBefore(() => serve(routes))
 
 /** Milliseconds that a client has for the rest of its body. */
 const DRAIN_MS = 3000

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
 import { BodyTurns, Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
-import { type Listening, listen } from '../support/listen.ts'
+import { listen } from '../support/listen.ts'
+import { madeBefore } from '../support/test-server.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
@@ -52,10 +53,7 @@ const dispatcher = new Dispatcher({
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
-let server: Listening
-before(async () => {
-  server = await listen((req, res) => dispatcher.handler(req, res))
-})
+const server = madeBefore(() => listen((req, res) => dispatcher.handler(req, res)))
 after(async () => {
   await server.stop()
   await dispatcher.idle()

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { coercionOf } from '../../lib/http/validate.ts'
-import { closing, type HttpFixture, pageOf, plain, route, serve } from './fixture.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { closing, pageOf, plain, route, serve } from './fixture.ts'
 
 /** As many numbers as the path says, as a list that pages. */
 const numbers = <const M extends 'pages' | 'whole'>(paging: M) =>
@@ -53,10 +54,7 @@ const named = route({
   handle: async ({ params }) => pageOf([params.name], 90),
 })
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve([numbers('pages'), numbers('whole'), named, searched])
-})
+const floor = madeBefore(() => serve([numbers('pages'), numbers('whole'), named, searched]))
 
 const list = async (url: string) => {
   const answer = await fetch(url)

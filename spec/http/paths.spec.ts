@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { times } from '../support/long.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { closing, plain, reply, route, serve } from './fixture.ts'
 
 const Said = v.object({ said: v.array(v.string()) })
 
@@ -17,9 +18,8 @@ const literal = route({
   handle: async ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
 })
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve([
+const floor = madeBefore(() =>
+  serve([
     route({
       ...plain,
       method: 'GET',
@@ -40,8 +40,8 @@ before(async () => {
       responses: { 200: Said },
       handle: async ({ params }) => reply(200, { said: [typeof params.id, String(params.id)] }),
     }),
-  ])
-})
+  ]),
+)
 
 const said = async (path: string, method = 'GET'): Promise<unknown> =>
   ((await (await fetch(floor.api + path, { method })).json()) as { said?: unknown }).said

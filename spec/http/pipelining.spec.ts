@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { deferred } from '../../lib/deferred.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { closing, plain, reply, route, serve } from './fixture.ts'
 
 /** Requests after the first `free` ones wait for it. */
 let gate = deferred<void>()
@@ -40,13 +41,12 @@ const routes = [
   }),
 ]
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes, {}, (handler) => (req, res) => {
+const floor = madeBefore(() =>
+  serve(routes, {}, (handler) => (req, res) => {
     connection = req.socket
     handler(req, res)
-  })
-})
+  }),
+)
 beforeEach(() => {
   ;[running, most, handled] = [0, 0, 0]
   gate = deferred<void>()

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as v from 'valibot'
-import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { plain, reply, route, serve } from './fixture.ts'
 
 /** The paths that were handled, since a spec began. */
 const handled: string[] = []
@@ -31,10 +32,7 @@ const routes = [
   }),
 ]
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes)
-})
+const floor = madeBefore(() => serve(routes))
 
 const POST = 'POST /api/v1/text HTTP/1.1\r\nHost: x.test\r\n'
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as v from 'valibot'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import { closing, plain, reply, route, serve } from './fixture.ts'
 
 const BIG = 'x'.repeat(24 * 1024 * 1024)
 let changes = 0
@@ -29,10 +30,7 @@ const routes = [
   }),
 ]
 
-let floor: HttpFixture
-before(async () => {
-  floor = await serve(routes)
-})
+const floor = madeBefore(() => serve(routes))
 
 /** A connection of a client that reads no more than the beginning of a response. */
 const slowReader = async (): Promise<{ socket: Socket; status: string }> => {

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { aCheckout, attempt, commit, git, helperFor, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
-import type { Person } from '../support/test-server.ts'
-import { type ServedLfs, startLfs } from './served.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { startLfs } from './served.ts'
 
-let allot: ServedLfs
-let alice: Person
-before(async () => {
-  allot = await startLfs()
-  alice = await allot.person('alice')
-})
+const allot = madeBefore(() => startLfs())
+const [alice] = peopleBefore(allot, 'alice')
 
 /** A repository whose `*.bin` files are LFS objects, and its URL. */
 const tracked = async (path: string) => {

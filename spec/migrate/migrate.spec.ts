@@ -4,18 +4,23 @@ import { connectSource } from '../../bin/migrate/connect.ts'
 import { select } from '../../bin/migrate/index.ts'
 import { commit, git } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Person, startBefore, type TestServer } from '../support/test-server.ts'
+import {
+  madeBefore,
+  type Person,
+  peopleBefore,
+  startBefore,
+  type TestServer,
+} from '../support/test-server.ts'
 import { everythingIn, pushed, refsOf, startTarget, type Target } from './two.ts'
 
 let target: Target
-let [ann, ben]: Person[] = []
 let checkout: string
 const pair = generateSshKey('ed25519')
 
 const source = startBefore({ dialect: 'forgejo' })
+const ann = madeBefore(() => source.person('ann', { email: 'ann@example.org', password: 'correct horse' }))
+const [ben] = peopleBefore(source, 'ben')
 before(async () => {
-  ann = await source.person('ann', { email: 'ann@example.org', password: 'correct horse' })
-  ben = await source.person('ben')
   await source.as(source.root, 'PATCH', '/admin/users/ben', { full_name: 'Ben Ü', location: 'here' })
   await source.as(source.root, 'PATCH', '/admin/users/ben', { prohibit_login: false, visibility: 'limited' })
   await source.as(ann, 'POST', '/orgs', { username: 'acme', full_name: 'Acme', visibility: 'private' })

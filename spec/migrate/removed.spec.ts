@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Report } from '../../bin/migrate/report.ts'
-import { type Person, startBefore, type TestServer } from '../support/test-server.ts'
-import { attach, startTarget, type Target } from './two.ts'
+import { madeBefore, peopleBefore, startBefore, type TestServer } from '../support/test-server.ts'
+import { attach, startTarget } from './two.ts'
 
 const APP = '/repos/ann/app'
 
-let target: Target
-let ann: Person
 let report: Report & { text: string }
 
 /** Something at the source with an issue, or a release, of its own. */
@@ -170,9 +168,9 @@ const placesHere = new Map<string, Place>()
 const untouched = ['issue', 'comment', 'release'] as const
 
 const source = startBefore({ dialect: 'forgejo' })
+const target = madeBefore(() => startTarget())
+const [ann] = peopleBefore(source, 'ann')
 before(async () => {
-  target = await startTarget()
-  ann = await source.person('ann')
   await source.as(ann, 'POST', '/user/repos', { name: 'app' })
   for (const [index, { what, on }] of CASES.entries()) places.set(what, await create(on, `case${index}`))
   for (const kind of untouched)

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { jobs } from '../../lib/records/schema/index.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /*
@@ -61,13 +61,10 @@ const counting = (driver: StorageDriver) => {
 
 const uncounted = memory()
 const { driver, sizes } = counting(uncounted)
-let server: TestServer
-let [ann, ben]: Person[] = []
 
+const server = madeBefore(() => start({ driver, repositories: false }))
+const [ann, ben] = peopleBefore(server, 'ann', 'ben')
 before(async () => {
-  server = await start({ driver, repositories: false })
-  ann = await server.person('ann')
-  ben = await server.person('ben')
   await fill('large', MANY)
   await fill('small', FEW)
   await fill('other', 1)

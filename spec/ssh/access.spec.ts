@@ -6,16 +6,14 @@ import ssh2, { type ParsedKey, type PublicKeyAuthMethod } from 'ssh2'
 import { aCheckout, attempt } from '../git/client.ts'
 import { securityKeys } from '../keys/ssh-lines.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
-import { gitWith, keyPair, type ServedSsh, ssh, sshEnvironment, startSsh } from './client.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { gitWith, keyPair, ssh, sshEnvironment, startSsh } from './client.ts'
 
-let allot: ServedSsh
-let alice: Person
 let [aliceKey, bobKey, rootKey] = ['', '', '']
 let checkout: string
+const allot = madeBefore(() => startSsh())
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await startSsh()
-  alice = await allot.person('alice')
   const bob = await allot.person('bob')
   aliceKey = await allot.key(alice)
   bobKey = await allot.key(bob)

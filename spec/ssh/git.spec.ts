@@ -4,18 +4,18 @@ import { before, describe, it } from 'node:test'
 import type { Push } from '../../lib/index.ts'
 import { aCheckout, attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
-import { gitWith, type ServedSsh, sshEnvironment, startSsh } from './client.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { gitWith, sshEnvironment, startSsh } from './client.ts'
 
 const MAX_PUSH = 1024 * 1024
 
-let allot: ServedSsh
-let alice: Person
 let key: string
 const pushes: Push[] = []
+const allot = madeBefore(() =>
+  startSsh({ onPush: (push) => void pushes.push(push), git: { maxPushSize: MAX_PUSH } }),
+)
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await startSsh({ onPush: (push) => void pushes.push(push), git: { maxPushSize: MAX_PUSH } })
-  alice = await allot.person('alice')
   key = await allot.key(alice)
 })
 

@@ -6,15 +6,13 @@ import { before, describe, it, mock } from 'node:test'
 import { attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
-import type { Person } from '../support/test-server.ts'
-import { gitWith, keyPair, type ServedSsh, ssh, sshEnvironment, startSsh } from './client.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { gitWith, keyPair, ssh, sshEnvironment, startSsh } from './client.ts'
 
-let allot: ServedSsh
-let alice: Person
 let [key, bobKey] = ['', '']
+const allot = madeBefore(() => startSsh())
+const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
-  allot = await startSsh()
-  alice = await allot.person('alice')
   key = await allot.key(alice)
   bobKey = await allot.key(await allot.person('bob'))
   await allot.repository(alice, 'demo', { private: true })

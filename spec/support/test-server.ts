@@ -129,10 +129,10 @@ export const start = async (
   }
 }
 
-/** Makes something before the tests of a file. It has its members from then on. */
-const madeBefore = <Made extends object>(make: () => Promise<Made>): Made => {
+/** Makes an object without a class before the tests of a file. It has its members from then on. */
+export const madeBefore = <Made extends object>(make: () => Promise<Made>): Made => {
   const made = {} as Made
-  before(async () => void Object.assign(made, await make()))
+  before(async () => void Object.defineProperties(made, Object.getOwnPropertyDescriptors(await make())))
   return made
 }
 
@@ -141,8 +141,10 @@ export const startBefore = (...given: Parameters<typeof start>): TestServer =>
   madeBefore(() => start(...given))
 
 /** Creates users of that server, each with a token of all scopes, before the tests of a file. */
-export const peopleBefore = <Names extends readonly string[]>(allot: TestServer, ...names: Names) =>
-  names.map((name) => madeBefore(() => allot.person(name))) as { readonly [Index in keyof Names]: Person }
+export const peopleBefore = <Names extends readonly string[]>(
+  allot: Pick<TestServer, 'person'>,
+  ...names: Names
+) => names.map((name) => madeBefore(() => allot.person(name))) as { readonly [Index in keyof Names]: Person }
 
 const anonymous: Person = { name: '', id: 0, token: '', password: '' }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
-import { type PageServer, startPages } from './browser.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { startPages } from './browser.ts'
 
 const OID = createHash('sha256').update('large').digest('hex')
 
@@ -17,8 +17,6 @@ const FILES = {
 } as const
 type FileOf = keyof typeof FILES
 
-let allot: PageServer
-let ann: Person
 /** URL of the API at which clients get each file. */
 const urls = {} as Record<FileOf, string>
 /** Paths of the pages that send each file. */
@@ -54,9 +52,9 @@ const put = async (to: FileOf, path: string, body: string, download = path) => {
 }
 
 /** Everything is of a public repository and a public user: only the draft is hidden from others. */
+const allot = madeBefore(() => startPages({ repositories: { directory: temporaryDirectory() } }))
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await startPages({ repositories: { directory: temporaryDirectory() } })
-  ann = await allot.person('ann')
   await create('/user/repos', { name: 'code' })
   await create('/repos/ann/code/issues', { title: 'A bug' })
   const comment = await create('/repos/ann/code/issues/1/comments', { body: 'Seen' })

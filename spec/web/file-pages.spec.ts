@@ -5,12 +5,10 @@ import { before, describe, it } from 'node:test'
 import { POINTER } from '../api/contents/repository.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
-import { type Site, startSite } from './site.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { startSite } from './site.ts'
 
-let site: Site
-before(async () => {
-  site = await startSite()
-})
+const site = madeBefore(() => startSite())
 
 const pageOf = async (path: string): Promise<string> => {
   const { status, text } = await site.browser().get(path, { accept: 'text/html' })

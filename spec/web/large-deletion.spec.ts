@@ -3,8 +3,8 @@ import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Person } from '../support/test-server.ts'
-import { type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { madeBefore, type Person } from '../support/test-server.ts'
+import { type PageClient, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
 
 /** Records and index entries that a page reads at most, however much the owner has. */
@@ -16,8 +16,6 @@ const rowOf = (html: string, of: RegExp): string =>
 
 describe('Before an owner with many items is deleted', () => {
   const counted = countReads(memory())
-  let allot: PageServer
-  let ann: Person
   let browser: PageClient
   let root: PageClient
 
@@ -34,9 +32,11 @@ describe('Before an owner with many items is deleted', () => {
       body: 'x'.repeat(size),
     })
 
+  const allot = madeBefore(() =>
+    startPages({ driver: counted.driver, repositories: { directory: temporaryDirectory() } }),
+  )
+  const ann = madeBefore(() => allot.person('ann', { password: PASSWORD }))
   before(async () => {
-    allot = await startPages({ driver: counted.driver, repositories: { directory: temporaryDirectory() } })
-    ann = await allot.person('ann', { password: PASSWORD })
     for (const name of ['large', 'small']) {
       const created = await allot.as(ann, 'POST', '/user/repos', { name })
       assert.equal(created.status, 201, JSON.stringify(created.body))

@@ -4,8 +4,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { isLong, sampleOf } from '../support/long.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { violationsOn } from './axe.ts'
-import type { PageServer } from './browser.ts'
 import { looseDaysOn, misfitsOn } from './fit.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
@@ -39,10 +39,9 @@ describe('The lists of pages', () => {
 const CHECKED = sampleOf(PAGES, ['own storage', 'history', 'owners', 'a rule'])
 
 describe('The pages in a real browser', { skip: withoutChromium }, () => {
-  let allot: PageServer
   let browser: Browser
+  const allot = madeBefore(() => startFixture())
   before(async () => {
-    allot = await startFixture()
     browser = await launchChromium()
   })
 

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { withoutChromium } from '../support/chromium.ts'
 import { sampleOf } from '../support/long.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { PASSWORD } from './fixture.ts'
-import { LONG, type Site, startSite } from './site.ts'
+import { LONG, startSite } from './site.ts'
 import { SITE_PAGES } from './site-pages.ts'
 import { walkInBrowser } from './walk.ts'
 
-let site: Site
-before(async () => {
-  site = await startSite()
-})
+const site = madeBefore(() => startSite())
 
 /** Files, code, comments, and a page of who is signed in. */
 const WALKED = ['a repository with files', 'a source file', 'an issue', 'own page']

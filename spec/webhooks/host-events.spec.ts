@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { HostEvents } from '../../lib/index.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
-import { type ServedGit, startGit } from '../git/served.ts'
-import type { Person } from '../support/test-server.ts'
+import { startGit } from '../git/served.ts'
+import { madeBefore, type Person, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-let allot: ServedGit
-let alice: Person
 /** Messages of errors of listeners. */
 const failures: string[] = []
 const log = {
@@ -15,10 +13,8 @@ const log = {
     void (message === 'a listener failed' && failures.push(err!.message)),
   info: () => undefined,
 }
-before(async () => {
-  allot = await startGit({ log })
-  alice = await allot.person('alice')
-})
+const allot = madeBefore(() => startGit({ log }))
+const [alice] = peopleBefore(allot, 'alice')
 
 const as = async (who: Person, method: string, path: string, body?: object) => {
   const answer = await allot.as(who, method, path, body)

@@ -1,29 +1,25 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { Push } from '../../../lib/index.ts'
 import { attempt, git } from '../../git/client.ts'
-import { type ServedGit, startGit } from '../../git/served.ts'
+import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import { PATIENT, type Person } from '../../support/test-server.ts'
+import { madeBefore, PATIENT, type Person, peopleBefore } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 
 const pushes: Push[] = []
-let allot: ServedGit
-let ann: Person
-let ben: Person
-before(async () => {
-  allot = await startGit({
+const allot = madeBefore(() =>
+  startGit({
     onPush: (push) => void pushes.push(push),
     git: { http: false, maxPushSize: 200_000 },
     // More than the folders of a change may have together.
     contents: { ...PATIENT.contents, maxObjectSize: 32 * 1024 * 1024 },
-  })
-  ann = await allot.person('ann')
-  ben = await allot.person('ben')
-})
+  }),
+)
+const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 
 let repositories = 0
 /** @returns the path of a new repository of ann's, which has a README */

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { attempt, git, urlFor } from '../../git/client.ts'
-import { type ServedGit, startGit } from '../../git/served.ts'
+import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
-import type { Person } from '../../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore } from '../../support/test-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { pushContents } from './repository.ts'
 
-let allot: ServedGit
-let ann: Person
-let ben: Person
 let at: string
 let ids: Record<string, string>
 let checkout: string
+const allot = madeBefore(() => startGit())
+const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 before(async () => {
-  allot = await startGit()
-  ann = await allot.person('ann')
-  ben = await allot.person('ben')
   const pushed = await pushContents(allot, ann, 'app')
   ;({ ids, checkout } = pushed)
   at = `/repos/${pushed.path}`

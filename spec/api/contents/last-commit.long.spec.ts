@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../../drivers/memory/index.ts'
 import { Maintenance } from '../../../lib/git/maintenance.ts'
 import type { AllotOptions, StorageDriver } from '../../../lib/index.ts'
 import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
-import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
+import { bytesIn, startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import { createSender, type Person } from '../../support/test-server.ts'
+import { createSender, madeBefore, peopleBefore } from '../../support/test-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 
@@ -58,12 +58,8 @@ const importOf = (branch: string, commits: readonly HistoryCommit[], firstMark: 
   return `${lines.join('\n')}\n`
 }
 
-let allot: ServedGit
-let ann: Person
-before(async () => {
-  allot = await startGit()
-  ann = await allot.person('ann')
-})
+const allot = madeBefore(() => startGit())
+const [ann] = peopleBefore(allot, 'ann')
 
 const addLargeFile = async (source: string, bytes: number): Promise<void> => {
   const head = `commit refs/heads/main\ncommitter Ann <ann@example.test> 1700000000 +0000\ndata 0\nM 100644 inline large\ndata ${bytes}\n`

@@ -5,7 +5,7 @@ import { GitReader } from '../../../lib/git/objects/reader.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import type { Person } from '../../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../../support/test-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 import { pushContents } from './repository.ts'
@@ -20,13 +20,11 @@ const startWithPages = async (options: Parameters<typeof startGit>[0] = {}): Pro
   return served
 }
 
-let allot: ServedGit
-let ann: Person
 let tip: string
 let tree: string
+const allot = madeBefore(() => startWithPages())
+const [ann] = peopleBefore(allot, 'ann')
 before(async () => {
-  allot = await startWithPages()
-  ann = await allot.person('ann')
   const { checkout, path } = await pushContents(allot, ann, 'app')
   for (let index = 0; index < 12; index++) {
     await git(checkout, 'tag', '-a', `v2.${index}`, '-m', `Version 2.${index}`, `HEAD~${index % 3}`)

@@ -3,25 +3,21 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { git, urlFor } from '../../git/client.ts'
-import { type ServedGit, startGit } from '../../git/served.ts'
+import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { isLong } from '../../support/long.ts'
-import type { Person } from '../../support/test-server.ts'
+import { madeBefore, type Person, peopleBefore } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
 
-let allot: ServedGit
-let ann: Person
-let ben: Person
 let at: string
 let ids: Record<string, string>
 let checkout: string
+const allot = madeBefore(() => startGit())
+const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 before(async () => {
-  allot = await startGit()
-  ann = await allot.person('ann')
-  ben = await allot.person('ben')
   const pushed = await pushContents(allot, ann, 'app')
   ;({ ids, checkout } = pushed)
   at = `/repos/${pushed.path}`

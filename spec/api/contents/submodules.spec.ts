@@ -3,9 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { aCheckout, git, urlFor } from '../../git/client.ts'
-import { type ServedGit, startGit } from '../../git/served.ts'
+import { startGit } from '../../git/served.ts'
 import { startTarget } from '../../migrate/two.ts'
-import type { TestServer } from '../../support/test-server.ts'
+import { madeBefore, type TestServer } from '../../support/test-server.ts'
 import { SUBMODULE_COMMIT } from './repository.ts'
 
 const GIVEN = [
@@ -35,12 +35,10 @@ const REFUSED = [
   'https://code.example.org/a b',
 ]
 
-let server: ServedGit
+const server = madeBefore(() =>
+  startGit({}, { mount: (handler) => (req, res) => server.allot.pages(req, res, () => handler(req, res)) }),
+)
 before(async () => {
-  server = await startGit(
-    {},
-    { mount: (handler) => (req, res) => server.allot.pages(req, res, () => handler(req, res)) },
-  )
   const ann = await server.person('ann')
   await server.repository(ann, 'app')
   const addresses = [...GIVEN, ...REFUSED]

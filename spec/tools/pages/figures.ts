@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { csrfToken } from '../../../lib/web/session.tsx'
+import { served } from '../../bin/program.ts'
 import { launchChromium, withoutChromium } from '../../support/chromium.ts'
 import { generateSshKey } from '../../support/keygen.ts'
 import { createPageClient } from '../../web/browser.ts'
+import { processorTime } from '../bench/servers/load.ts'
 import { fillLarge, LARGEST, ROOT_TOKEN, USER_TOKEN } from './large-instance.ts'
 
 /**
@@ -88,25 +87,6 @@ const PAGES: readonly MeasuredPage[] = [
 ]
 
 const say = (text: string) => process.stderr.write(`… ${text}\n`)
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-
-const serve = async (data: string): Promise<{ base: string; child: ChildProcess }> => {
-  const args = ['--import', 'tsx', `${root}bin/allot.ts`, 'serve', '--data', data, '--port', '0']
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
-  const base = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    child.stdout!.on('data', (chunk: Buffer) => {
-      text += chunk
-      const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? []
-      if (found !== undefined) resolve(found)
-    })
-    child.once('close', () => reject(new Error(`the server ended: ${text}`)))
-  })
-  return { base, child }
-}
-
-const agent = new Agent({ keepAlive: true })
-
 /** What a form sends, with the token of the session. */
 const bodyOf = (fields: NonNullable<MeasuredPage[2]>, cookie: string): string =>
   new URLSearchParams([
@@ -114,25 +94,23 @@ const bodyOf = (fields: NonNullable<MeasuredPage[2]>, cookie: string): string =>
     ...fields.map(([name, value]): [string, string] => [name, value]),
   ]).toString()
 
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
 /** Milliseconds until the first byte, and the bytes of the body. */
-const ask = (url: string, cookie: string, fields: MeasuredPage[2]): Promise<{ ms: number; bytes: number }> =>
-  new Promise((resolve, reject) => {
-    const begun = performance.now()
-    const method = fields === undefined ? 'GET' : 'POST'
-    const type = fields === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
-    const sent = request(url, { method, agent, headers: { cookie, ...type } }, (res) => {
-      const ms = performance.now() - begun
-      let bytes = 0
-      res.on('data', (chunk: Buffer) => {
-        bytes += chunk.length
-      })
-      res.once('end', () =>
-        res.statusCode === 200 ? resolve({ ms, bytes }) : reject(new Error(`${url}: ${res.statusCode}`)),
-      )
-    })
-    sent.once('error', reject)
-    sent.end(fields && bodyOf(fields, cookie))
-  })
+const ask = async (
+  url: string,
+  cookie: string,
+  fields: MeasuredPage[2],
+): Promise<{ ms: number; bytes: number }> => {
+  const form = fields && { method: 'POST', body: bodyOf(fields, cookie) }
+  const begun = performance.now()
+  const { status, body } = await fetch(url, { headers: { cookie, ...(form && FORM) }, ...form })
+  const ms = performance.now() - begun
+  let bytes = 0
+  for await (const chunk of body ?? []) bytes += (chunk as Uint8Array).length
+  if (status !== 200) throw new Error(`${url}: ${status}`)
+  return { ms, bytes }
+}
 
 /** Puts an entry twenty times a second, so that nothing which was read stays valid for long. */
 const startWriter = (base: string): (() => void) => {
@@ -154,27 +132,14 @@ const startWriter = (base: string): (() => void) => {
   return () => clearInterval(timer)
 }
 
-/** Milliseconds of processor time of the server so far; 0 where the system does not say. */
-const processorTime = ({ pid }: ChildProcess): number => {
-  const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return 0
-  const [user, system] = readFileSync(file, 'utf8').split(') ')[1]!.split(' ').slice(11, 13)
-  return 10 * (Number(user) + Number(system))
-}
-
 /**
- * The processor time of a request, with the part of the writer and of scans beside it: what a busy machine
- * does not hide.
+ * Milliseconds of processor time of a request, with the part of the writer and of scans beside it: what a
+ * busy machine does not hide.
  */
-const costOf = async (
-  child: ChildProcess,
-  url: string,
-  cookie: string,
-  fields: MeasuredPage[2],
-): Promise<number> => {
-  const begun = processorTime(child)
+const costOf = async (pid: number, url: string, cookie: string, fields: MeasuredPage[2]): Promise<number> => {
+  const begun = processorTime(pid)
   for (let count = 0; count < COST_REQUESTS; count++) await ask(url, cookie, fields)
-  return (processorTime(child) - begun) / COST_REQUESTS
+  return ((processorTime(pid) - begun) * 1000) / COST_REQUESTS
 }
 
 const COST_REQUESTS = 20
@@ -252,8 +217,7 @@ const checkFilled = async (base: string, cookie: string): Promise<void> => {
     if (entries < FEWEST) throw new Error(`${path} has ${entries} entries`)
   }
   const body = bodyOf(selected, cookie)
-  const type = 'application/x-www-form-urlencoded'
-  const sent = { method: 'POST', headers: { ...headers, 'content-type': type }, body }
+  const sent = { method: 'POST', headers: { ...headers, ...FORM }, body }
   const asked = await (await fetch(`${base}${storage}/remove`, sent)).text()
   const kept = asked.split('name="item"').length - 1
   if (kept !== selected.length) throw new Error(`of ${selected.length} selected items, ${kept} were found`)
@@ -278,7 +242,8 @@ if (!existsSync(join(folder, 'store'))) {
   say(`filling ${shape.owners} owners and ${shape.entries} entries`)
   await fillLarge(join(folder, 'store'), shape, (done) => done % 200_000 < 20_000 && say(`${done} records`))
 }
-const { base, child } = await serve(folder)
+const server = await served(['--data', folder])
+const base = new URL(server.api).origin
 let isReached = true
 try {
   const cookies = new Map<string, string>()
@@ -298,7 +263,7 @@ try {
     }
   const costs = new Map<string, number>()
   for (const [token, path, fields] of pages)
-    costs.set(path, await costOf(child, base + path, cookies.get(token)!, fields))
+    costs.set(path, await costOf(server.child.pid!, base + path, cookies.get(token)!, fields))
   stopWriter()
   const browser = withoutChromium === false ? await launchChromium() : undefined
   process.stdout.write(
@@ -325,8 +290,7 @@ try {
   }
   await browser?.close()
 } finally {
-  child.kill()
-  agent.destroy()
+  await server.stop()
   if (flags.data === undefined) rmSync(folder, { recursive: true, force: true })
 }
 process.exit(isReached ? 0 : 1)
