@@ -22,8 +22,16 @@
  * with a check that finds nothing to repair.
  */
 
-export { type Check, check, type Fault, type Recount, readIfValid, repairMembers, validIn } from './checks.ts'
-export { checkedCollections } from './collections.ts'
+export {
+  type Check,
+  type CheckedStore,
+  check,
+  type Fault,
+  type Recount,
+  readIfValid,
+  repairMembers,
+  validIn,
+} from './checks.ts'
 export { exists, isKnown, referenceChecks } from './references.ts'
 export { Repairs } from './repair.ts'
 export type { Totals } from './run.ts'

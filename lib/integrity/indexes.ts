@@ -1,6 +1,8 @@
+import type { AnyCollection } from '../records/collection.ts'
+import type { Derived } from '../records/indexes.ts'
 import { encodeValue } from '../records/layout.ts'
 import { type Bytes, type Entry, keyText } from '../storage/index.ts'
-import { type CheckedCollection, type Derived, parseCount, parseRecord } from './collections.ts'
+import { parseCount, parseRecord } from './collections.ts'
 import { batchesOf, deletion, describeKey, put, type Run, sectionOf } from './run.ts'
 
 /** A record that is valid. */
@@ -18,7 +20,7 @@ export interface Comparison {
 }
 
 /** Looks up each entry that a record implies. The number of entries tells whether the index has others. */
-export const indexComparison = (run: Run, collection: CheckedCollection, index: Derived): Comparison => {
+export const indexComparison = (run: Run, collection: AnyCollection, index: Derived<unknown>): Comparison => {
   const section = sectionOf(index.prefix)
   /** Keys of entries that lead elsewhere than they must. */
   const misled = new Set<string>()
@@ -86,7 +88,7 @@ export const indexComparison = (run: Run, collection: CheckedCollection, index: 
 }
 
 /** Counts the records again. */
-export const counterComparison = (run: Run, { prefix, keysOf }: Derived): Comparison => {
+export const counterComparison = (run: Run, { prefix, keysOf }: Derived<unknown>): Comparison => {
   const counts = new Map<string, number>()
   const compare = (key: Bytes, stored: number | undefined) => {
     const expected = counts.get(keyText(key)) ?? 0

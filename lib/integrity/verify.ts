@@ -1,8 +1,9 @@
+import type { AnyCollection } from '../records/collection.ts'
 import { encodeValue, metadata, sequenceKey } from '../records/layout.ts'
-import { ownerUsages, repositoryUsages, requireUpgraded } from '../records/schema/index.ts'
+import { collections, ownerUsages, repositoryUsages, requireUpgraded } from '../records/schema/index.ts'
 import type { Bytes, KeyRange, ReadTransaction } from '../storage/index.ts'
 import { type Check, CheckedStore, type Fault } from './checks.ts'
-import { type CheckedCollection, checkedCollections, parseCount, parseRecord } from './collections.ts'
+import { parseCount, parseRecord } from './collections.ts'
 import { counterComparison, indexComparison, type Stored } from './indexes.ts'
 import { batchesOf, deletion, describeKey, put, type Run, sectionOf, type Totals } from './run.ts'
 
@@ -26,8 +27,8 @@ export const verifyRecords = async (
   const store = new CheckedStore(tx, onFault)
   const run: Run = { tx, onFault, totals: { records: 0, entries: 0, counters: 0 }, highest: new Map() }
   const total = await estimateRecords(run)
-  for (const collection of checkedCollections) {
-    const own = checks.filter((each) => each.collection === collection.name)
+  for (const collection of collections) {
+    const own = checks.filter((each) => each.collection === collection.options.name)
     await checkCollection(run, collection, async (records) => {
       await Promise.all(own.flatMap((each) => records.map(({ record }) => each.run(record, store))))
       onProgress({ done: run.totals.records, total: Math.max(total, run.totals.records) })
@@ -39,10 +40,13 @@ export const verifyRecords = async (
   return run.totals
 }
 
+/** The indexes of a collection. */
+const indexesOf = ({ unique, ordered }: AnyCollection) => [...unique, ...ordered]
+
 /** The first counters of the collections tell about how many records there are. */
 const estimateRecords = async (run: Run): Promise<number> => {
   let total = 0
-  for (const { prefix } of checkedCollections.flatMap(({ counters }) => counters.slice(0, 1)))
+  for (const { prefix } of collections.flatMap(({ counters }) => counters.slice(0, 1)))
     for await (const entries of batchesOf(run, sectionOf(prefix)))
       for (const [, value] of entries) total += parseCount(value) ?? 0
   return total
@@ -51,21 +55,21 @@ const estimateRecords = async (run: Run): Promise<number> => {
 /** @param check called with the valid records */
 const checkCollection = async (
   run: Run,
-  collection: CheckedCollection,
+  collection: AnyCollection,
   check: (records: readonly Stored[]) => Promise<void>,
 ): Promise<void> => {
   const comparisons = [
-    ...collection.indexes.map((index) => indexComparison(run, collection, index)),
+    ...indexesOf(collection).map((index) => indexComparison(run, collection, index)),
     ...collection.counters.map((counters) => counterComparison(run, counters)),
   ]
-  for await (const entries of batchesOf(run, sectionOf([collection.name, 'r']))) {
+  for await (const entries of batchesOf(run, sectionOf([collection.options.name, 'r']))) {
     run.totals.records += entries.length
     const records = entries.flatMap(([key, value]): Stored[] => {
       const parsed = parseRecord(collection, key, value)
       if ('record' in parsed) return [{ key, record: parsed.record }]
       run.onFault({
         message: parsed.message,
-        repair: DERIVED.includes(collection.name) ? deletion(key) : undefined,
+        repair: DERIVED.includes(collection.options.name) ? deletion(key) : undefined,
       })
       return []
     })
@@ -75,13 +79,14 @@ const checkCollection = async (
   for (const comparison of comparisons) await comparison.end()
 }
 
-const noteNumbers = ({ highest }: Run, { numbers, id }: CheckedCollection, record: unknown): void => {
+const noteNumbers = ({ highest }: Run, { options }: AnyCollection, record: unknown): void => {
+  const { numbers, id } = options
   if (numbers === undefined) return
   const used = numbers.of?.(record) ?? [id(record)[0] as number]
   highest.set(numbers.sequence, Math.max(highest.get(numbers.sequence) ?? 0, ...used))
 }
 
-const SEQUENCES = new Set(checkedCollections.flatMap(({ numbers }) => numbers?.sequence ?? []))
+const SEQUENCES = new Set(collections.flatMap(({ options }) => options.numbers?.sequence ?? []))
 
 /** A sequence must be above every number that a record has, so that no number is given twice. */
 const checkSequences = async ({ tx, onFault, highest }: Run): Promise<void> => {
@@ -102,9 +107,9 @@ const checkSequences = async ({ tx, onFault, highest }: Run): Promise<void> => {
 const onlyKey = (key: Bytes): KeyRange => ({ start: key, end: Buffer.concat([key, Buffer.of(0)]) })
 
 const KNOWN: readonly KeyRange[] = [
-  ...checkedCollections.flatMap(({ name, indexes, counters }) => [
-    sectionOf([name, 'r']),
-    ...[...indexes, ...counters].map(({ prefix }) => sectionOf(prefix)),
+  ...collections.flatMap((collection) => [
+    sectionOf([collection.options.name, 'r']),
+    ...[...indexesOf(collection), ...collection.counters].map(({ prefix }) => sectionOf(prefix)),
   ]),
   ...[...[...SEQUENCES].map(sequenceKey), ...metadata.map(({ key }) => key)].map(onlyKey),
 ].sort((one, other) => Buffer.compare(one.start, other.start))

@@ -26,8 +26,11 @@ export const groupNamed = (tx: ReadTransaction, name: string): Promise<Group | u
 
 /** A group with its rules. */
 export const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup> => {
-  const found = await rules.byNames(tx, group.rules)
-  return { name: group.name, rules: found.map(toRule) }
+  const found = await rules.getMany(
+    tx,
+    group.rules.map((name) => [name]),
+  )
+  return { name: group.name, rules: found.flatMap((rule) => (rule === undefined ? [] : [toRule(rule)])) }
 }
 
 /** @throws AllotError not_found */

@@ -1,18 +1,28 @@
 import * as v from 'valibot'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import {
-  countersOf,
+  countIn,
+  type Derived,
+  derivedOf,
   type IndexEntry,
   type IndexKeys,
   indexEntries,
-  indexEntriesOf,
   keysIn,
   type Listing,
-  type MaintainedIndex,
   readCounter,
+  updateDerived,
 } from './indexes.ts'
 import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterName, decodeValue, encodeValue, idIn, orderedKey, recordKey, uniqueKey } from './layout.ts'
+import {
+  counterKey,
+  counterName,
+  decodeValue,
+  encodeValue,
+  idIn,
+  orderedKey,
+  recordKey,
+  uniqueKey,
+} from './layout.ts'
 import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
@@ -53,9 +63,6 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   belongsTo?: readonly BelongsTo<string>[]
 }
 
-/** From this offset on, read the total first (one more round trip), to read from the nearer end. */
-const READ_FROM_END = 500
-
 /** A collection whose records have no type until they are parsed. */
 export type AnyCollection = Collection<unknown, string, string, string>
 
@@ -66,13 +73,18 @@ export class Collection<R, U extends string = never, O extends string = never, C
   readonly options: CollectionOptions<R, U, O, C>
   /** Position in the order of definition. */
   readonly position = collectionsSoFar++
+  readonly unique: readonly Derived<R>[]
+  readonly ordered: readonly Derived<R>[]
+  readonly counters: readonly Derived<R>[]
   readonly #name: string
-  readonly #indexes: readonly MaintainedIndex<R>[]
 
   constructor(options: CollectionOptions<R, U, O, C> & { belongsTo?: readonly BelongsTo<NoInfer<O>>[] }) {
     this.options = options
-    this.#name = options.name
-    this.#indexes = [indexEntriesOf(options), countersOf(options.name, options.counted)]
+    const { name, id, unique, ordered, counted } = options
+    this.#name = name
+    this.unique = derivedOf(unique, (index) => [name, 'u', index])
+    this.ordered = derivedOf(ordered, (index) => [name, 'o', index], id)
+    this.counters = derivedOf(counted, (counter) => [counterName(name, counter)])
   }
 
   get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined> {
@@ -99,15 +111,6 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return this.byIds(tx, items.map(idOf))
   }
 
-  /**
-   * The records with these names that exist, in the order of the names; for collections whose ids are one
-   * text.
-   */
-  async byNames(tx: ReadTransaction, names: Iterable<string>): Promise<R[]> {
-    const keys = [...names].map((name) => [name])
-    return (await this.getMany(tx, keys)).filter((record) => record !== undefined)
-  }
-
   async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {
     const found = await tx.get(uniqueKey(this.#name, index, key, lookupKey))
     return found && readRecord(tx, found)
@@ -132,6 +135,13 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return readCounter(tx, counterName(this.#name, counter), key)
   }
 
+  /** The counts of several keys, in their order. */
+  async counts(tx: ReadTransaction, counter: C, keys: readonly KeyTuple[]): Promise<number[]> {
+    const name = counterName(this.#name, counter)
+    const values = await tx.getMany(keys.map((key) => counterKey(name, key)))
+    return values.map(countIn)
+  }
+
   async list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]> {
     const entries: IndexEntry[] = []
     for await (const entry of this.entries(tx, index, listing)) entries.push(entry)
@@ -150,18 +160,11 @@ export class Collection<R, U extends string = never, O extends string = never, C
     listing: Listing & Slice,
     counter: string = index,
   ): Promise<Page<R>> {
-    const { offset, limit, reverse = false, from } = listing
-    if (offset < READ_FROM_END || from !== undefined) {
-      const items = await this.list(tx, index, listing)
-      return { items, total: await this.count(tx, counter as C, listing.prefix) }
-    }
-    // Entries before a page are read, too: from the end that is nearer.
-    const total = await this.count(tx, counter as C, listing.prefix)
-    const after = total - offset - limit
-    if (after >= offset) return { items: await this.list(tx, index, listing), total }
-    const found = { offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) }
-    const items = await this.list(tx, index, { ...listing, ...found, reverse: !reverse })
-    return { items: items.reverse(), total }
+    const [items, total] = await Promise.all([
+      this.list(tx, index, listing),
+      this.count(tx, counter as C, listing.prefix),
+    ])
+    return { items, total }
   }
 
   entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {
@@ -205,18 +208,8 @@ export class Collection<R, U extends string = never, O extends string = never, C
 
   /** The records of the entries that still exist: entries from an earlier snapshot can have none. */
   async load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]> {
-    return (await this.loadPairs(tx, entries)).map(([, record]) => record)
-  }
-
-  /**
-   * Like {@link load}, with the entry of each record. The positions in the result are not those in `entries`.
-   */
-  async loadPairs(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<[IndexEntry, R][]> {
     const values = await tx.getMany(entries.map((entry) => entry.recordKey))
-    return entries.flatMap((entry, index): [IndexEntry, R][] => {
-      const bytes = values[index]
-      return bytes === undefined ? [] : [[entry, decodeValue<R>(bytes)]]
-    })
+    return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
   }
 
   /**
@@ -246,7 +239,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
 
   async #put(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {
     const key = recordKey(this.#name, this.options.id(record))
-    for (const index of this.#indexes) await index.update(tx, before, record, key)
+    await updateDerived(tx, this, before, record, key)
     tx.put(key, encodeValue(record))
   }
 
@@ -267,7 +260,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
   }
 
   async #remove(tx: WriteTransaction, before: R, key: Bytes): Promise<void> {
-    for (const index of this.#indexes) await index.update(tx, before, undefined, key)
+    await updateDerived(tx, this, before, undefined, key)
     tx.delete(key)
   }
 

@@ -1,17 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
-import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterKey, counterName, decodeValue, encodeValue, orderedKey, uniqueKey } from './layout.ts'
-
-/**
- * The indexes and counters of a collection. Each is updated with the record before and after a change, in the
- * transaction of the change, and writes only what differs. So an index cannot be forgotten, and nothing is
- * counted on a request.
- */
-export interface MaintainedIndex<R> {
-  /** `before` is undefined for a new record, `after` for a removed one. */
-  update(tx: WriteTransaction, before: R | undefined, after: R | undefined, recordKey: Bytes): Promise<void>
-}
+import { decodeKey, encodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { counterKey, decodeValue, encodeValue } from './layout.ts'
 
 /** Several keys of one record, such as one for each word of its title. */
 export interface SeveralKeys {
@@ -30,13 +20,43 @@ export const keysIn = (keys: KeyTuple | SeveralKeys | undefined): readonly KeyTu
   return 'each' in keys ? keys.each() : [keys]
 }
 
-/** The keys of a record before and after a change; none of either when they are the same. */
-const changedKeys = <R>(keyOf: IndexKey<R>, before: R | undefined, after: R | undefined) => {
-  const [old, current] = [before && keyOf(before), after && keyOf(after)]
-  return isSame(sourceOf(old), sourceOf(current)) ? NO_CHANGE : { old: keysIn(old), current: keysIn(current) }
+interface ChangedKeys {
+  readonly old: readonly Bytes[]
+  readonly current: readonly Bytes[]
 }
 
-const NO_CHANGE = { old: [], current: [] }
+const NO_CHANGE: ChangedKeys = { old: [], current: [] }
+
+/** An index of a collection, or one of its counters: all of their keys follow from the records. */
+export interface Derived<R> {
+  /** The first parts of its keys. */
+  readonly prefix: readonly string[]
+  /** The keys that a record has in it. */
+  keysOf(record: R): readonly Bytes[]
+  /** The keys of a record before and after a change; none of either when they are the same. */
+  changedKeys(before: R | undefined, after: R | undefined): ChangedKeys
+}
+
+/** @param idOf the last parts of the keys of a record */
+export const derivedOf = <R>(
+  keys: IndexKeys<R> = {},
+  prefixOf: (index: string) => readonly string[],
+  idOf: (record: R) => KeyTuple = () => [],
+): Derived<R>[] =>
+  Object.entries(keys).map(([index, keyOf]) => {
+    const prefix = prefixOf(index)
+    const encode = (record: R | undefined, found: KeyTuple | SeveralKeys | undefined) =>
+      keysIn(found).map((key) => encodeKey([...prefix, ...key, ...idOf(record!)]))
+    return {
+      prefix,
+      keysOf: (record) => encode(record, keyOf(record)),
+      changedKeys(before, after) {
+        const [old, current] = [before && keyOf(before), after && keyOf(after)]
+        if (isSame(sourceOf(old), sourceOf(current))) return NO_CHANGE
+        return { old: encode(before, old), current: encode(after, current) }
+      },
+    }
+  })
 
 const sourceOf = (keys: KeyTuple | SeveralKeys | undefined): KeyTuple | undefined =>
   keys !== undefined && 'each' in keys ? keys.of : keys
@@ -44,37 +64,41 @@ const sourceOf = (keys: KeyTuple | SeveralKeys | undefined): KeyTuple | undefine
 const isSame = (left: KeyTuple | undefined, right: KeyTuple | undefined): boolean =>
   left !== undefined && left.length === right?.length && left.every((part, index) => part === right[index])
 
-interface EntryOptions<R> {
-  name: string
-  id: (record: R) => KeyTuple
-  unique?: IndexKeys<R>
-  ordered?: IndexKeys<R>
+/** What follows from the records of a collection. */
+export interface DerivedParts<R> {
+  /** Indexes in which each key has at most one record. */
+  readonly unique: readonly Derived<R>[]
+  readonly ordered: readonly Derived<R>[]
+  readonly counters: readonly Derived<R>[]
 }
 
-/** The entries of the unique and the ordered indexes of a collection. */
-export const indexEntriesOf = <R>({
-  name,
-  id,
-  unique = {},
-  ordered = {},
-}: EntryOptions<R>): MaintainedIndex<R> => ({
-  async update(tx, before, after, recordKey) {
-    for (const [index, keyOf] of Object.entries(unique)) {
-      const { old, current } = changedKeys(keyOf, before, after)
-      const entryKey = (key: KeyTuple) => uniqueKey(name, index, key)
-      for (const key of current)
-        if ((await tx.get(entryKey(key))) !== undefined)
-          throw new AllotError('conflict', `this ${name} is already taken`)
-      replaceEntries(tx, old.map(entryKey), current.map(entryKey), recordKey)
-    }
-    const recordId = id((after ?? before)!)
-    for (const [index, keyOf] of Object.entries(ordered)) {
-      const { old, current } = changedKeys(keyOf, before, after)
-      const entryKey = (key: KeyTuple) => orderedKey(name, index, key, recordId)
-      replaceEntries(tx, old.map(entryKey), current.map(entryKey), recordKey)
-    }
-  },
-})
+/**
+ * Updates indexes and counters with the record before and after a change, in the transaction of the change,
+ * and writes only what differs. So an index cannot be forgotten, and nothing is counted on a request.
+ * @param before undefined for a new record
+ * @param after undefined for a removed one
+ * @throws AllotError conflict when a unique index has another record at the same key
+ */
+export const updateDerived = async <R>(
+  tx: WriteTransaction,
+  { unique, ordered, counters }: DerivedParts<R>,
+  before: R | undefined,
+  after: R | undefined,
+  recordKey: Bytes,
+): Promise<void> => {
+  for (const { prefix, changedKeys } of unique) {
+    const { old, current } = changedKeys(before, after)
+    for (const key of current)
+      if ((await tx.get(key)) !== undefined)
+        throw new AllotError('conflict', `this ${prefix[0]} is already taken`)
+    replaceEntries(tx, old, current, recordKey)
+  }
+  for (const { changedKeys } of ordered) {
+    const { old, current } = changedKeys(before, after)
+    replaceEntries(tx, old, current, recordKey)
+  }
+  await updateCounters(tx, countChanges(counters, before, after))
+}
 
 /** Writes the entries that differ. */
 const replaceEntries = (
@@ -88,42 +112,43 @@ const replaceEntries = (
   for (const key of gone.values()) tx.delete(key)
 }
 
-/** How many records share a key. */
-export const countersOf = <R>(collection: string, keys: IndexKeys<R> = {}): MaintainedIndex<R> => ({
-  async update(tx, before, after) {
-    const changes = countChanges(collection, keys, before, after)
-    if (changes.length === 0) return
-    const counts = await tx.getMany(changes.map(({ key }) => key))
-    for (const [index, { key, by }] of changes.entries()) {
-      const count = countIn(counts[index]) + by
-      if (count < 0) throw new Error(`counter ${decodeKey(key).join('/')} would become ${count}`)
-      if (count === 0) tx.delete(key)
-      else tx.put(key, encodeValue(count))
-    }
-  },
-})
+const updateCounters = async (tx: WriteTransaction, changes: readonly CountChange[]): Promise<void> => {
+  if (changes.length === 0) return
+  const counts = await tx.getMany(changes.map(({ key }) => key))
+  for (const [index, { key, by }] of changes.entries()) {
+    const count = countIn(counts[index]) + by
+    if (count < 0) throw new Error(`counter ${decodeKey(key).join('/')} would become ${count}`)
+    if (count === 0) tx.delete(key)
+    else tx.put(key, encodeValue(count))
+  }
+}
+
+interface CountChange {
+  readonly key: Bytes
+  readonly by: number
+}
 
 const countChanges = <R>(
-  collection: string,
-  keys: IndexKeys<R>,
+  counters: readonly Derived<R>[],
   before: R | undefined,
   after: R | undefined,
-): { key: Bytes; by: number }[] => {
-  const changes = new Map<string, { key: Bytes; by: number }>()
+): CountChange[] => {
+  const changes = new Map<string, CountChange>()
   const add = (key: Bytes, by: number) => {
     const change = { key, by: (changes.get(keyText(key))?.by ?? 0) + by }
     changes.set(keyText(key), change)
   }
-  for (const [index, keyOf] of Object.entries(keys)) {
-    const counter = counterName(collection, index)
-    const { old, current } = changedKeys(keyOf, before, after)
-    for (const key of old) add(counterKey(counter, key), -1)
-    for (const key of current) add(counterKey(counter, key), 1)
+  for (const { changedKeys } of counters) {
+    const { old, current } = changedKeys(before, after)
+    for (const key of old) add(key, -1)
+    for (const key of current) add(key, 1)
   }
   return [...changes.values()].filter(({ by }) => by !== 0)
 }
 
-const countIn = (bytes: Bytes | undefined): number => (bytes === undefined ? 0 : decodeValue<number>(bytes))
+/** The value of a counter. */
+export const countIn = (bytes: Bytes | undefined): number =>
+  bytes === undefined ? 0 : decodeValue<number>(bytes)
 
 export const readCounter = async (tx: ReadTransaction, name: string, key: KeyTuple): Promise<number> =>
   countIn(await tx.get(counterKey(name, key, lookupKey)))

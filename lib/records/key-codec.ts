@@ -14,8 +14,8 @@ export const MAX_KEY_BYTES = 2600
 /*
  * A key consists of its parts, with a zero byte between them:
  * - false is 06, true is 07;
- * - a number has nine bytes: half a byte for the sign (0 or 1), the 64 bits of the float, inverted but for
- *   the first bit when the number is negative, and half a byte of 0. The first byte is 08 to 17;
+ * - a number is 08 and the eight bytes of the float, the most significant first: all bits are inverted when
+ *   the number is negative, otherwise the first bit is;
  * - a string is UTF-8 with 04 before each of U+0000 to U+0004, and 1b in front when it is empty or begins
  *   below U+001C. A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
  *
@@ -27,6 +27,7 @@ const SEPARATOR = 0
 const ESCAPE = 4
 const FALSE = 6
 const TRUE = 7
+const NUMBER = 8
 const NUMBER_BYTES = 9
 const PREFIX = 0x1b
 
@@ -110,27 +111,18 @@ const writeLongPoint = (point: number, start: number): number => {
   return offset
 }
 
-const float = new Float64Array(1)
-const bits = new Uint32Array(float.buffer)
-/** The positions of the two halves of a float, which depend on the machine's byte order. */
-const [LOW, HIGH] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
-
 /** -0 is written as 0, which it equals. */
 const writeNumber = (value: number, offset: number): number => {
-  float[0] = value + 0
-  const isNegative = value < 0
-  const high = isNegative ? bits[HIGH]! ^ 0x7fffffff : bits[HIGH]!
-  const low = isNegative ? ~bits[LOW]! : bits[LOW]!
-  target[offset] = (isNegative ? 0 : 0x10) | (high >>> 28)
-  target[offset + 1] = high >>> 20
-  target[offset + 2] = high >>> 12
-  target[offset + 3] = high >>> 4
-  target[offset + 4] = (high << 4) | (low >>> 28)
-  target[offset + 5] = low >>> 20
-  target[offset + 6] = low >>> 12
-  target[offset + 7] = low >>> 4
-  target[offset + 8] = low << 4
+  target[offset] = NUMBER
+  target.writeDoubleBE(value + 0, offset + 1)
+  flip(target, offset + 1, value < 0)
   return offset + NUMBER_BYTES
+}
+
+/** Turns the bytes of a float into those of a key, and back. */
+const flip = (bytes: Bytes, start: number, isNegative: boolean): void => {
+  if (isNegative) for (let at = start; at < start + 8; at++) bytes[at]! ^= 0xff
+  else bytes[start]! ^= 0x80
 }
 
 /** Decodes a key of {@link encodeKey}. Other bytes decode to some tuple whose key differs from them. */
@@ -181,18 +173,8 @@ const endOfString = (key: Bytes, start: number): number => {
   return key.length
 }
 
-/** A call of Buffer takes as long as about thirty characters take here. */
-const readPlain = (key: Bytes, start: number, end: number): string => {
-  if (end - start > 32)
-    return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1', start, end)
-  let text = ''
-  let offset = start
-  for (; offset + 3 < end; offset += 4)
-    text += String.fromCharCode(key[offset]!, key[offset + 1]!, key[offset + 2]!, key[offset + 3]!)
-  if (offset + 1 === end) return text + String.fromCharCode(key[offset]!)
-  if (offset + 2 === end) return text + String.fromCharCode(key[offset]!, key[offset + 1]!)
-  return offset === end ? text : text + String.fromCharCode(key[offset]!, key[offset + 1]!, key[offset + 2]!)
-}
+const readPlain = (key: Bytes, start: number, end: number): string =>
+  Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1', start, end)
 
 const readString = (key: Bytes, start: number, end: number): string => {
   const units: number[] = []
@@ -211,23 +193,12 @@ const readString = (key: Bytes, start: number, end: number): string => {
   return String.fromCharCode(...units)
 }
 
+const float = Buffer.alloc(8)
+
 const readNumber = (key: Bytes, offset: number): number => {
-  const high =
-    (key[offset]! << 28) |
-    (key[offset + 1]! << 20) |
-    (key[offset + 2]! << 12) |
-    (key[offset + 3]! << 4) |
-    (key[offset + 4]! >>> 4)
-  const low =
-    (key[offset + 4]! << 28) |
-    (key[offset + 5]! << 20) |
-    (key[offset + 6]! << 12) |
-    (key[offset + 7]! << 4) |
-    (key[offset + 8]! >>> 4)
-  const isNegative = key[offset]! < 0x10
-  bits[HIGH] = isNegative ? high ^ 0x7fffffff : high
-  bits[LOW] = isNegative ? ~low : low
-  return float[0]!
+  float.set(key.subarray(offset + 1, offset + NUMBER_BYTES))
+  flip(float, 0, float[0]! < 0x80)
+  return float.readDoubleBE()
 }
 
 /**

@@ -4,7 +4,8 @@
  *
  * The index `ngrams` has a key for each n-gram of the texts: each run of at most four characters, the empty
  * one included. The texts follow in the key, so that a listing is in their order, and its entries tell
- * whether they contain a longer word without their records being read:
+ * whether they contain a longer word without their records being read; so do numbers after the texts, such as
+ * the owner of a repository:
  *
  *     [...prefix, 'allo', 'allot', id]
  *     [...prefix, 'llot', 'allot', id]
@@ -39,14 +40,21 @@ const runsOf = (texts: readonly string[], length: number): string[] => {
   return [...new Set(runs)]
 }
 
-/** The keys of the index `ngrams`; undefined keeps the record out of it. */
-export const ngramKeys = (prefix: KeyTuple, texts: readonly string[] | undefined): SeveralKeys | undefined =>
+/**
+ * The keys of the index `ngrams`; undefined keeps the record out of it.
+ * @param numbers that entries tell besides the texts
+ */
+export const ngramKeys = (
+  prefix: KeyTuple,
+  texts: readonly string[] | undefined,
+  numbers: readonly number[] = [],
+): SeveralKeys | undefined =>
   texts && {
-    of: [...prefix, ...texts],
+    of: [...prefix, ...texts, ...numbers],
     each() {
       const folded = texts.map(foldCase)
       const ngrams = ['', ...[1, 2, 3, MAX_LENGTH].flatMap((length) => runsOf(folded, length))]
-      return ngrams.map((ngram) => [...prefix, ngram, ...folded])
+      return ngrams.map((ngram) => [...prefix, ngram, ...folded, ...numbers])
     },
   }
 
@@ -62,12 +70,16 @@ export const longestKeys = (
 
 type Searched = Pick<Collection<never, string, 'ngrams', 'longest'>, 'entries' | 'count'>
 
-/** The entries below a prefix whose texts contain a word, in the order of the texts. */
+/**
+ * The entries below a prefix whose texts contain a word, in the order of the texts.
+ * @param numbers how many follow the texts in the keys
+ */
 export const searchEntries = async (
   tx: ReadTransaction,
   collection: Searched,
   prefix: KeyTuple,
   word: string,
+  numbers = 0,
 ): Promise<Entries> => {
   const folded = foldCase(word)
   const entriesOf = (ngram: string) => collection.entries(tx, 'ngrams', { prefix: [...prefix, ngram] })
@@ -76,19 +88,22 @@ export const searchEntries = async (
   const counts = await Promise.all(
     longest.map((ngram) => collection.count(tx, 'longest', [...prefix, ngram])),
   )
-  return containing(word, entriesOf(longest[counts.indexOf(Math.min(...counts))]!))
+  return containing(word, entriesOf(longest[counts.indexOf(Math.min(...counts))]!), numbers)
 }
 
-/** Bytes at the end of the order of an entry: the id of its record, one number. */
-const ID_LENGTH = encodeKey([1]).length
+/** Bytes of a number in a key, after the one that separates it from what comes before. */
+const NUMBER_LENGTH = encodeKey(['', 1]).length - encodeKey(['']).length
 
-/** The entries whose texts contain the word; the texts, without case, and the id are all of their order. */
-export async function* containing(word: string, entries: Entries): AsyncGenerator<IndexEntry> {
+/**
+ * The entries whose texts contain the word; the texts, without case, some numbers and the id are all of their
+ * order.
+ */
+export async function* containing(word: string, entries: Entries, numbers = 0): AsyncGenerator<IndexEntry> {
   // Keys hold the bytes of texts unchanged, so that nothing is decoded.
   const bytes = Buffer.from(word === '' ? '' : encodeKey([foldCase(word)]))
   for await (const entry of entries) {
     const { buffer, byteOffset, length } = entry.order
-    if (Buffer.from(buffer, byteOffset, length - ID_LENGTH).includes(bytes)) yield entry
+    if (Buffer.from(buffer, byteOffset, length - (numbers + 1) * NUMBER_LENGTH).includes(bytes)) yield entry
   }
 }
 

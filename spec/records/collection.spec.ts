@@ -66,7 +66,7 @@ describe('A page of a collection', () => {
     await driver.read((tx) => books.page(tx, 'year', latest))
   })
 
-  it('has the same items when it is deep in a long listing, and read from the end', async () => {
+  it('has the items at its offset, however deep in a long listing', async () => {
     const driver = memory()
     await driver.open()
     const ids = Array.from({ length: 1200 }, (_, index) => index)
@@ -90,7 +90,7 @@ describe('A page of a collection', () => {
 })
 
 describe('The records of entries from an earlier snapshot', () => {
-  it('belong to their own entries when one between them was removed', async () => {
+  it('are those that are left when one between them was removed', async () => {
     const driver = await written()
     const entries: IndexEntry[] = []
     await driver.read(async (tx) => {
@@ -98,14 +98,6 @@ describe('The records of entries from an earlier snapshot', () => {
     })
     await driver.write((tx) => books.remove(tx, [3]))
     await driver.read(async (tx) => {
-      const pairs = await books.loadPairs(tx, entries)
-      assert.deepEqual(
-        pairs.map(([entry, { id }]) => [entries.indexOf(entry), id]),
-        [
-          [0, 1],
-          [2, 4],
-        ],
-      )
       const left = await books.load(tx, entries)
       assert.deepEqual(
         left.map(({ id }) => id),

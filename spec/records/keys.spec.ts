@@ -148,8 +148,8 @@ describe('The key of a tuple', () => {
       encodeKey(['ledger', 'r', 'lfs', '\x04\0'.repeat(63)]),
     )
     const KNOWN: [KeyTuple, hex: string][] = [
-      [['account', 'r', 1], '6163636f756e7400720013ff00000000000000'],
-      [['a', -1, true, ''], '61000c00fffffffffffff00007001b'],
+      [['account', 'r', 1], '6163636f756e7400720008bff0000000000000'],
+      [['a', -1, true, ''], '610008400fffffffffffff0007001b'],
       [['\0\x1b ö😀'], '1b04001b20c3b6f09f9880'],
     ]
     for (const [given, hex] of KNOWN) assert.equal(Buffer.from(encodeKey(given)).toString('hex'), hex)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { longestKeys, ngramKeys } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
-import { id, seconds, Visibility } from '../fields.ts'
+import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
 /** Settings that clients with a user interface keep for their user: Allot's answers do not depend on them. */
 const Preferences = v.object({
@@ -96,11 +96,13 @@ export const accounts = new Collection({
   },
   ordered: {
     name: (account) => [account.kind, account.name.toLowerCase()],
-    ngrams: (account) => ngramKeys([], textsOf(account)),
+    ngrams: (account) => ngramKeys([audienceOf[account.visibility]], textsOf(account)),
   },
   counted: {
     kind: (account) => [account.kind],
-    longest: (account) => longestKeys([], textsOf(account)),
+    longest: (account) => longestKeys([audienceOf[account.visibility]], textsOf(account)),
+    // 1 for each account: who can see it is read without its record, for many at once.
+    audience: (account) => [audienceOf[account.visibility], account.id],
   },
 })
 

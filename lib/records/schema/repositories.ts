@@ -67,8 +67,9 @@ export const repositories = new Collection({
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
     parentAndOwner: (repository) =>
       repository.parent === null ? undefined : [repository.parent, repository.owner],
-    // Not by the audience, so that nothing moves when an owner changes its visibility.
-    ngrams: (repository) => ngramKeys([repository.private], [repository.name]),
+    // By the owner, not by the audience, so that nothing moves when an owner changes its visibility. The id
+    // before it gives repositories of one name the order that they have in `name`.
+    ngrams: ({ private: isPrivate, name, id, owner }) => ngramKeys([isPrivate], [name], [id, owner]),
   },
   counted: {
     owner: ownerAndAudience,

@@ -1,9 +1,15 @@
-import { canSee, openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import {
+  audienceOfAccount,
+  canSee,
+  openAudiences,
+  repositoryViewer,
+  type Viewer,
+} from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
 import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
-import { pendingIds } from '../../records/jobs.ts'
+import type { IndexEntry } from '../../records/collection.ts'
 import { type Entries, merge } from '../../records/merge.ts'
 import { type Found, pageOfAll, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
@@ -20,7 +26,7 @@ import type { Store } from '../../records/store.ts'
 import { containing, foldCase, searchEntries } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { isFiltered, predicateOf, type QueryPart, type RepositoryFilter, sort } from './filters.ts'
-import { MAX_COUNTED, visibleIn } from './visible.ts'
+import { allMatching, MAX_COUNTED, visiblePage } from './visible.ts'
 
 export interface RepositoryQuery {
   /** Parts of the name, case-insensitive, separated by commas; `owner/part` searches within an owner. */
@@ -38,8 +44,8 @@ interface UserQuery {
 
 /**
  * Searches names by their n-grams (lib/search). Every search reads the entries with the names in their order,
- * and the records of these, whose audience says who may see them: until the page is full and
- * {@link MAX_COUNTED} are counted, or to the end when they are filtered or sorted.
+ * which tell who may see them, without their records: until the page is full and {@link MAX_COUNTED} are
+ * counted. A search that is filtered or sorted reads all records.
  */
 export class Search {
   readonly #store: Store
@@ -88,13 +94,14 @@ export class Search {
     if (parts.length === 0) parts.push({ word: '' })
     const sight = await sightOf(tx, reader)
     const listings = await Promise.all(parts.map((part) => listingsOf(tx, sight, part, owner)))
-    const { isVisible } = sight
-    const found = { collection: repositories, entries: merge(listings.flat()), isVisible }
+    const entries = merge(listings.flat())
+    const listed = { collection: repositories, entries, visibleAmong: withOpenOwners(tx, sight.open) }
     const acquire = client === undefined ? undefined : () => this.#budget.acquire(client)
-    if (!isFiltered(filter)) return visibleIn(tx, { ...found, acquire }, slice)
-    const matches = await predicateOf(tx, reader, filter)
-    const all = await visibleIn(tx, { ...found, matches }, EVERYTHING)
-    return pageOfAll(sort(all.items, filter), slice)
+    if (!isFiltered(filter)) return visiblePage(tx, { ...listed, acquire }, slice)
+    return pageOfAll(
+      sort(await allMatching(tx, listed, await predicateOf(tx, reader, filter)), filter),
+      slice,
+    )
   }
 
   /**
@@ -106,16 +113,23 @@ export class Search {
     return this.#store.read(async (tx) => {
       if (id !== undefined) return pageOfOne(await userById(tx, viewer, id, q), slice)
       if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
-      const entries = await searchEntries(tx, accounts, [], q)
-      const isVisible = (account: Account) => canSee(tx, viewer, account)
-      const acquire = () => this.#budget.acquire(client)
-      return visibleIn(tx, { collection: accounts, entries, isVisible, acquire }, slice)
+      const open = openAudiences(viewer).map((audience) => searchEntries(tx, accounts, [audience], q))
+      const entries = merge([...(await Promise.all(open)), await ownEntry(tx, viewer, q)])
+      return visiblePage(
+        tx,
+        { collection: accounts, entries, acquire: () => this.#budget.acquire(client) },
+        slice,
+      )
     })
   }
 }
 
-/** More than there is. */
-const EVERYTHING: Slice = { offset: 0, limit: Number.POSITIVE_INFINITY }
+/** The entry of the viewer, who sees itself, if it matches. */
+const ownEntry = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<Entries> => {
+  const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
+  if (own?.kind !== 'user') return []
+  return containing(word, [accounts.entryOf('ngrams', [audienceOfAccount(own), ''], own)])
+}
 
 /** What a viewer can see. */
 interface Sight {
@@ -123,26 +137,35 @@ interface Sight {
   readonly open: readonly Audience[]
   /** What the viewer can see by a right. */
   readonly own: Shared
-  readonly isVisible: (repository: Repository) => boolean
 }
 
 const sightOf = async (tx: ReadTransaction, viewer: Viewer): Promise<Sight> => {
   const open = openAudiences(viewer)
-  // A job removes the repositories of deleted owners in steps.
-  const deleted = new Set(await pendingIds(tx, 'removeAccountData'))
-  const own =
-    viewer === null || open.includes(PRIVATE)
-      ? { owners: [], repositories: [] }
-      : await sharedWith(tx, viewer.id)
-  const [owners, shared] = [new Set(own.owners), new Set(own.repositories.map(({ id }) => id))]
-  const isVisible = ({ id, owner, audience }: Repository) =>
-    !deleted.has(owner) && (open.includes(audience) || owners.has(owner) || shared.has(id))
-  return { open, own, isVisible }
+  const seesAll = viewer === null || open.includes(PRIVATE)
+  return { open, own: seesAll ? { owners: [], repositories: [] } : await sharedWith(tx, viewer.id) }
 }
 
 /**
- * Listings by name that have every repository that the viewer can see and whose name contains the word, and
- * perhaps others. Private ones are listed by owner, since others may have any number of them.
+ * Leaves out entries of owners whom the viewer cannot see, and of deleted ones, whose repositories a job
+ * removes in steps. Entries that do not tell their owner are from listings of what the viewer can see.
+ */
+const withOpenOwners = (tx: ReadTransaction, open: readonly Audience[]) => {
+  const isOpen = new Map<number | undefined, boolean>([[undefined, true]])
+  return async (entries: readonly IndexEntry[]): Promise<IndexEntry[]> => {
+    const owners = entries.map((entry) => repositories.orderOf(entry)[2] as number | undefined)
+    const others = [...new Set(owners)].filter((owner): owner is number => !isOpen.has(owner))
+    for (const owner of others) isOpen.set(owner, false)
+    const keys = others.flatMap((owner) => open.map((audience) => [audience, owner] as const))
+    const counts = await accounts.counts(tx, 'audience', keys)
+    for (const [at, [, owner]] of keys.entries()) if (counts[at]! > 0) isOpen.set(owner, true)
+    return entries.filter((_, at) => isOpen.get(owners[at]))
+  }
+}
+
+/**
+ * Listings by name that have every repository that the viewer can see and whose name contains the word. Those
+ * by n-gram have others, which {@link withOpenOwners} leaves out. Private repositories are listed by owner,
+ * since others may have any number of them.
  */
 const listingsOf = async (
   tx: ReadTransaction,
@@ -153,6 +176,7 @@ const listingsOf = async (
   if (word.length > NAME_LIMIT) return []
   const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
   if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
+  if (within !== undefined && (await accounts.get(tx, [within])) === undefined) return []
   const shared = own.repositories.filter((one) => within === undefined || one.owner === within)
   const listing = (owner: number, audience: Audience) =>
     containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] }))
@@ -164,12 +188,15 @@ const listingsOf = async (
     own.owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])),
   )
   return [
-    await searchEntries(tx, repositories, [false], word),
-    ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word)] : []),
+    await searchEntries(tx, repositories, [false], word, NUMBERS),
+    ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word, NUMBERS)] : []),
     ...own.owners.filter((_, index) => counts[index]! > 0).map((owner) => listing(owner, PRIVATE)),
     sharedListing(shared, word),
   ]
 }
+
+/** The numbers after the names in the keys of n-grams: the id of the repository, and its owner. */
+const NUMBERS = 2
 
 /** Single repositories by name, as the other listings. */
 const sharedListing = (shared: readonly Repository[], word: string): Entries => {

@@ -7,70 +7,82 @@ import type { ReadTransaction } from '../../storage/index.ts'
 /** Items that are counted at most, unless a page needs more. */
 export const MAX_COUNTED = 1000
 
-/** Records that are read at most for a total: what the viewer cannot see is read, too. */
+/** Entries that are read at most for a total: those that the viewer cannot see are read, too. */
 export const MAX_READ = 10_000
 
-/** Records that a search reads before it takes a slot of its client. */
+/** Entries that a search reads before it takes a slot of its client. */
 const MAX_WITHOUT_SLOT = 2000
 
-/** Records that are loaded at once. */
+/** Entries that are looked at together. */
 const BATCH_SIZE = 250
 
 interface Listed<R> {
   readonly collection: Pick<Collection<R>, 'load'>
   /** In the order of the results; equal ones follow each other. */
   readonly entries: Entries
-  readonly isVisible: (record: R) => boolean | Promise<boolean>
-  /** Of the visible records, those that the search finds, given also how many were read; all unless given. */
-  readonly matches?: (record: R, read: number) => boolean | Promise<boolean>
+  /** Those that the viewer can see; all unless given. */
+  readonly visibleAmong?: (entries: readonly IndexEntry[]) => Promise<readonly IndexEntry[]>
+}
+
+interface Counted<R> extends Listed<R> {
   /**
-   * Waits for a slot, without which only some thousand records are read: hidden ones can be any number.
+   * Waits for a slot, without which only some thousand entries are read: hidden ones can be any number.
    * @returns releases the slot
    */
   readonly acquire?: (() => Promise<() => void>) | undefined
 }
 
-/** A page of the records that the viewer can see and that match. Lets other requests run between batches. */
-export const visibleIn = async <R>(
+/** A page of what the viewer can see. Only its own records are read, and of the others only the entries. */
+export const visiblePage = async <R>(
   tx: ReadTransaction,
-  listed: Listed<R>,
+  { acquire = async () => () => undefined, collection, ...listed }: Counted<R>,
   { offset, limit }: Slice,
 ): Promise<Found<R>> => {
-  const { acquire = async () => () => undefined } = listed
   const end = offset + limit
-  const items: R[] = []
-  const visible = { count: 0 }
+  const page: IndexEntry[] = []
   let [total, read, release] = [0, 0, undefined as (() => void) | undefined]
+  let isCounted = true
   try {
-    for await (const batch of batchesOf(listed.entries)) {
-      const found = await matching(tx, listed, batch, visible)
-      items.push(...found.slice(Math.max(0, offset - total), Math.max(0, end - total)))
-      total += found.length
-      read += batch.length
-      if (total >= end && (total > MAX_COUNTED || read >= MAX_READ)) return { items, total: undefined }
+    for await (const { entries, size } of visibleBatches(listed)) {
+      page.push(...entries.slice(Math.max(0, offset - total), Math.max(0, end - total)))
+      total += entries.length
+      read += size
+      isCounted = total < end || (total <= MAX_COUNTED && read < MAX_READ)
+      if (!isCounted) break
       if (read >= MAX_WITHOUT_SLOT) release ??= await acquire()
-      await setImmediate()
     }
-    return { items, total }
+    return { items: await collection.load(tx, page), total: isCounted ? total : undefined }
   } finally {
     release?.()
   }
 }
 
 /**
- * Of the records of a batch, those that the viewer can see and that match.
- * @param visible number of those that the viewer can see, of this batch and the ones before
+ * All records that the viewer can see and that match.
+ * @param matches is given also how many records were read
  */
-const matching = async <R>(
+export const allMatching = async <R>(
   tx: ReadTransaction,
-  { collection, isVisible, matches = () => true }: Listed<R>,
-  batch: readonly IndexEntry[],
-  visible: { count: number },
+  { collection, ...listed }: Listed<R>,
+  matches: (record: R, read: number) => Promise<boolean>,
 ): Promise<R[]> => {
   const found: R[] = []
-  for (const record of await collection.load(tx, batch))
-    if ((await isVisible(record)) && (await matches(record, ++visible.count))) found.push(record)
+  let read = 0
+  for await (const { entries } of visibleBatches(listed))
+    for (const record of await collection.load(tx, entries))
+      if (await matches(record, ++read)) found.push(record)
   return found
+}
+
+/** The visible entries of each batch, and its size. Lets other requests run between batches. */
+async function* visibleBatches({
+  entries,
+  visibleAmong = async (all) => all,
+}: Omit<Listed<never>, 'collection'>) {
+  for await (const batch of batchesOf(entries)) {
+    yield { entries: await visibleAmong(batch), size: batch.length }
+    await setImmediate()
+  }
 }
 
 /** The entries without repetitions, in batches. */

@@ -1,6 +1,5 @@
 import { ClassicLevel } from 'classic-level'
-import { checkedCollections } from '../../../lib/integrity/index.ts'
-import type { KeyTuple } from '../../../lib/records/key-codec.ts'
+import type { Collection } from '../../../lib/records/collection.ts'
 import { encodeValue, recordKey, storedLayout } from '../../../lib/records/layout.ts'
 import { CURRENT_LAYOUT } from '../../../lib/records/schema/index.ts'
 import { type Bytes, keyText } from '../../../lib/storage/index.ts'
@@ -43,7 +42,6 @@ export const fillStore = async (
 export class Filler {
   readonly #database: ClassicLevel<Bytes, Bytes>
   readonly #onProgress: (records: number) => void
-  readonly #collections = new Map(checkedCollections.map((each) => [each.name, each]))
   readonly #counts = new Map<string, { key: Bytes; count: number }>()
   #batch: ReturnType<ClassicLevel<Bytes, Bytes>['batch']>
   records = 0
@@ -54,15 +52,14 @@ export class Filler {
     this.#batch = database.batch()
   }
 
-  async add<R>(
-    { options: { name, id } }: { options: { name: string; id(record: R): KeyTuple } },
-    record: R,
+  async add<R, U extends string, O extends string, C extends string>(
+    { options: { name, id }, unique, ordered, counters }: Collection<R, U, O, C>,
+    record: NoInfer<R>,
   ): Promise<void> {
     const key = recordKey(name, id(record))
     this.put(key, encodeValue(record))
     this.records++
-    const { indexes, counters } = this.#collections.get(name)!
-    for (const { keysOf } of indexes) for (const entry of keysOf(record)) this.put(entry, key)
+    for (const { keysOf } of [...unique, ...ordered]) for (const entry of keysOf(record)) this.put(entry, key)
     for (const { keysOf } of counters) for (const counted of keysOf(record)) this.#count(counted)
     await this.#writeIfFull()
   }

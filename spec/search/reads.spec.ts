@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { accounts, jobs, repositories } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
+import { Search } from '../../lib/repositories/search/search.ts'
+import { countReads } from '../counted.ts'
+import { account, repository } from './records.ts'
+
+const OWNERS = 40
+const HIDDEN = 10
+
+it('A search reads keys of what it counts and the records of its page, however many deletions are pending', async () => {
+  const { driver, during } = countReads(memory())
+  await driver.open()
+  const store = new Store(driver)
+  const search = new Search(store)
+  await store.write(async (tx) => {
+    for (let id = 1; id <= OWNERS; id++) {
+      await accounts.save(tx, account(id, id <= HIDDEN ? 'limited' : 'public'))
+      await repositories.save(tx, repository(id, id, id <= HIDDEN ? 1 : 0))
+    }
+  })
+  const page = { offset: 0, limit: 5 }
+  const find = async () => {
+    const { items, total } = await search.repositories(null, { q: 'name' }, page)
+    assert.deepEqual([items.length, total], [page.limit, OWNERS - HIDDEN])
+  }
+  const reads = await during(find)
+  assert.equal(reads, OWNERS + OWNERS + page.limit)
+  await store.write(async (tx) => {
+    for (let id = 1; id <= 100; id++) await jobs.save(tx, { kind: 'removeAccountData', id: OWNERS + id })
+  })
+  assert.equal(await during(find), reads)
+  await driver.close()
+})
