@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isFull, REASON_IN_LOG } from '../disk.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
-import { buffered, type PendingChange, RecentReads, type WriteBuffer } from './transactions.ts'
+import { buffered, type PendingChange, type WriteBuffer } from './transactions.ts'
 
 /** Writes a batch atomically. Resolves when it is durable, and rejects when that is not certain. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>
@@ -23,7 +23,6 @@ export class GroupCommit {
   readonly #source: ReadTransaction
   readonly #write: WriteBatch
   readonly #mutex = new Mutex()
-  readonly #recent = new RecentReads()
   #waiting: Batch | undefined
   #writing: Batch | undefined
   #failure: StorageError | undefined
@@ -50,7 +49,6 @@ export class GroupCommit {
     const { tx, end, buffer } = buffered(
       this.#source,
       batches.map(({ layer }) => layer),
-      this.#recent,
     )
     const outcome = (async () => work(tx))()
     const [{ status }] = await Promise.allSettled([outcome])
@@ -86,7 +84,6 @@ export class GroupCommit {
     try {
       this.#refuseAfterFailure()
       await this.#write(layer.changes())
-      this.#recent.forget(layer.texts())
     } catch (cause) {
       this.#failure ??= commitFailure(cause)
       throw this.#failure

@@ -44,11 +44,6 @@ export class WriteBuffer {
     for (const [text, change] of newer.#changes) this.#set(text, change)
   }
 
-  /** The keys, as texts. */
-  texts(): Iterable<string> {
-    return this.#changes.keys()
-  }
-
   /** All changes, in the order in which their keys were first changed. */
   changes(): Iterable<PendingChange> {
     return this.#changes.values()
@@ -75,44 +70,6 @@ export class WriteBuffer {
   #set(text: string, change: PendingChange): void {
     if (!this.#changes.has(text)) this.#added.push(text)
     this.#changes.set(text, change)
-  }
-}
-
-/** Number of values that are kept; a further one drops all of them. */
-const MAX_RECENT = 1000
-/** Bytes of the largest value that is kept. */
-const MAX_RECENT_BYTES = 1024
-
-/**
- * Values that write transactions have read from a database which only this process writes: the transactions
- * of a batch read the same names and counters. Invariant: `forget` is called with what a batch has written
- * while its buffer still hides that.
- */
-export class RecentReads {
-  readonly #values = new Map<string, Promise<Bytes | undefined>>()
-
-  /**
-   * The value of a key, which is read when it is not kept.
-   * @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a
-   * write
-   */
-  get(text: string, read: () => Promise<Bytes | undefined>): Promise<Bytes | undefined> {
-    const known = this.#values.get(text)
-    if (known !== undefined) return known
-    if (this.#values.size >= MAX_RECENT) this.#values.clear()
-    const reading = read()
-    this.#values.set(text, reading)
-    const drop = () => void this.#values.delete(text)
-    reading.then((value) => (value?.length ?? 0) > MAX_RECENT_BYTES && drop(), drop)
-    return reading
-  }
-
-  /**
-   * Forgets the values of keys that have changed.
-   * @param texts the keys, as texts, that a batch has written
-   */
-  forget(texts: Iterable<string>): void {
-    for (const text of texts) this.#values.delete(text)
   }
 }
 
@@ -194,20 +151,15 @@ export const guarded = (source: ReadTransaction): Guarded<ReadTransaction> => {
 /**
  * A write transaction that collects its changes in a buffer, and whose reads include them.
  * @param layers changes that the source does not have yet, the newest first
- * @param recent values of the source that were read before
  */
-export const buffered = (
-  source: ReadTransaction,
-  layers: readonly WriteBuffer[] = [],
-  recent?: RecentReads,
-): Buffered => {
+export const buffered = (source: ReadTransaction, layers: readonly WriteBuffer[] = []): Buffered => {
   const buffer = new WriteBuffer()
   const { check, end } = createGuard()
   const set = (key: Bytes, value: Bytes | undefined) => {
     check()
     buffer.set(copyOf(checkedKey(key)), value)
   }
-  const { get, getMany, range } = guardedReads(readThrough(source, [buffer, ...layers], recent), check)
+  const { get, getMany, range } = guardedReads(readThrough(source, [buffer, ...layers]), check)
   const tx: WriteTransaction = {
     get,
     getMany,
@@ -248,11 +200,7 @@ const guardedReads = (source: ReadTransaction, check: () => void): ReadTransacti
 })
 
 /** Reads from the newest buffer that has the key, and otherwise from the source. */
-const readThrough = (
-  source: ReadTransaction,
-  layers: readonly WriteBuffer[],
-  recent: RecentReads | undefined,
-): ReadTransaction => {
+const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): ReadTransaction => {
   const pending = (text: string) => {
     for (const layer of layers) {
       const change = layer.get(text)
@@ -262,10 +210,8 @@ const readThrough = (
   }
   return {
     get(key) {
-      const text = keyText(key)
-      const change = pending(text)
-      if (change !== undefined) return Promise.resolve(change[1])
-      return recent === undefined ? source.get(key) : recent.get(text, () => source.get(key))
+      const change = pending(keyText(key))
+      return change === undefined ? source.get(key) : Promise.resolve(change[1])
     },
     async getMany(keys) {
       const changes = keys.map((key) => pending(keyText(key)))
@@ -289,12 +235,5 @@ const checkedKey = (key: Bytes): Bytes => {
   return key
 }
 
-/** Bytes of the largest typed array that V8 stores within its object, without memory of its own. */
-const MAX_INLINE_BYTES = 64
-
-/**
- * A copy of the bytes; `slice` of a Buffer would share the memory. A longer copy is a part of Buffer's pool,
- * which is four times as fast as memory of its own.
- */
-const copyOf = (bytes: Bytes): Bytes =>
-  bytes.length <= MAX_INLINE_BYTES ? new Uint8Array(bytes) : Buffer.from(bytes)
+/** A copy of the bytes; `slice` of a Buffer would share the memory. */
+const copyOf = (bytes: Bytes): Bytes => Buffer.from(bytes)

@@ -76,25 +76,6 @@ test('a later write sees changes that are not durable yet, and a reader does not
   assert.equal(observed.batches.length, 2)
 })
 
-test('writes read a key from the database once, until it is written or deleted, and a large value each time', async (t) => {
-  const { driver, keysRead } = await openObserved(t)
-  const values = { key: 'first', large: 'x'.repeat(2000) }
-  await save(driver, values)
-  const read = (key: string) => driver.write(async (tx) => text(await tx.get(bytes(key))))
-  const timesRead = (key: string) => keysRead.filter((one) => one === key).length
-  for (let times = 0; times < 3; times++) {
-    assert.equal(await read('key'), 'first')
-    assert.equal(await read('large'), values.large)
-  }
-  assert.deepEqual([timesRead('key'), timesRead('large')], [1, 3])
-  await save(driver, { key: 'second' })
-  assert.deepEqual([await read('key'), await read('key'), timesRead('key')], ['second', 'second', 2])
-  await driver.write(async (tx) => tx.delete(bytes('key')))
-  assert.deepEqual([await read('key'), await read('key'), timesRead('key')], [undefined, undefined, 3])
-  await save(driver, { key: 'third' })
-  assert.equal(await read('key'), 'third')
-})
-
 test('writes of many keys at once read what those before them wrote', async (t) => {
   const { driver } = await openObserved(t)
   const count = (key: string) =>

@@ -12,8 +12,6 @@ export interface Observed {
   atOnce: number
   /** The snapshots and iterators that were made and are not closed. */
   held: Set<object>
-  /** Keys that were read one by one. */
-  keysRead: string[]
   /** Runs before a batch reaches the database, which it does not when this rejects. */
   before: () => Promise<void>
 }
@@ -33,7 +31,6 @@ export const observe = (location: string): Observed => {
           database,
           (batch) => followed(batch, observed, inFlight),
           (resource) => holding(resource, observed.held),
-          (key) => observed.keysRead.push(Buffer.from(key).toString()),
         )
       },
       (cause) => toStorageError(location, cause),
@@ -41,7 +38,6 @@ export const observe = (location: string): Observed => {
     batches: [],
     atOnce: 0,
     held: new Set(),
-    keysRead: [],
     before: async () => {},
   }
   const inFlight = new Set<Batch>()
@@ -64,14 +60,10 @@ const watched = (
   database: Database,
   follow: (batch: Batch) => Batch,
   hold: <T extends { close(): Promise<void> }>(resource: T) => T,
-  noteRead: (key: Uint8Array) => void,
 ): Database => ({
   close: () => database.close(),
   snapshot: () => hold(database.snapshot()),
-  getSync(key, options) {
-    noteRead(key)
-    return database.getSync(key, options)
-  },
+  getSync: (key, options) => database.getSync(key, options),
   getMany: (keys, options) => database.getMany(keys, options),
   iterator: (options) => hold(database.iterator(options)),
   batch: () => follow(database.batch()),
