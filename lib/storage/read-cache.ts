@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache } from '../caches.ts'
-import type { Bytes, Entry, KeyRange, ReadTransaction } from './driver.ts'
+import type { Bytes, ReadTransaction } from './driver.ts'
 import { getOrAdd, type Range, RangeIndex, rangeText } from './range-index.ts'
 import { keyText } from './transactions.ts'
 
@@ -16,7 +16,7 @@ interface CachedRead {
 /** A read in progress. */
 interface ActiveRead {
   readonly keys: Set<string>
-  readonly ranges: ReadRange[]
+  readonly ranges: Range[]
   size: number
   /** The keys of each write that ran at the same time, which the read may not have seen. */
   readonly writes: ReadonlySet<string>[]
@@ -116,7 +116,7 @@ export class ReadCache {
   }
 
   #store(cacheKey: string, value: unknown, reading: ActiveRead): void {
-    const ranges = distinctRanges(reading.ranges.flatMap(({ extent }) => extent ?? []))
+    const ranges = distinctRanges(reading.ranges)
     if (!isOutdated(reading, ranges))
       this.#put(cacheKey, { value, keys: [...reading.keys], ranges, size: reading.size })
   }
@@ -163,46 +163,10 @@ const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransact
       for (const key of wanted) keys.add(keyText(key))
       return (await source.getMany(wanted)).map(measured)
     },
-    async *range(range) {
-      const read = new ReadRange(range)
-      ranges.push(read)
-      for await (const entry of source.range(range)) {
-        read.note(entry)
-        yield entry
-      }
-      read.end()
+    range(range) {
+      ranges.push({ start: keyText(range.start), end: keyText(range.end) })
+      return source.range(range)
     },
-  }
-}
-
-/** A range as far as it was read: entries behind the last one that a read took cannot change its result. */
-class ReadRange {
-  readonly #range: KeyRange
-  #last: Bytes | undefined
-  #taken = 0
-  #isComplete = false
-
-  constructor(range: KeyRange) {
-    this.#range = range
-  }
-
-  note([key]: Entry): void {
-    this.#last = key
-    this.#taken++
-  }
-
-  end(): void {
-    this.#isComplete = this.#taken < (this.#range.limit ?? Number.POSITIVE_INFINITY)
-  }
-
-  /** Undefined when nothing was read. */
-  get extent(): Range | undefined {
-    const { reverse = false } = this.#range
-    const [start, end] = [keyText(this.#range.start), keyText(this.#range.end)]
-    if (this.#isComplete) return { start, end }
-    if (this.#last === undefined) return undefined
-    const last = keyText(this.#last)
-    return reverse ? { start: last, end } : { start, end: `${last}\0` }
   }
 }
 
