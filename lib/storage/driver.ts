@@ -120,17 +120,57 @@ export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver
 
 /** A driver whose transactions can be observed from any moment on. */
 export interface ObservedDriver {
-  /** The driver to use in the place of the given one. */
+  /**
+   * The driver to use in the place of the given one. It does not open while another one of the same has it
+   * open, unless other processes may write to the database.
+   */
   readonly driver: StorageDriver
   /** Runs each later transaction within `around`, besides those that were given before. */
   observe(around: Around): void
 }
 
-/** Until something observes them, transactions pay for one call of a function. */
+/** Drivers that an Allot has open, unless other processes may write to their databases. */
+const inUse = new WeakSet<StorageDriver>()
+
+/** Refuses to open a driver that another Allot has open: neither would see what the other writes. */
+const forOneAllot = (driver: StorageDriver, wrapped: StorageDriver): StorageDriver => {
+  let isOpen = false
+  const release = () => {
+    if (isOpen) inUse.delete(driver)
+    isOpen = false
+  }
+  return {
+    ...wrapped,
+    async open() {
+      if (!isOpen && inUse.has(driver))
+        throw new StorageError(
+          'locked',
+          'another Allot of this process has this driver open: make a driver for each, or close the other first',
+        )
+      isOpen = !driver.shared
+      if (isOpen) inUse.add(driver)
+      await driver.open().catch((error) => {
+        release()
+        throw error
+      })
+    },
+    close() {
+      release()
+      return driver.close()
+    },
+  }
+}
+
+/**
+ * The driver for one Allot. Until something observes them, transactions pay for one call of a function.
+ */
 export const observedDriver = (driver: StorageDriver): ObservedDriver => {
   let around: Around = (_operation, run) => run()
   return {
-    driver: wrapDriver(driver, (operation, run) => around(operation, run)),
+    driver: forOneAllot(
+      driver,
+      wrapDriver(driver, (operation, run) => around(operation, run)),
+    ),
     observe(outer) {
       const inner = around
       around = (operation, run) => outer(operation, () => inner(operation, run))

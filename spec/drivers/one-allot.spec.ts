@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { createAllot, createQuota } from '../../lib/index.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+
+it('A driver that is not shared is open in one Allot at a time', async () => {
+  const driver = memory()
+  const options = { driver, repositories: false, files: { directory: temporaryDirectory() } } as const
+  const first = await createAllot(options)
+  const refused = {
+    code: 'unavailable',
+    reason: 'locked',
+    message: /^another Allot of this process has this driver open/,
+  }
+  await assert.rejects(createAllot(options), refused)
+  await assert.rejects(createQuota({ driver }), refused)
+  await first.quota.rules.create({ name: 'small', limit: 1, subjects: ['size:all'] })
+  await first.close()
+  const second = await createAllot(options)
+  assert.equal((await second.quota.rules.get('small'))?.limit, 1)
+  await second.close()
+})
