@@ -3,7 +3,7 @@ import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
 import { AllotError } from '../errors.ts'
-import { type JobHandler, pendingIds } from '../records/jobs.ts'
+import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
@@ -134,11 +134,12 @@ export class Forks {
     return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const forks = paced(await repositories.list(tx, 'parent', { prefix: [repository.id] }))
-      const deletedOwners = await pendingIds(tx, 'removeAccountData')
+      const forks = await repositories.list(tx, 'parent', { prefix: [repository.id] })
+      // A job removes the repositories of deleted owners.
+      const owners = await accounts.referredBy(tx, forks, ({ owner }) => owner)
       const readable: Repository[] = []
-      for await (const fork of forks)
-        if (!deletedOwners.includes(fork.owner) && (await canRead(tx, viewer, fork))) readable.push(fork)
+      for await (const fork of paced(forks))
+        if (owners.has(fork.owner) && (await canRead(tx, viewer, fork))) readable.push(fork)
       return pageOfAll(readable, slice)
     })
   }
