@@ -11,7 +11,7 @@ interface DeferredListings {
 }
 
 /** Deferred listings that are opened at once, so that a database reads them in one round trip. */
-const OPENED_AT_ONCE = 16
+const OPENED_AT_ONCE = 8
 
 async function* none(): AsyncGenerator<DeferredListings> {}
 

@@ -13,6 +13,7 @@ import {
   type LedgerKind,
   type LedgerRecord,
   ledgerEntries,
+  type OfKinds,
   type RepositoryUsage,
   repositories,
   repositoryUsages,
@@ -128,7 +129,8 @@ export class StorageItems {
     const isBySize = !search && !uploader && sort === 'size' && !reverse
     const end = isBySize ? Math.min(MAX_LISTED, slice.offset + slice.limit) : Number.POSITIVE_INFINITY
     const limit = isBySize ? end : MAX_PER_KIND
-    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind }, limit)
+    const read = { limit, isPerKind: !isBySize }
+    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind }, read)
     const wanted = uploader
       ? await this.#store.read((tx) => uploadedBy(tx, viewer, uploader, candidates))
       : candidates
@@ -162,58 +164,66 @@ export class StorageItems {
     return isOwn ? entryItem(viewer, entry, one?.repository) : undefined
   }
 
-  /** The largest entries of each kind, or all of some repositories, and how many there are. */
+  /**
+   * The largest entries of all kinds together, or of each kind, or those of some repositories, and how many
+   * there are.
+   */
   async #candidates(
     viewer: Viewer,
     owner: number,
     own: readonly RepositoryWithUsage[],
     { kind, repository }: StorageItemQuery,
-    limit: number,
+    { limit, isPerKind }: { limit: number; isPerKind: boolean },
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
     const usages = own.map(({ usage }) => usage)
-    const perKind = kindsIn(kind).map(async (itemKind) => {
-      if (!isEntryKind(itemKind))
-        return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
-      const { items, total } = await this.#store.read((tx) =>
-        repository ? largestIn(tx, usages, itemKind, limit) : this.#largest(tx, owner, itemKind, limit),
-      )
-      return {
-        candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
-        total,
-      }
+    const kinds = kindsIn(kind).filter(isEntryKind)
+    const found = await this.#store.read((tx) => {
+      const largest = (some: readonly LedgerKind[]) =>
+        repository ? largestIn(tx, usages, some, limit) : this.#largest(tx, owner, some, limit)
+      return Promise.all((isPerKind ? kinds.map((each) => [each]) : [kinds]).map(largest))
     })
-    const all = await Promise.all(perKind)
+    const wholes = kindsIn(kind)
+      .filter((each) => !isEntryKind(each))
+      .flatMap((each) => own.map((one) => repositoryItem(viewer, one, each)))
+    const entries = found.flatMap(({ items }) => items)
     return {
-      candidates: all.flatMap(({ candidates }) => candidates),
-      total: all.reduce((sum, { total }) => sum + total, 0),
+      candidates: [
+        ...wholes,
+        ...entries.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
+      ],
+      total: wholes.length + found.reduce((sum, { total }) => sum + total, 0),
     }
   }
 
   async #largest(
     tx: ReadTransaction,
     owner: number,
-    kind: LedgerKind,
+    kinds: readonly LedgerKind[],
     limit: number,
   ): Promise<Page<LedgerRecord>> {
-    const entries = await pageOf(entriesBySize(tx, owner, [kind], limit), { offset: 0, limit })
+    const entries = await pageOf(entriesBySize(tx, owner, kinds, limit), { offset: 0, limit })
     const items: LedgerRecord[] = []
     for await (const step of inSteps(entries, (some) => ledgerEntries.load(tx, some))) items.push(...step)
-    return { items, total: (await this.#quota.ledger.counts(tx, owner))[kind] }
+    const counts = await this.#quota.ledger.counts(tx, owner)
+    return { items, total: sumOf(counts, kinds) }
   }
 }
 
-/** The largest entries of a kind in some repositories, which are few. */
+/** The largest entries of some kinds in some repositories, which are few. */
 const largestIn = async (
   tx: ReadTransaction,
   usages: readonly RepositoryUsage[],
-  kind: LedgerKind,
+  kinds: readonly LedgerKind[],
   limit: number,
 ): Promise<Page<LedgerRecord>> => {
-  const listing = (id: number) => ({ prefix: [id, kind], limit })
-  const found = await Promise.all(usages.map(({ id }) => ledgerEntries.list(tx, 'repo', listing(id))))
-  return { items: found.flat(), total: usages.reduce((sum, { entries }) => sum + entries[kind], 0) }
+  const listings = usages.flatMap(({ id }) => kinds.map((kind) => ({ prefix: [id, kind], limit })))
+  const found = await Promise.all(listings.map((listing) => ledgerEntries.list(tx, 'repo', listing)))
+  return { items: found.flat(), total: usages.reduce((sum, { entries }) => sum + sumOf(entries, kinds), 0) }
 }
+
+const sumOf = (counts: OfKinds, kinds: readonly LedgerKind[]): number =>
+  kinds.reduce((sum, kind) => sum + counts[kind], 0)
 
 /** The items of a page, before their details are read. */
 type ShownItems = Omit<StorageItemPage, 'items'> & { readonly shown: readonly Candidate[] }
