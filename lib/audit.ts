@@ -7,7 +7,7 @@
 import { DAY_SECONDS, now } from './clock.ts'
 import type { Page, Slice } from './records/pages.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
-import type { Store, WriteContext } from './records/store.ts'
+import { type Store, uniqueTime, type WriteContext } from './records/store.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
 /** Who makes a change: an account, or `OPERATOR` (lib/accounts/access.ts) for the command line on a store. */
@@ -91,7 +91,7 @@ export const recordAudit = async <B extends AuditDetails, A extends AuditDetails
     for (const old of await expiredRecords(tx)) await auditRecords.remove(tx, [old.at, old.nonce])
   if (actor.admin === false) await makeSpace(tx, actor.id)
   // As late as possible: other changes may have been committed while this transaction was reading.
-  const { seconds: at, nonce } = tx.uniqueTime()
+  const { seconds: at, nonce } = uniqueTime()
   await auditRecords.add(tx, {
     at,
     nonce,

@@ -5,13 +5,10 @@ import { hash } from 'node:crypto'
  * `lib/repositories/contents`. "Memory of caches" in docs/operations.md has the bound of each:
  *
  * - `Store.cached` (lib/records/store.ts): whole replies of the JSON API, also by what a request sends, the
- *   senders of tokens, the commits of references, and the repositories of an owner with their usage. A write
+ *   senders of tokens, the commits of references, and of owners the quota status and the repositories with
+ *   their usage. A write
  *   drops what was read from its keys before it is committed, and nothing else ends an entry, so only a write
  *   can end a token. Only on a store of one process: elsewhere each of these reads the records;
- * - what write transactions read on LevelDB (`RecentReads` in `lib/storage/transactions.ts`), dropped after
- *   the batch that changes it;
- * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not
- *   pay for a transaction. Only on a store of one process;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;

@@ -5,7 +5,7 @@ import type { Options } from './options/index.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
-import type { QuotaEvent, QuotaEventById, QuotaEventRecorder } from './quota/quota-events.ts'
+import type { QuotaEventRecorder, QuotaListeners } from './quota/quota-events.ts'
 import { missingGroups } from './quota/status.ts'
 import { JobRunner } from './records/job-runner.ts'
 import { JOB_LIMITS, Jobs } from './records/jobs.ts'
@@ -126,12 +126,6 @@ interface EngineOptions {
   readonly recorder?: QuotaEventRecorder
 }
 
-/** The host's listeners of the event `quota`. */
-interface QuotaListeners {
-  has(event: 'quota'): boolean
-  notify(event: 'quota', detail: QuotaEvent): void
-}
-
 /**
  * The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open
  * store.
@@ -142,24 +136,15 @@ export const createEngine = (options: EngineOptions) => {
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
-  const notify = async ({ owner, ...event }: QuotaEventById) => {
-    const found = (await store.read((tx) => owners.byIds(tx, [owner]))).get(owner)
-    // The owner may have been deleted since.
-    if (found !== undefined) listeners.notify('quota', { ...event, owner: found.name })
-  }
   const { defaultGroups: groups, defaultTotal: total, warnAt: share } = settings
   const quota = new QuotaEngine({
     store,
     jobs,
     lfsChanged,
     defaults: { groups, total },
-    owners: owners.ids,
+    owners,
     share,
-    listener: {
-      notify,
-      isListening: () => listeners.has('quota'),
-      onError: logError(log, 'the name of an owner could not be read for the event quota'),
-    },
+    listeners,
     recorder,
   })
   const reportMissing = async () => {

@@ -150,14 +150,13 @@ export const startBackground = (app: App): NodeJS.Timeout | undefined => {
 
 /** Closes them in the order in which they depend on each other. */
 export const closeServices = async (app: App) => {
-  const { store, gitReader, hosting, quota, markdown, stop, sender } = app
+  const { store, gitReader, hosting, markdown, stop, sender } = app
   await sender?.stop()
   await hosting.git?.transport.close()
   await gitReader?.close()
   await stop()
   await hosting.idle()
   await hosting.close()
-  await quota.idle()
   await markdown.close()
   await store.close()
 }

@@ -23,7 +23,7 @@ import type { QuotaEvent } from '../quota/quota-events.ts'
 import { checkSlice } from '../records/pages.ts'
 import { createLedgerByName } from '../repositories/ledger/ledger-by-name.ts'
 import type { Ledger, OwnerEntry } from '../repositories/ledger/ledger-types.ts'
-import type { StorageDriver } from '../storage/index.ts'
+import { observedDriver, type StorageDriver } from '../storage/index.ts'
 import type { Verification } from '../verify.ts'
 import { createQuotaApi } from './listener.ts'
 
@@ -96,7 +96,7 @@ export interface Quota extends HostQuota {
  */
 export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { authenticate, log = standardError, ...settings } = checked(QuotaOnlyOptions, options, EXAMPLE)
-  const driver = await driverOf({ driver: settings.driver, data: options.data })
+  const { driver } = observedDriver(await driverOf({ driver: settings.driver, data: options.data }))
   const { store } = await openStore(driver, log, { owners: 'names', settings, isServer: true })
   const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
   const engine = createEngine({ store, log, owners: hostOwnerDirectory, settings, listeners })
@@ -125,7 +125,6 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     async close() {
       await api.idle()
       await stop()
-      await quota.idle()
       await store.close()
     },
   }

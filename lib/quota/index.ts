@@ -1,5 +1,6 @@
 import { describeValue, invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
+import { removeBelongings } from '../records/schema/belongings.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -7,14 +8,12 @@ import type { QuotaExplanation, QuotaGroup } from './evaluate.ts'
 import { Expiries } from './expiries.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
-import type { OwnerIds } from './owner-scan.ts'
-import type { Owner } from './owners.ts'
-import { differencesOf, type QuotaPlan } from './plan.ts'
-import { type Differences, PolicyChanges } from './policy-changes.ts'
-import { type QuotaEventListener, type QuotaEventRecorder, QuotaEvents } from './quota-events.ts'
+import type { Owner, OwnerDirectory } from './owners.ts'
+import { PolicyChanges } from './policy-changes.ts'
+import { type QuotaEventRecorder, QuotaEvents, type QuotaListeners } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
-import { explanationOf, isOver, type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
+import { explanationOf, isOver, type QuotaDefaults, readOwnerGroups, Statuses } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import {
   addDelta,
@@ -23,7 +22,6 @@ import {
   RepositoryCounters,
   readHistory,
   removeEntriesJob,
-  removeHistory,
 } from './usage.ts'
 import { requireWithin } from './within.ts'
 
@@ -31,12 +29,11 @@ interface QuotaEngineDependencies {
   store: Store
   jobs: Jobs
   defaults: QuotaDefaults
-  /** Ids of all owners in ascending order, for reports about every owner. */
-  owners: OwnerIds
+  owners: OwnerDirectory
   /** The share of a limit, between 0 and 1, that counts as near it. */
   share: number
   /** Called with quota events after their change is durable. */
-  listener?: QuotaEventListener | undefined
+  listeners: QuotaListeners
   /** Records quota events in the transactions that cause them. */
   recorder?: QuotaEventRecorder | undefined
   lfsChanged?: LfsChanged | undefined
@@ -52,17 +49,17 @@ interface QuotaEngineDependencies {
  * - reports.ts, which reads the repositories of an owner.
  */
 export class QuotaEngine {
-  /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */
-  readonly statuses: StatusCache
+  /** Usage and groups of owners. */
+  readonly statuses: Statuses
   readonly rules: Rules
   readonly groups: Groups
   readonly ledger: LedgerById
   readonly expiries: Expiries
   readonly repositories: RepositoryCounters
   readonly reports: Reports
-  /** The changes that applying a plan would make. */
-  readonly differences: (tx: ReadTransaction, plan: QuotaPlan) => Promise<Differences>
   readonly changes: PolicyChanges
+  /** What applies to owners without a group. */
+  readonly defaults: QuotaDefaults
   readonly #store: Store
   readonly #owners: OwnerCounters
   readonly #events: QuotaEvents
@@ -74,27 +71,23 @@ export class QuotaEngine {
     defaults,
     owners,
     share,
-    listener,
+    listeners,
     recorder,
     lfsChanged = async () => undefined,
   }: QuotaEngineDependencies) {
-    const statuses = new StatusCache(store, defaults)
-    this.changes = new PolicyChanges(jobs, statuses)
+    this.changes = new PolicyChanges(jobs)
+    this.defaults = defaults
     this.#store = store
-    this.statuses = statuses
+    this.statuses = new Statuses(store, defaults)
     this.#groupsOf = (tx, owner) => readOwnerGroups(tx, owner, defaults)
-    this.#events = new QuotaEvents({ share, groupsOf: this.#groupsOf, listener, recorder })
-    this.#owners = new OwnerCounters({
-      changing: (tx, change) => this.#events.changing(tx, change),
-      changed: (owner) => statuses.drop(owner),
-    })
+    this.#events = new QuotaEvents({ share, groupsOf: this.#groupsOf, owners, listeners, recorder })
+    this.#owners = new OwnerCounters((tx, change) => this.#events.changing(tx, change))
     this.rules = new Rules(store, this.changes)
     this.groups = new Groups(store, this.changes)
     this.ledger = new LedgerById(this.#owners, lfsChanged, (expiresAt) => this.expiries.note(expiresAt))
     this.expiries = new Expiries(store, this.ledger, this.#owners)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
-    this.differences = (tx, plan) => differencesOf(tx, plan, defaults)
-    this.reports = new Reports(store, defaults, owners)
+    this.reports = new Reports(store, defaults, owners.ids)
     jobs.handle('removeLedgerEntries', removeEntriesJob)
   }
 
@@ -150,19 +143,13 @@ export class QuotaEngine {
 
   /**
    * Removes the entries, the history and the counters of a deleted owner whose repositories are already
-   * removed.
+   * removed. The counters stay as they are until all is removed.
    * @param limit records to remove at most
    * @returns how many were removed
    */
   async removeOwner(tx: WriteContext, owner: number, limit: number): Promise<number> {
-    const entries = await this.ledger.removeOwned(tx, owner, limit)
-    const removed = entries + (await removeHistory(tx, owner, limit - entries))
+    const removed = await removeBelongings(tx, 'owner', owner, 'later', limit)
     if (removed < limit) await this.#owners.forget(tx, owner)
     return removed
-  }
-
-  /** Resolves when the listener has been called for every quota event so far. */
-  idle(): Promise<void> {
-    return this.#events.idle()
   }
 }

@@ -1,5 +1,5 @@
 import { today } from '../clock.ts'
-import { type Check, check, type Recount, readIfValid } from '../integrity/index.ts'
+import { type Check, type CheckedStore, check, type Recount, readIfValid } from '../integrity/index.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import {
   dailyUsages,
@@ -82,31 +82,35 @@ const entryOfRepository = check(ledgerEntries, async ({ kind, key, repository, o
   )
 })
 
+/** Whether a job removes what the owner had: the counters stay until it is done. */
+const isLeaving = (store: CheckedStore, owner: number) => store.isPending('removeAccountData', owner)
+
 /**
  * Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone.
  */
 export const quotaChecks: readonly Check[] = [
   entryOfRepository,
-  check(ledgerEntries, (entry, store) => {
-    if (entry.owner === null) return
+  check(ledgerEntries, async (entry, store) => {
+    if (entry.owner === null || (await isLeaving(store, entry.owner))) return
     store.expect(ownerUsage, [entry.owner, countedAs(entry)], entry.size)
     store.expect(ownerUsage, [entry.owner, 'entries', entry.kind], 1)
   }),
-  check(repositoryUsages, (repository, store) => {
+  check(repositoryUsages, async (repository, store) => {
+    const { id, owner, entries } = repository
+    for (const member of REPOSITORY_MEMBERS) store.note(repositoryUsage, [id, member], repository[member])
+    for (const kind of KINDS) store.note(repositoryUsage, [id, 'entries', kind], entries[kind])
+    if (await isLeaving(store, owner)) return
     const usage = usageOfRepository(repository)
-    for (const member of namesOf(usage)) store.expect(ownerUsage, [repository.owner, member], usage[member])
-    for (const kind of KINDS) {
-      store.expect(ownerUsage, [repository.owner, 'entries', kind], repository.entries[kind])
-      store.note(repositoryUsage, [repository.id, 'entries', kind], repository.entries[kind])
-    }
-    for (const member of REPOSITORY_MEMBERS)
-      store.note(repositoryUsage, [repository.id, member], repository[member])
+    for (const member of namesOf(usage)) store.expect(ownerUsage, [owner, member], usage[member])
+    for (const kind of KINDS) store.expect(ownerUsage, [owner, 'entries', kind], entries[kind])
   }),
-  check(ownerUsages, (usage, store) => {
+  check(ownerUsages, async (usage, store) => {
+    if (await isLeaving(store, usage.owner)) return
     for (const member of OWNER_MEMBERS) store.note(ownerUsage, [usage.owner, member], usage[member])
     for (const kind of KINDS) store.note(ownerUsage, [usage.owner, 'entries', kind], usage.entries[kind])
   }),
   check(dailyUsages, async ({ owner, day }, store) => {
+    if (await isLeaving(store, owner)) return
     store.expect(ownerUsage, [owner, 'earlierDays'], 1)
     const last = (await store.load(ownerUsages, [owner]))?.day
     if (last !== undefined && day >= last)

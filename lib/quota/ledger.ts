@@ -1,8 +1,6 @@
 import type { IndexEntry } from '../records/collection.ts'
 import { isPending } from '../records/jobs.ts'
-import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { paced } from '../records/pacing.ts'
 import type { Slice } from '../records/pages.ts'
 import {
   type EntrySize,
@@ -98,19 +96,6 @@ export class LedgerById {
     return wasLive
   }
 
-  /**
-   * Removes entries of an owner that are of no repository, `limit` at most.
-   * @returns how many were removed
-   */
-  async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
-    const owned = await ledgerEntries.list(tx, 'owner', { prefix: [owner], limit })
-    for await (const entry of paced(owned)) {
-      await this.#count(tx, undefined, entry, -1)
-      await ledgerEntries.removeLoaded(tx, entry)
-    }
-    return owned.length
-  }
-
   /** Entries of the owner and its repositories, largest first, then by name. */
   async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerRecord[]> {
     const entries = await pageOf(entriesBySize(tx, owner, [kind], slice.offset + slice.limit), slice)
@@ -169,8 +154,9 @@ export class LedgerById {
 }
 
 /**
- * Entries of some kinds of an owner and its repositories, and others in the same order, largest first. Each
- * repository has a listing of its own, which is opened when its largest entry can be next.
+ * Entries of some kinds of an owner and its repositories, largest first. Each kind of each repository has a
+ * listing of its own, which is opened when its largest entry can be next: a page opens about as many listings
+ * as it has entries.
  * @param limit entries that the caller takes at most
  */
 export const entriesBySize = (
@@ -178,23 +164,14 @@ export const entriesBySize = (
   owner: number,
   kinds: readonly LedgerKind[],
   limit: number,
-  others: readonly IndexEntry[] = [],
 ): AsyncIterable<IndexEntry> => {
-  const open = (index: 'owner' | 'repo', id: number) =>
-    kinds.map((kind) => ledgerEntries.entries(tx, index, { prefix: [id, kind], limit }))
-  async function* ofRepositories() {
-    const opened = new Set<number>()
-    for await (const entry of merge(
-      kinds.map((kind) => repositoryUsages.entries(tx, kind, { prefix: [owner] })),
-    )) {
-      const id = repositoryUsages.numberOf(entry)
-      if (opened.has(id)) continue
-      opened.add(id)
-      const [order] = repositoryUsages.orderOf(entry)
-      yield { from: encodeKey([order!]), listings: open('repo', id) }
-    }
+  const open = (index: 'owner' | 'repo', id: number, kind: LedgerKind) =>
+    ledgerEntries.entries(tx, index, { prefix: [id, kind], limit })
+  async function* ofRepositories(kind: LedgerKind) {
+    for await (const entry of repositoryUsages.entries(tx, kind, { prefix: [owner] }))
+      yield { from: entry.order, listings: [open('repo', repositoryUsages.numberOf(entry), kind)] }
   }
-  return merge([others, ...open('owner', owner)], false, ofRepositories())
+  return merge(kinds.map((kind) => merge([open('owner', owner, kind)], false, ofRepositories(kind))))
 }
 
 /**

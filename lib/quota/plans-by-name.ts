@@ -8,7 +8,7 @@ import { byUtf8 } from './assigned-groups.ts'
 import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
-import type { QuotaPlan } from './plan.ts'
+import { differencesOf, type QuotaPlan } from './plan.ts'
 import type { Difference, Differences } from './policy-changes.ts'
 import { checkNames, checkWholeRule } from './rule-checks.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type Effects,
   effectsOf,
   type OwnerWithOtherGroups,
+  ownersWithOtherGroups,
   type SimulationOptions,
 } from './simulation.ts'
 
@@ -63,7 +64,7 @@ export class PlansByName {
     const { store, quota, owners } = this.#services
     const planned = async (tx: ReadTransaction, find: (name: string) => Promise<Owner | undefined>) => {
       const resolved = await this.#resolve(plan, find)
-      const differences = await quota.differences(tx, resolved.plan)
+      const differences = await differencesOf(tx, resolved.plan, quota.defaults)
       return { differences, named: await this.#withNames(tx, differences, resolved.names) }
     }
     if (dryRun) return store.read(async (tx) => (await planned(tx, (name) => owners.find(tx, name))).named)
@@ -102,7 +103,8 @@ export class PlansByName {
     const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      return report(quota.reports.withOtherGroups(tx, resolved.plan, options))
+      const now = { defaults: quota.defaults, owners: owners.ids }
+      return report(ownersWithOtherGroups(tx, now, resolved.plan, options))
     })
   }
 

@@ -9,7 +9,6 @@ import type { WriteTransaction } from '../storage/index.ts'
 import { existingGroup, groupNamed } from './assigned-groups.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { membersOf } from './rule-checks.ts'
-import type { StatusCache } from './status.ts'
 
 /** A value before and after; undefined where it does not exist. */
 export interface Difference<K, T> {
@@ -30,12 +29,9 @@ export interface Differences {
 
 export class PolicyChanges {
   readonly #jobs: Jobs
-  readonly #statuses: Pick<StatusCache, 'drop' | 'dropAll'>
 
-  /** @param statuses of owners, which changes drop */
-  constructor(jobs: Jobs, statuses: Pick<StatusCache, 'drop' | 'dropAll'>) {
+  constructor(jobs: Jobs) {
     this.#jobs = jobs
-    this.#statuses = statuses
     jobs.handle('removeAssignments', {
       step: (tx, group, limit) => removeBelongings(tx, 'group', group, 'later', limit),
     })
@@ -57,10 +53,6 @@ export class PolicyChanges {
     for (const group of changed.groups) left -= await this.#changeGroup(tx, group, by, left)
     const numbers = new Map<string, number>()
     for await (const owner of paced(changed.assignments)) await changeAssignments(tx, owner, by, numbers)
-    tx.afterCommit(() => {
-      if (changed.rules.length + changed.groups.length > 0) this.#statuses.dropAll()
-      else for (const { key } of changed.assignments) this.#statuses.drop(key)
-    })
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type QuotaGroup, type QuotaRule, ruleBytes } from './evaluate.ts'
+import type { OwnerDirectory } from './owners.ts'
 import type { Subject, Usage } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
 
@@ -38,12 +39,10 @@ export interface QuotaEvent extends Omit<QuotaEventById, 'owner'> {
   owner: string
 }
 
-export interface QuotaEventListener {
-  /** False while the host has no listener: usage changes then cost nothing here. */
-  isListening: () => boolean
-  notify: (event: QuotaEventById) => void | Promise<void>
-  /** Called when `notify` failed; the event is lost. */
-  onError: (error: unknown) => void
+/** The host's listeners of the event `quota`: without one, changes of usage cost nothing here. */
+export interface QuotaListeners {
+  has(event: 'quota'): boolean
+  notify(event: 'quota', detail: QuotaEvent): void
 }
 
 /** Records events in the transactions that cause them, for webhooks. */
@@ -84,19 +83,19 @@ interface QuotaEventsDependencies {
   /** The share of a limit, between 0 and 1, that counts as near it. */
   readonly share: number
   readonly groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
-  readonly listener?: QuotaEventListener | undefined
+  readonly owners: Pick<OwnerDirectory, 'byIds'>
+  readonly listeners: QuotaListeners
   readonly recorder?: QuotaEventRecorder | undefined
 }
 
 /**
  * Finds what a change of usage crosses, in its transaction: there it is recorded for webhooks, and after the
- * commit the listener is called, in the order of the changes. The usage of each transaction begins where the
- * one before it ended, so no event is reported twice. The listener misses an event when the outcome of its
- * commit is not known, when it fails, or when the process ends first.
+ * commit the listeners are called, in the order of the changes, before the call that made the change returns.
+ * The usage of each transaction begins where the one before it ended, so no event is reported twice.
+ * Listeners miss an event when the outcome of its commit is not known, or when the process ends first.
  */
 export class QuotaEvents {
   readonly #dependencies: QuotaEventsDependencies
-  #last: Promise<void> = Promise.resolve()
 
   constructor(dependencies: QuotaEventsDependencies) {
     this.#dependencies = dependencies
@@ -104,23 +103,18 @@ export class QuotaEvents {
 
   /** Called at the end of a transaction that has changed the usage of an owner. */
   async changing(tx: WriteContext, { owner, before, after }: UsageChange): Promise<void> {
-    const { share, groupsOf, listener, recorder } = this.#dependencies
-    const isHeard = listener?.isListening() ?? false
+    const { share, groupsOf, owners, listeners, recorder } = this.#dependencies
+    const isHeard = listeners.has('quota')
     const isWatched = (await recorder?.isWatched(tx, owner)) ?? false
     if (!isHeard && !isWatched) return
-    for (const event of quotaEventsBetween(await groupsOf(tx, owner), before, after, share)) {
+    const events = quotaEventsBetween(await groupsOf(tx, owner), before, after, share)
+    if (events.length === 0) return
+    // Undefined in the transaction that deletes the owner.
+    const name = isHeard ? (await owners.byIds(tx, [owner])).get(owner)?.name : undefined
+    for (const event of events) {
       if (isWatched) await recorder!.record(tx, { owner, ...event })
-      if (isHeard)
-        tx.afterCommit((isCommitted) => isCommitted && this.#notify(listener!, { owner, ...event }))
+      if (name !== undefined)
+        tx.afterCommit((isCommitted) => isCommitted && listeners.notify('quota', { ...event, owner: name }))
     }
-  }
-
-  #notify({ notify, onError }: QuotaEventListener, event: QuotaEventById): void {
-    this.#last = this.#last.then(() => notify(event)).catch(onError)
-  }
-
-  /** Resolves when the listener has been called for every event so far. */
-  idle(): Promise<void> {
-    return this.#last
   }
 }

@@ -5,8 +5,6 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit, stands } from './evaluate.ts'
 import { type OwnerIds, scanOwners } from './owner-scan.ts'
-import type { QuotaPlan } from './plan.ts'
-import { type OwnerWithOtherGroups, ownersWithOtherGroups, type SimulationOptions } from './simulation.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { type Subject, type Usage, usedBy } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
@@ -90,15 +88,6 @@ export class Reports {
     for await (const usage of paced(usages))
       largest.add({ usage, used: usedBy('size:all', usageOfRepository(usage)) })
     return { items: largest.items().slice(offset), total: largest.total }
-  }
-
-  /** The owners to whom other groups apply after a plan, or the deletion of a rule or a group. */
-  withOtherGroups(
-    tx: ReadTransaction,
-    plan: QuotaPlan,
-    options: SimulationOptions,
-  ): AsyncIterable<OwnerWithOtherGroups> {
-    return ownersWithOtherGroups(tx, { defaults: this.#defaults, owners: this.#owners }, plan, options)
   }
 
   /** Whether the group applies to owners without an assigned one. */

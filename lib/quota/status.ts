@@ -1,8 +1,4 @@
-/**
- * Which groups apply to an owner: for one owner, memoized with the usage, and for reports about all owners.
- */
-import { LRUCache } from 'lru-cache'
-import { maxEntries, namedCache } from '../caches.ts'
+/** Which groups apply to an owner: for one owner, with the usage, and for reports about all owners. */
 import { type Group, groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -44,47 +40,19 @@ export interface QuotaDefaults {
   total?: number | undefined
 }
 
-const MAX_CACHED_OWNERS = 20_000
-
-/**
- * Memoizes the status of owners in an LRU cache. Invariant: a status is never older than the last
- * acknowledged write, because a change drops it after its commit, and a read that was under way at that
- * moment is not stored.
- */
-export class StatusCache {
+/** The status of owners, which the store keeps until a record that it follows from changes. */
+export class Statuses {
   readonly #store: Store
-  /** The status in a transaction, without the memo. */
+  /** The status in a transaction. */
   readonly read: (tx: ReadTransaction, owner: number) => Promise<QuotaStatus>
-  /**
-   * Undefined on a shared store: writes of other processes are not announced here, so nothing can be
-   * memoized.
-   */
-  readonly #cache: LRUCache<number, QuotaStatus> | undefined
 
   constructor(store: Store, defaults: QuotaDefaults) {
     this.#store = store
     this.read = (tx, owner) => readStatus(tx, owner, defaults)
-    if (store.driver.shared) return
-    // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to
-    // who waits for it.
-    const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#load, ignoreFetchAbort: true }
-    this.#cache = namedCache('quota', new LRUCache<number, QuotaStatus>(options))
   }
 
-  async of(owner: number): Promise<QuotaStatus> {
-    if (this.#cache === undefined) return this.#load(owner)
-    if (this.#store.expiring?.isDue) await this.#store.expiring.remove()
-    return this.#cache.get(owner) ?? (this.#cache.fetch(owner) as Promise<QuotaStatus>)
-  }
-
-  readonly #load = (owner: number) => this.#store.read((tx) => this.read(tx, owner))
-
-  drop(owner: number): void {
-    this.#cache?.delete(owner)
-  }
-
-  dropAll(): void {
-    this.#cache?.clear()
+  of(owner: number): Promise<QuotaStatus> {
+    return this.#store.cached(`quota of ${owner}`, (tx) => this.read(tx, owner))
   }
 }
 
@@ -93,9 +61,12 @@ const readStatus = async (
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<QuotaStatus> => {
-  const usage = usageOfRecord(await ownerUsages.get(tx, [owner]))
-  const storedGroups = await readStoredGroups(tx, owner, defaults)
-  return { usage, storedGroups, groups: effectiveGroups(storedGroups, defaults) }
+  // At once, which saves a round trip where a network is between.
+  const [record, storedGroups] = await Promise.all([
+    ownerUsages.get(tx, [owner]),
+    readStoredGroups(tx, owner, defaults),
+  ])
+  return { usage: usageOfRecord(record), storedGroups, groups: effectiveGroups(storedGroups, defaults) }
 }
 
 /** The groups that apply to an owner. */
@@ -104,12 +75,6 @@ export const readOwnerGroups = async (
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<readonly QuotaGroup[]> => effectiveGroups(await readStoredGroups(tx, owner, defaults), defaults)
-
-/** Names of the groups that can apply to an owner: the first list of which a group exists applies. */
-const candidates = (assigned: readonly string[], defaults: QuotaDefaults): (readonly string[])[] => [
-  assigned,
-  defaults.groups,
-]
 
 const readStoredGroups = async (
   tx: ReadTransaction,
@@ -185,8 +150,8 @@ export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolve
     return names === undefined ? [] : [{ name, rules: names.flatMap((rule) => rules.get(rule) ?? []) }]
   }
   const resolve = (assigned: readonly string[]) => {
-    const found = candidates(assigned, defaults).map((names) => names.flatMap(groupNamed))
-    return effectiveGroups(found.find(({ length }) => length > 0) ?? [], defaults)
+    const found = assigned.flatMap(groupNamed)
+    return effectiveGroups(found.length > 0 ? found : defaults.groups.flatMap(groupNamed), defaults)
   }
   return (assigned) => {
     const key = JSON.stringify(assigned)

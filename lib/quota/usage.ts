@@ -35,13 +35,8 @@ export interface UsageChange {
   readonly after: Usage
 }
 
-/** Called once per owner and transaction, and when the counter of an owner is removed. */
-interface UsageListener {
-  /** At the end of the transaction. */
-  changing(tx: WriteContext, change: UsageChange): Promise<void>
-  /** After the commit, also when its outcome is not known. */
-  changed(owner: number): void
-}
+/** Called at the end of a transaction, once for each owner. */
+type OnUsageChange = (tx: WriteContext, change: UsageChange) => Promise<void>
 
 /** Bytes that an owner uses at most, so that all sums are exact. */
 export const MAX_USED = 2 ** 52
@@ -56,12 +51,12 @@ export const checkSum = (bytes: number): number => {
 
 /** The usage of each owner, counted in the transaction that changes it. */
 export class OwnerCounters {
-  readonly #listener: UsageListener
+  readonly #onChange: OnUsageChange
   readonly #deltas = new WeakMap<ReadTransaction, Map<number, Delta>>()
   readonly #days = new WeakMap<WriteContext, number>()
 
-  constructor(listener: UsageListener) {
-    this.#listener = listener
+  constructor(onChange: OnUsageChange) {
+    this.#onChange = onChange
   }
 
   /**
@@ -94,8 +89,7 @@ export class OwnerCounters {
     const isNewDay = record !== undefined && record.day < day
     const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
     await ownerUsages.replace(tx, record, { owner, ...after, entries, day, earlierDays })
-    await this.#listener.changing(tx, { owner, before, after })
-    tx.afterCommit(() => this.#listener.changed(owner))
+    await this.#onChange(tx, { owner, before, after })
   }
 
   /** Makes the changes of the transaction those of a day that may be over, in days since 1970. */
@@ -109,11 +103,10 @@ export class OwnerCounters {
     return { owner, before, after: addDelta(before, this.#deltas.get(tx)?.get(owner)?.usage ?? {}) }
   }
 
-  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
+  /** Removes the counter of a deleted owner, of whom nothing is left that counts. */
   async forget(tx: WriteContext, owner: number): Promise<void> {
     this.#deltas.get(tx)?.delete(owner)
     await ownerUsages.remove(tx, [owner])
-    tx.afterCommit(() => this.#listener.changed(owner))
   }
 }
 
@@ -174,22 +167,8 @@ export const readHistory = async (
     .concat(current === undefined ? [] : dailyUsageOf(current))
 }
 
-/**
- * Removes the history of a deleted owner, `limit` records at most.
- * @returns how many were removed
- */
-export const removeHistory = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
-  const usage = await ownerUsages.get(tx, [owner])
-  const past = await readOldest(tx, owner, limit)
-  if (usage === undefined || past.length === 0) return 0
-  for (const { day } of past) await dailyUsages.remove(tx, [owner, day])
-  await ownerUsages.save(tx, { ...usage, earlierDays: usage.earlierDays - past.length })
-  return past.length
-}
-
 const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Promise<DailyUsage[]> => {
   const found: DailyUsage[] = []
-  if (limit <= 0) return found
   for await (const usage of dailyUsages.all(tx, [owner])) if (found.push(usage) >= limit) break
   return found
 }

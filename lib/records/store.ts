@@ -24,12 +24,6 @@ export interface WriteContext extends WriteTransaction {
    *   invalidate caches, and must not notify anyone
    */
   afterCommit(action: (isCommitted: boolean) => void): void
-  /**
-   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what
-   * another one of this process wrote, its time is later, unless the clock was set back. Times of several
-   * processes are ordered as well as their clocks agree.
-   */
-  uniqueTime(): UniqueTime
 }
 
 /** Records that count until their time has passed: see lib/quota/expiries.ts. */
@@ -201,12 +195,16 @@ const writeContext = (
   },
   beforeCommit: (action) => void actions.before.push(action),
   afterCommit: (action) => void actions.after.push(action),
-  uniqueTime,
 })
 
 const last = { ms: 0, calls: 0 }
 
-/** The nonce is the millisecond, then the number of the call in it; the rest tells processes apart. */
+/**
+ * The time of this call. Within a write it is that of the run that is committed, so when a transaction reads
+ * what another one of this process wrote, its time is later, unless the clock was set back. Times of several
+ * processes are ordered as well as their clocks agree. The nonce is the millisecond, then the number of the
+ * call in it; the rest tells processes apart.
+ */
 export const uniqueTime = (): UniqueTime => {
   const ms = Date.now()
   Object.assign(last, { ms, calls: ms === last.ms ? last.calls + 1 : 0 })

@@ -51,6 +51,14 @@ const settled = async (server: TestServer): Promise<void> => {
   }
 }
 
+describe('A quota event', () => {
+  it('has been told when the call that caused it returns, so that none waits in memory', async () => {
+    const { server, told } = await listening()
+    await put(server, 'alice', 'p', 100)
+    assert.equal(told.length, 2)
+  })
+})
+
 const brief = (events: QuotaEvent[]) =>
   events.splice(0).map(({ action, share, reached, before, used }) => {
     assert.equal(action, reached ? (share === 1 ? 'crossed' : 'near') : 'back')

@@ -158,7 +158,6 @@ describe('/-/metrics', () => {
     await ask('GET', '/user/quota', { token })
     await allot.quota.info('root')
     const first = (await asAdmin()).text
-    const hits = 'allot_cache_requests_total{cache="quota",outcome="hit"}'
     const repliesSent = 'allot_cache_requests_total{cache="replies",outcome="hit"}'
     await ask('GET', '/user/quota', { token })
     await allot.quota.info('root')
@@ -176,14 +175,10 @@ describe('/-/metrics', () => {
       size: 20,
     })
     await crossed
-    // The change has dropped what was known of the owner.
-    await allot.quota.info('root')
     const { text } = await asAdmin()
     assert.equal(sample(text, 'allot_quota_events_total{at="limit",direction="up"}'), 1)
-    assert.equal(sample(text, hits)!, sample(first, hits)! + 1)
     assert.ok(sample(text, repliesSent)! > sample(first, repliesSent)!)
-    for (const cache of ['quota', 'replies'])
-      assert.ok(sample(text, `allot_cache_entries{cache="${cache}"}`)! > 0)
+    assert.ok(sample(text, 'allot_cache_entries{cache="replies"}')! > 0)
     assert.equal(sample(text, 'allot_accounts{kind="user"}'), 2)
     assert.equal(sample(text, 'allot_store_operations_in_flight{operation="write"}'), 0)
     assert.ok(sample(text, 'allot_store_operation_duration_seconds_count{operation="write"}')! > 3)

@@ -51,7 +51,7 @@ export const finishJobs = async (
 export const openFixture = async (
   driver: StorageDriver,
   bounds: JobLimits,
-  { wakes = false, files = temporaryDirectory(), owners = accountOwners.ids } = {},
+  { wakes = false, files = temporaryDirectory(), owners = accountOwners } = {},
 ): Promise<RemovalFixture> => {
   await driver.open()
   await upgradeStore(driver)
@@ -66,6 +66,7 @@ export const openFixture = async (
     defaults: { groups: [] },
     share: 1,
     owners,
+    listeners: new HostListeners(['quota'], () => undefined),
     lfsChanged: saveLfsSize,
   })
   const hosting = createHosting({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
+import { groupNamed } from '../../lib/quota/assigned-groups.ts'
 import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
 import { PlansByName } from '../../lib/quota/plans-by-name.ts'
 import { assignments, jobs, quotaOwners } from '../../lib/records/schema/index.ts'
@@ -48,7 +49,7 @@ const OWNERS = times(300, 1000)
 const MAX_KEYS = BOUNDS.maxPerTransaction * 4 + 20
 
 const owners = Array.from({ length: OWNERS }, (_, index) => index + 1)
-const open = (driver: StorageDriver) => openFixture(driver, BOUNDS, { owners: hostOwnerDirectory.ids })
+const open = (driver: StorageDriver) => openFixture(driver, BOUNDS, { owners: hostOwnerDirectory })
 const by = { id: 1, username: 'root', admin: true } as const
 
 /** A group that all owners have, and one that half of them have. */
@@ -56,13 +57,13 @@ const fill = async ({ store, quota }: RemovalFixture): Promise<void> => {
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.groups.create({ name: 'free', rules: ['small'] })
   await quota.groups.create({ name: 'paid' })
-  const [free, paid] = await Promise.all(['free', 'paid'].map((name) => quota.groups.numberOf(name)))
   await store.write(async (tx) => {
+    const [free, paid] = [await groupNamed(tx, 'free'), await groupNamed(tx, 'paid')]
     setSequence(tx, 'account', OWNERS + 1)
     for (const owner of owners) {
       await quotaOwners.save(tx, { id: owner, name: `owner-${owner}`, createdAt: 1 })
-      await assignments.save(tx, { owner, group: free! })
-      if (owner % 2 === 0) await assignments.save(tx, { owner, group: paid! })
+      await assignments.save(tx, { owner, group: free!.sequence })
+      if (owner % 2 === 0) await assignments.save(tx, { owner, group: paid!.sequence })
     }
   })
 }
