@@ -63,6 +63,9 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   belongsTo?: readonly BelongsTo<string>[]
 }
 
+/** From this offset on, a page reads the total first (one more round trip), to read from the nearer end. */
+const READ_FROM_END = 500
+
 /** A collection whose records have no type until they are parsed. */
 export type AnyCollection = Collection<unknown, string, string, string>
 
@@ -160,11 +163,20 @@ export class Collection<R, U extends string = never, O extends string = never, C
     listing: Listing & Slice,
     counter: string = index,
   ): Promise<Page<R>> {
-    const [items, total] = await Promise.all([
-      this.list(tx, index, listing),
-      this.count(tx, counter as C, listing.prefix),
-    ])
-    return { items, total }
+    const { offset, limit, reverse = false, from } = listing
+    const counted = this.count(tx, counter as C, listing.prefix)
+    if (offset < READ_FROM_END || from !== undefined) {
+      const [items, total] = await Promise.all([this.list(tx, index, listing), counted])
+      return { items, total }
+    }
+    // Entries before a page are read, too: from the end that is nearer, so that the last page costs no more
+    // than the first.
+    const total = await counted
+    const after = total - offset - limit
+    if (after >= offset) return { items: await this.list(tx, index, listing), total }
+    const found = { offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) }
+    const items = await this.list(tx, index, { ...listing, ...found, reverse: !reverse })
+    return { items: items.reverse(), total }
   }
 
   entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {

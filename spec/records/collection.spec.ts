@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
 import { Collection, type IndexEntry } from '../../lib/records/collection.ts'
 import * as schema from '../../lib/records/schema/index.ts'
+import { countReads } from '../counted.ts'
 
 const Book = v.object({ id: v.number(), author: v.string(), year: v.number() })
 
@@ -66,8 +67,8 @@ describe('A page of a collection', () => {
     await driver.read((tx) => books.page(tx, 'year', latest))
   })
 
-  it('has the items at its offset, however deep in a long listing', async () => {
-    const driver = memory()
+  it('has the items at its offset, however deep in a long listing, and reads few before the last ones', async () => {
+    const { driver, during } = countReads(memory())
     await driver.open()
     const ids = Array.from({ length: 1200 }, (_, index) => index)
     await driver.write(async (tx) => {
@@ -86,6 +87,9 @@ describe('A page of a collection', () => {
           )
           assert.equal(total, 1200)
         }
+    const last = { prefix: ['eve'], offset: 1150, limit: 50 }
+    const reads = await during(() => driver.read((tx) => books.page(tx, 'author', last)))
+    assert.ok(reads < 150, `${reads} reads`)
   })
 })
 
