@@ -7,7 +7,6 @@ import {
   heldAlone,
   isStandby,
   isUnusable,
-  isWrongHost,
   messageOf,
   sharedSessions,
   standby,
@@ -19,6 +18,8 @@ import type { Settings } from './settings.ts'
 import { pg, query, type Statement, type Statements, statementsFor } from './statements.ts'
 
 const IDLE_TIMEOUT_MS = 5 * 60_000
+/** After this time the lock of a repair, which takes hours, is shown to be held still. */
+const KEEP_ALIVE_MS = 30_000
 const [CLAIM_ATTEMPTS, CLAIM_PAUSE_MS] = [5, 200]
 
 const ignore = () => undefined
@@ -88,16 +89,12 @@ export class Connections {
       try {
         return { pool, client: await pool.connect() }
       } catch (cause) {
-        if (attempt > 1 || !this.#mustLeave(pool, cause)) throw toStorageError(this.#where, cause)
+        // A host with connections is kept, since they may be well.
+        const isLeft = this.#pool !== pool || isStandby(cause) || pool.totalCount === 0
+        if (!isLeft || attempt > this.#settings.urls.length) throw toStorageError(this.#where, cause)
         this.#leave(pool)
       }
     }
-  }
-
-  /** Whether a host is left after a failed attempt to connect. While it has connections, they may be well. */
-  #mustLeave(pool: Pool, cause: unknown): boolean {
-    if (isStandby(cause)) return true
-    return pool.totalCount === 0 && (isWrongHost(cause) || this.#settings.urls.length > 1)
   }
 
   #find(): Promise<Pool> {
@@ -133,13 +130,18 @@ export class Connections {
     throw new StorageError(reason, message, { cause: new Error(reasons.join('; ')) })
   }
 
-  /** Cuts all connections to a host that has failed: what waits for replies need not wait for its end. */
+  /**
+   * Cuts all connections to a host that has failed: what waits for replies need not wait for its end, and
+   * what waits for a connection gets one to the next host.
+   */
   #leave(pool: Pool): void {
     if (this.#pool !== pool) return
     this.#pool = undefined
     this.#host = (this.#host + 1) % this.#settings.urls.length
-    for (const client of clientsOf(pool)) client.connection.stream.destroy()
+    const { _clients: clients, _pendingQueue: queue } = pool as unknown as PoolInternals
     pool.end().catch(ignore)
+    for (const client of clients) client.connection.stream.destroy()
+    for (const { callback } of queue.splice(0)) callback(new Error('the host was left for another host'))
   }
 
   #createPool(host: number): Pool {
@@ -149,6 +151,7 @@ export class Connections {
       ...(tls === undefined ? {} : { ssl: tls }),
       connectionTimeoutMillis: connectTimeout,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       application_name: 'allot',
       // A driver with the option `exclusive` keeps one for its lock.
       max: connections + (exclusive ? 1 : 0),
@@ -166,7 +169,7 @@ export class Connections {
   async #setUp(client: ClientBase): Promise<void> {
     // Without a listener, a connection that breaks between two statements would end the process.
     client.on('error', ignore)
-    await query(client, { text: sessionSettings(this.#settings.statementTimeout) }, [], REPLY_TIMEOUT_MS)
+    await query(client, { text: sessionSettings(this.#settings) }, [], REPLY_TIMEOUT_MS)
     const [[isReadOnly] = []] = await ask(client, { text: 'SHOW transaction_read_only' })
     if (isReadOnly === 'on') throw standby()
     if (this.#hasTables && !this.#settings.exclusive) await this.#claim(client)
@@ -243,8 +246,10 @@ const ask = (client: ClientBase, statement: Statement, values: readonly unknown[
 /** Sends a statement before the reply to the one before it has come; the types of pg lack the option. */
 const PIPELINE: object = { pipeline: true }
 
-const clientsOf = (pool: Pool) =>
-  (pool as unknown as { _clients: { connection: { stream: { destroy(): void } } }[] })._clients
+interface PoolInternals {
+  readonly _clients: readonly { connection: { stream: { destroy(): void } } }[]
+  readonly _pendingQueue: { callback(error: Error): void }[]
+}
 
 const SET_MARK = { text: "SELECT pg_backend_pid() FROM set_config('allot.session', $1, false)" }
 const GET_MARK = { text: "SELECT current_setting('allot.session', true)" }
@@ -253,15 +258,16 @@ const GET_MARK = { text: "SELECT current_setting('allot.session', true)" }
  * Settings of each session. PgBouncer refuses a connection that sends them as startup parameters.
  * - `synchronous_commit`: a role with a weaker setting would lose acknowledged writes when the server is
  *   killed.
+ * - `client_min_messages`: a commit without its synchronous standby is only a warning.
  * - `enable_seqscan`, `enable_bitmapscan`: on a small table the planner prefers a sequential scan, whose
  *   predicate lock conflicts with every write.
  * - `jit`: with sequential scans disabled, estimated costs are so high that JIT compiles the statement,
  *   for half a second.
  * - `plan_cache_mode`: planning a statement takes longer than running it.
  */
-const sessionSettings = (statementTimeout: number): string =>
-  `SET statement_timeout = ${statementTimeout}; SET idle_in_transaction_session_timeout = 60000;
-  SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
+const sessionSettings = ({ statementTimeout, writeTimeout }: Settings): string =>
+  `SET statement_timeout = ${statementTimeout}; SET idle_in_transaction_session_timeout = ${writeTimeout};
+  SET client_min_messages = warning; SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
   SET plan_cache_mode = force_generic_plan;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`

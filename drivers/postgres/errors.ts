@@ -23,16 +23,18 @@ export const isConflict = (cause: unknown): boolean => ['40001', '40P01'].includ
  */
 export const isLockShortage = (cause: unknown): boolean => codeOf(cause) === '53200'
 
-const LOST = /connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
+const LOST =
+  /left for another host|connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
 
 /**
- * Whether the connection must not be used again: it broke, its server has become a standby, or a reply did
- * not come in time. The last statement that was sent over it may or may not have taken effect.
+ * Whether the connection must not be used again: it broke, its server has become a standby, a reply did
+ * not come in time, or the session behind it is another one, which lacks its prepared statements.
+ * The last statement that was sent over it may or may not have taken effect.
  */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
   if (code === undefined) return LOST.test(messageOf(cause))
-  return /^(08|57P0|25006)/.test(code) || /^E[A-Z]+$/.test(code)
+  return /^(08|57P0|25006|26000)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
 export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'
@@ -40,10 +42,6 @@ export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'
 /** Whether the server must be left: it did not reply in time, or has become a standby. */
 export const isUnusable = (cause: unknown): boolean =>
   isStandby(cause) || /read timeout/.test(messageOf(cause))
-
-/** Whether another host may serve: this one is unreachable, starting, stopping, or a standby. */
-export const isWrongHost = (cause: unknown): boolean =>
-  (cause instanceof StorageError ? cause.reason : meaningOf(cause).reason) === 'away'
 
 const AWAY = 'cannot be reached'
 const ALL_IN_USE = 'has no free connection: all have been in use for too long'

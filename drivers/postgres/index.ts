@@ -14,11 +14,11 @@
  * What is repeated, and what follows when it is in vain:
  *
  * - A batch that conflicts with another process: `retries` times, with growing random pauses, then 503.
- *   After a conflict, batches take turns with those of other processes for a while, which only saves
- *   retries.
  * - A batch for whose locks the server has no room: `retries` times, some 10 seconds, then 503.
  * - A read whose first statement finds a broken connection, and a batch whose connection breaks before
  *   its commit is sent: MAX_BROKEN times, then 503.
+ *
+ * Each failure halves the next batch, so in the end only the write that causes it fails.
  *
  * A connection that breaks after the commit was sent ends in 503, since it is not known whether the
  * writes took place. A write waits at most `writeTimeout` while the database does not reply, then 503:

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { isLost } from './errors.ts'
+import { isLost, unknownOutcome } from './errors.ts'
 import { query, type Row, type Statement } from './statements.ts'
 
 /** Limit for the reply to a statement that takes the server no time, so that a silent one is left soon. */
@@ -29,6 +29,15 @@ export class Session {
       this.failure ??= error
       throw error
     }
+  }
+
+  /** @throws StorageError `away` after a warning: an operator ended the wait for a synchronous standby */
+  async commit(timeoutMs: number): Promise<void> {
+    const warnings: unknown[] = []
+    const note = ({ code = '' }: { code?: string | undefined }) => /^01/.test(code) && warnings.push(code)
+    this.#client.on('notice', note)
+    await this.run({ text: 'COMMIT' }, [], timeoutMs).finally(() => this.#client.off('notice', note))
+    if (warnings.length > 0) throw unknownOutcome()
   }
 
   /** Gives the connection back, after a rollback when the transaction has failed. */

@@ -27,13 +27,10 @@ const CREATE_LOCK = 7_237_105_944
 
 export type Statements = ReturnType<typeof statementsFor>
 
-/**
- * All SQL of this driver. The table `allot_entry` holds the ordered bytes; `allot_turn` has no rows, and is
- * locked by writes that take turns.
- */
+/** All SQL of this driver. The table `allot_entry` holds the ordered bytes. */
 export const statementsFor = (schema: string | undefined) => {
   const prefix = schema === undefined ? '' : `${pg.escapeIdentifier(schema)}.`
-  const [entry, turn] = [`${prefix}allot_entry`, `${prefix}allot_turn`]
+  const entry = `${prefix}allot_entry`
   /** Key of locks: stores in other schemas have other tables, and so other locks. */
   const store = `${pg.escapeLiteral(entry)}::regclass::oid::int4`
   const page = (condition: string, order: 'ASC' | 'DESC') => `(
@@ -46,7 +43,7 @@ export const statementsFor = (schema: string | undefined) => {
       text: `BEGIN; SELECT pg_advisory_xact_lock(${CREATE_LOCK});
         ${schema === undefined ? '' : `CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)};`}
         CREATE TABLE IF NOT EXISTS ${entry} (key bytea PRIMARY KEY, value bytea NOT NULL);
-        CREATE TABLE IF NOT EXISTS ${turn} (); COMMIT`,
+        COMMIT`,
     },
 
     /**
@@ -70,9 +67,6 @@ export const statementsFor = (schema: string | undefined) => {
         INSERT INTO ${entry} (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])
         ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
     },
-
-    /** Lets one transaction run at a time. Unlike an advisory lock, it is taken before the snapshot. */
-    takeTurn: { text: `LOCK TABLE ${turn} IN EXCLUSIVE MODE` },
 
     // A lock of the session that every connection holds: shared, or alone by the one of a repair.
     claimShared: { text: `SELECT pg_try_advisory_lock_shared(${store}, 1)` },

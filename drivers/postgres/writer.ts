@@ -2,7 +2,7 @@ import {
   buffered,
   type PendingChange,
   type ReadTransaction,
-  type StorageError,
+  StorageError,
   WriteBuffer,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
@@ -27,8 +27,6 @@ const MAX_WAITING = 5000
 const [MAX_BATCH, MAX_KEYS] = [100, 2000]
 /** Connections that may turn out to be broken, one after another, when the database was restarted. */
 export const MAX_BROKEN = 3
-/** Batches that take turns with those of other processes after a conflict. */
-const TURNS = 20
 /** The client waits this much longer than the server's limit, so only a silent server runs into it. */
 const MARGIN_MS = 5000
 /**
@@ -42,16 +40,21 @@ type Body = (tx: WriteTransaction) => Promise<unknown>
 /** A write that waits for its batch, and then for the commit. */
 class Write {
   readonly body: Body
-  readonly resolve: (outcome: unknown) => void
-  readonly reject: (error: unknown) => void
+  readonly #resolve: (outcome: never) => void
+  readonly #reject: (error: unknown) => void
   readonly #timer: NodeJS.Timeout
   isOver = false
   isSent = false
+  /** Keys that its last run has changed. */
+  keys = 0
 
-  constructor(body: Body, timeoutMs: number, resolve: (outcome: never) => void, reject: Write['reject']) {
+  constructor(
+    body: Body,
+    timeoutMs: number,
+    ...settle: [(outcome: never) => void, (error: unknown) => void]
+  ) {
     this.body = body
-    this.resolve = resolve as Write['resolve']
-    this.reject = reject
+    ;[this.#resolve, this.#reject] = settle
     this.#timer = setTimeout(() => this.fail(this.isSent ? unknownOutcome() : notWritten()), timeoutMs)
   }
 
@@ -60,20 +63,15 @@ class Write {
     if (!this.isOver) this.#timer.refresh()
   }
 
-  fail(error: StorageError): void {
-    this.#end()
-    this.reject(error)
+  fail(reason: StorageError): void {
+    this.settle({ status: 'rejected', reason })
   }
 
   settle(outcome: PromiseSettledResult<unknown>): void {
-    this.#end()
-    if (outcome.status === 'fulfilled') this.resolve(outcome.value)
-    else this.reject(outcome.reason)
-  }
-
-  #end(): void {
     this.isOver = true
     clearTimeout(this.#timer)
+    if (outcome.status === 'fulfilled') this.#resolve(outcome.value as never)
+    else this.#reject(outcome.reason)
   }
 }
 
@@ -84,10 +82,13 @@ class Write {
 export class Writer {
   readonly #connections: Connections
   readonly #settings: Settings
+  /** Those whose time is over wait until the next batch begins. */
   #waiting: Write[] = []
   #isRunning = false
-  /** Batches that will still take turns. */
-  #turns = 0
+  /** Most writes of the next batch: half after a failure, so that only the one that causes it fails. */
+  #size = MAX_BATCH
+  /** Runs in vain since the last commit. */
+  #tries = { conflicts: 0, broken: 0 }
 
   constructor(connections: Connections, settings: Settings) {
     this.#connections = connections
@@ -100,66 +101,70 @@ export class Writer {
    *   cannot be reached
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(tooManyWaiting())
+    if (this.#waiting.length >= MAX_WAITING && this.#stillWaiting().length >= MAX_WAITING)
+      return Promise.reject(tooManyWaiting())
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push(new Write(body, this.#settings.writeTimeout, resolve, reject))
       if (!this.#isRunning) void this.#run()
     })
   }
 
+  #stillWaiting(): Write[] {
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
+    return this.#waiting
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true
-    while (this.#waiting.length > 0) {
+    while (this.#stillWaiting().length > 0) {
       const batch: Write[] = []
-      await this.#commit(batch).catch((error: unknown) => {
+      try {
+        const session = await this.#connections.take()
+        batch.push(...this.#takeBatch())
+        await this.#commit(session, batch).finally(() => session.release())
+        this.#size = Math.min(2 * this.#size, MAX_BATCH)
+        this.#tries = { conflicts: 0, broken: 0 }
+      } catch (error) {
         // Without a connection no batch was begun: all that wait for one have waited in vain.
-        const failed = batch.length > 0 ? batch : this.#waiting.splice(0)
-        for (const write of failed) write.fail(toStorageError(undefined, error))
-      })
+        if (batch.length === 0) fail(this.#waiting.splice(0), error)
+        else await this.#afterFailure(batch, error)
+      }
     }
     this.#isRunning = false
   }
 
-  /**
-   * Commits a batch of those that wait, in as many runs as it needs.
-   * @param batch gets the writes
-   */
-  async #commit(batch: Write[]): Promise<void> {
-    const tries = { conflicts: 0, broken: 0 }
-    for (let isDone = false; !isDone; ) {
-      const session = await this.#connections.take()
-      if (batch.length === 0) batch.push(...this.#waiting.splice(0, MAX_BATCH))
-      batch.splice(0, batch.length, ...batch.filter(({ isOver }) => !isOver))
-      try {
-        isDone = batch.length === 0 || (await this.#runOnce(session, batch))
-      } catch (error) {
-        await this.#pauseAfter(error, batch, tries)
-      } finally {
-        await session.release()
-      }
-    }
+  /** Those that have run before are counted by their keys, so that none runs each time for want of room. */
+  #takeBatch(): Write[] {
+    const waiting = this.#stillWaiting()
+    let count = 1
+    for (let keys = waiting[0]?.keys ?? 0; count < this.#size && keys <= MAX_KEYS; count++)
+      keys += waiting[count]?.keys ?? 0
+    return waiting.splice(0, count)
   }
 
-  /** @throws unless the batch may run again */
-  async #pauseAfter(error: unknown, batch: Write[], tries: { conflicts: number; broken: number }) {
-    if (isLost(error)) {
-      if (batch.some(({ isSent }) => isSent)) throw unknownOutcome(error)
-      if (++tries.broken === MAX_BROKEN) throw error
-      return
+  /** Lets the writes of a batch wait again, or fails them when that would be in vain. */
+  async #afterFailure(batch: readonly Write[], error: unknown): Promise<void> {
+    const [tries, isBroken, isShort] = [this.#tries, isLost(error), isLockShortage(error)]
+    if (isBroken && batch.some(({ isSent }) => isSent)) return fail(batch, unknownOutcome(error))
+    let mayRunAgain = batch.length > 1 && !(error instanceof StorageError)
+    if (isBroken) mayRunAgain = ++tries.broken < MAX_BROKEN
+    else if (isShort || isConflict(error)) mayRunAgain = ++tries.conflicts <= this.#settings.retries
+    if (!mayRunAgain) {
+      this.#tries = { conflicts: 0, broken: 0 }
+      return fail(batch, error)
     }
-    const isShort = isLockShortage(error)
-    if ((!isShort && !isConflict(error)) || ++tries.conflicts > this.#settings.retries) throw error
     for (const write of batch) write.isSent = false
-    this.#turns = TURNS
-    await pause(tries.conflicts, MAX_PAUSE_MS[isShort ? 'locks' : 'conflict'])
+    this.#waiting.unshift(...batch)
+    this.#size = Math.ceil(batch.length / 2)
+    if (!isBroken) await pause(tries.conflicts, MAX_PAUSE_MS[isShort ? 'locks' : 'conflict'])
   }
 
   /**
-   * Runs the writes of a batch in one transaction. Those for which there is no room wait again.
-   * @returns false when the time of one was over before the commit, so that the others must run without it
+   * Runs the writes of a batch in one transaction. Those for which there is no room wait again, and so do all
+   * when the time of one was over before the commit.
    */
-  async #runOnce(session: Session, batch: Write[]): Promise<boolean> {
-    const begun = this.#begin(session)
+  async #commit(session: Session, batch: Write[]): Promise<void> {
+    const begun = session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
     begun.catch(() => undefined)
     const source = this.#sourceOf(session, batch)
     // All together, over what is stored: their reads share statements, and the batch finds them in memory.
@@ -177,7 +182,8 @@ export class Writer {
     this.#waiting.unshift(...batch.splice(outcomes.length))
     if (batch.some(({ isOver }) => isOver)) {
       await session.run({ text: 'ROLLBACK' })
-      return false
+      this.#waiting.unshift(...batch)
+      return
     }
     try {
       await this.#send(session, batch, [...changes.changes()])
@@ -187,18 +193,6 @@ export class Writer {
     }
     if (session.failure !== undefined) throw session.failure
     for (const [at, write] of batch.entries()) write.settle(outcomes[at]!)
-    return true
-  }
-
-  async #begin(session: Session): Promise<void> {
-    const { takeTurn } = this.#connections.statements
-    const { statementTimeout } = this.#settings
-    const sent = [session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })]
-    if (this.#turns > 0) {
-      this.#turns--
-      sent.push(session.run(takeTurn, [], statementTimeout + MARGIN_MS))
-    }
-    await Promise.all(sent)
   }
 
   /** Reads what is stored. Results stay in memory for the batch, since a transaction has one snapshot. */
@@ -232,15 +226,20 @@ export class Writer {
       sent.push(session.run(this.#connections.statements.change, values.map(byteaArray), timeoutMs))
     }
     // Sent without waiting: after a failed statement, COMMIT rolls back.
-    sent.push(session.run({ text: 'COMMIT' }, [], timeoutMs))
+    sent.push(session.commit(timeoutMs))
     await Promise.all(sent)
   }
 }
 
-const runOver = async (source: ReadTransaction, layers: readonly WriteBuffer[], { body }: Write) => {
+const fail = (writes: readonly Write[], error: unknown): void => {
+  for (const write of writes) write.fail(toStorageError(undefined, error))
+}
+
+const runOver = async (source: ReadTransaction, layers: readonly WriteBuffer[], write: Write) => {
   const { tx, end, buffer } = buffered(source, layers)
-  const [outcome] = await Promise.allSettled([(async () => body(tx))()])
+  const [outcome] = await Promise.allSettled([(async () => write.body(tx))()])
   end()
+  write.keys = buffer.size
   return { outcome, buffer }
 }
 

@@ -74,7 +74,10 @@ export const crash = async (options: Options): Promise<Outcome> => {
 class Run {
   readonly faults: string[] = []
   readonly #data: string
-  /** A configuration file that raises the limit of connections per address, which all clients share. */
+  /**
+   * A configuration file that raises the limit of connections per address, which all clients share, and keeps
+   * connections that a slow recount leaves idle: a request would meet one that the server is closing.
+   */
   readonly #config: string
   readonly #random: Random
   readonly #totals: Totals
@@ -87,7 +90,10 @@ class Run {
   constructor(data: string, { seed, maxWrites, signal = 'SIGKILL' }: Options, totals: Totals) {
     this.#data = data
     this.#config = `${data}.toml`
-    writeFileSync(this.#config, '[server]\nmax_connections_per_address = 1000\n')
+    writeFileSync(
+      this.#config,
+      '[server]\nmax_connections_per_address = 1000\nkeep_alive_timeout = 600000\nidle_timeout = 600000\n',
+    )
     this.#totals = totals
     this.#random = createRandom(seed)
     this.#signal = signal

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
@@ -37,6 +38,20 @@ const openAt = async (t: TestContext, url: string, options?: PostgresOptions): P
 }
 
 const pause = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
+
+/** Runs statements in the schema of a URL, and returns the rows of the last one. */
+const runSql = async (url: string, ...statements: string[]) => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`SET search_path = ${new URL(url).searchParams.get('schema')}`)
+    let rows: { count: number }[] = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
+  } finally {
+    await client.end()
+  }
+}
 
 /** Lets no statement change entries until the returned function is called. */
 const lockEntries = async (t: TestContext, url: string): Promise<() => Promise<unknown>> => {
@@ -230,29 +245,79 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     assert.deepEqual([await load(driver, 'count'), await load(driver, 'slow')], ['2', undefined])
   })
 
-  test('a batch with many conflicts makes about twenty later ones take turns with those of other processes, and no more', async (t) => {
+  for (const [what, code] of [
+    ['fails', 'P0001'],
+    ['conflicts each time', '40001'],
+  ])
+    test(`a write that ${what} does so alone: those that share its batch are written`, async (t) => {
+      const url = address()
+      const driver = await openAt(t, url, { retries: 12 })
+      await runSql(
+        url,
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF NEW.key = 'bad' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END IF;
+          RETURN NEW;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON allot_entry FOR EACH ROW EXECUTE FUNCTION refuse()`,
+      )
+      const keys = [...Array.from({ length: 60 }, (_, at) => `good ${at}`), 'bad', 'last']
+      const outcomes = await Promise.allSettled(keys.map((key) => save(driver, { [key]: 'x' })))
+      const failed = keys.filter((_, at) => outcomes[at]!.status === 'rejected')
+      assert.deepEqual(failed, ['bad'])
+    })
+
+  test('large writes that wait together run a bounded number of times each', async (t) => {
+    const driver = await openAt(t, address())
+    const [writes, keys] = [30, 2500]
+    let runs = 0
+    const large = (write: number) =>
+      driver.write(async (tx) => {
+        runs++
+        await tx.get(bytes(`${write}`))
+        for (let key = 0; key < keys; key++) tx.put(bytes(`${write}/${key}`), bytes('x'))
+      })
+    await Promise.all(Array.from({ length: writes }, (_, write) => large(write)))
+    assert.ok(runs <= 3 * writes, `${runs} runs`)
+  })
+
+  test('a commit whose wait for a synchronous standby an operator cancels is not acknowledged', async (t) => {
     const url = address()
+    // The role hides warnings, which tell of it.
+    await runSql(url, "ALTER ROLE allot SET client_min_messages = 'error'")
     const driver = await openAt(t, url)
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    t.after(() => client.end())
-    await increment(driver)
-    // A sequence is not rolled back: it counts the commits that are refused, too.
-    await client.query(`SET search_path = ${new URL(url).searchParams.get('schema')};
-      CREATE SEQUENCE sent; CREATE SEQUENCE locked;
-      CREATE FUNCTION refuse() RETURNS trigger SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
-      BEGIN
-        IF nextval('sent') <= 15 THEN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END IF;
-        IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND granted AND mode = 'ExclusiveLock'
-          AND relation = 'allot_turn'::regclass) THEN PERFORM nextval('locked'); END IF;
-        RETURN NULL;
-      END $$;
-      CREATE TRIGGER refuse BEFORE INSERT ON allot_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse()`)
-    for (let writes = 0; writes < 60; writes++) await increment(driver)
-    const { rows } = await client.query("SELECT nextval('locked') - 1 AS locked, nextval('sent') - 1 AS sent")
-    const [locked, sent] = [Number(rows[0].locked), Number(rows[0].sent)]
-    assert.equal(sent, 15 + 60)
-    assert.ok(locked > 0 && locked <= 25, `${locked} of 60`)
+    const standbys = (names: string) =>
+      runSql(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`, 'SELECT pg_reload_conf()')
+    await standbys('nobody')
+    t.after(async () => {
+      await standbys('')
+      await runSql(url, 'ALTER ROLE allot RESET client_min_messages')
+    })
+    const canceled = assert.rejects(save(driver, { key: 'value' }), storageError('away', /not known whether/))
+    await waitFor(async () => {
+      const [{ count } = { count: 0 }] = await runSql(
+        url,
+        `SELECT count(pg_cancel_backend(pid))::int FROM pg_stat_activity
+          WHERE application_name = 'allot' AND wait_event = 'SyncRep'`,
+      )
+      return count > 0
+    })
+    await canceled
+  })
+
+  test('what asks whether a connection is alive still does so within a minute while it is idle', async (t) => {
+    const driver = await openAt(t, address(), { exclusive: true })
+    await load(driver, 'key')
+    // Columns of proc(5): addresses in hexadecimal, and the kind of the timer with its time in jiffies.
+    const remote = `0100007F:${cluster.port.toString(16).toUpperCase().padStart(4, '0')}`
+    await waitFor(async () => {
+      const timers = (await readFile('/proc/self/net/tcp', 'utf8'))
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/))
+        .filter(([, , to, state]) => to === remote && state === '01')
+        .map((fields) => fields[5]!.split(':'))
+      const isKeepAlive = timers.every(([kind, time]) => kind === '02' && Number.parseInt(time!, 16) <= 6000)
+      return timers.length > 0 && isKeepAlive
+    })
   })
 
   test('the API answers 503 with Retry-After, and the log has a line when the database goes and when it is back', async (t) => {
@@ -299,6 +364,21 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     await waiting
     await save(driver, { key: 'free' })
     assert.equal(await load(driver, 'key'), 'free')
+  })
+
+  test('writes whose time is over take no place among the 5,000 that may wait', async (t) => {
+    const release = signal()
+    t.after(release.happen)
+    const driver = await openAt(t, address(), { writeTimeout: 2000 })
+    const begun = signal()
+    const held = driver.write(() => {
+      begun.happen()
+      return release.happened
+    })
+    await begun.happened
+    const late = Array.from({ length: 5000 }, (_, index) => save(driver, { key: `${index}` }))
+    await Promise.allSettled([held, ...late])
+    await assert.rejects(save(driver, { key: 'next' }), storageError('busy', /nothing was written/))
   })
 
   test('a statement that exceeds its time limit fails as busy and writes nothing', async (t) => {

@@ -83,9 +83,9 @@ describe('When the primary falls silent', { skip: missing }, () => {
     for (const { port } of [primary, standby]) proxies.push(await startProxy(port))
   })
 
-  test('reads and writes in flight go on at the promoted standby, and an unknown commit is not repeated', async (t) => {
+  test('reads and writes go on at the promoted standby, those that wait for a connection too, and an unknown commit is not repeated', async (t) => {
     const [first, second] = proxies
-    const driver = await opened(t, at(first!.port, second!.port))
+    const driver = await opened(t, at(first!.port, second!.port), { connections: 2 })
     await save(driver, { before: 'kept' })
     first!.silence()
     const since = performance.now()
@@ -94,7 +94,11 @@ describe('When the primary falls silent', { skip: missing }, () => {
       ensure(driver, 'during', 'set').then(() => load(driver, 'during')),
     ]
     await standby.promote()
+    const waiting = [...'abcdefgh'].map((key) => ensure(driver, key, 'set'))
+    const reads = [...waiting].map(() => load(driver, 'before'))
     assert.deepEqual(await Promise.all(pending), ['kept', 'set'])
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['changed']))
+    assert.deepEqual(new Set(await Promise.all(reads)), new Set(['kept']))
     const seconds = (performance.now() - since) / 1000
     // A reply has 5 s, and so has the next connection to the silent host. More on a busy machine.
     assert.ok(seconds < 25, `${seconds} s`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { load, save } from '../driver-spec/fixture.ts'
@@ -14,8 +15,9 @@ let cluster: Cluster
 let port: number
 
 /** All settings but these are PgBouncer's defaults. */
-const configuration = () => `[databases]
+const configuration = (mode = 'session') => `[databases]
 session = host=${cluster.folder} port=${cluster.port} dbname=postgres user=allot pool_mode=session
+changing = host=${cluster.folder} port=${cluster.port} dbname=postgres user=allot pool_mode=${mode}
 transaction = host=${cluster.folder} port=${cluster.port} dbname=postgres user=allot pool_mode=transaction
 statement = host=${cluster.folder} port=${cluster.port} dbname=postgres user=allot pool_mode=statement
 [pgbouncer]
@@ -23,6 +25,7 @@ listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = any
+admin_users = allot
 `
 
 const through = (database: string) => `postgres://allot@127.0.0.1:${port}/${database}`
@@ -52,6 +55,22 @@ describe('Through PgBouncer with its default settings', { skip: lacks('PostgreSQ
     await driver.open()
     await save(driver, { key: 'value' })
     assert.equal(await load(driver, 'key'), 'value')
+  })
+
+  test('a connection that has lost its prepared statements is replaced by another', async (t) => {
+    const driver = postgres(through('changing'))
+    t.after(() => driver.close())
+    await driver.open()
+    await save(driver, { key: 'value' })
+    writeFileSync(join(cluster.folder, 'pgbouncer.ini'), configuration('transaction'))
+    const console = new pg.Client({ connectionString: through('pgbouncer') })
+    await console.connect()
+    // Other sessions of the server take the place of those in which statements were prepared.
+    for (const command of ['RELOAD', 'RECONNECT']) await console.query(command)
+    await console.end()
+    assert.equal(await load(driver, 'key'), 'value')
+    await save(driver, { key: 'other' })
+    assert.equal(await load(driver, 'key'), 'other')
   })
 
   for (const mode of ['transaction', 'statement'])

@@ -11,6 +11,7 @@ import {
   comments,
   files,
   issues,
+  packageVersions,
   repositories as records,
   releases,
 } from '../../lib/records/schema/index.ts'
@@ -153,6 +154,31 @@ it('Forks of a deleted account are not counted while a job deletes them', async 
   assert.deepEqual(await counted(), [1, 1, 1])
   await finishJobs(fixture)
   assert.deepEqual(await counted(), [1, 1, 1])
+  await fixture.close()
+})
+
+it('The packages of a deleted account agree with the ledger while a job deletes them', async () => {
+  const driver = memory()
+  const fixture = await openFixture(driver, BOUNDS)
+  const { accounts, packages } = fixture.hosting
+  const ann = await accounts.createUser({ name: 'ann' })
+  for (const version of ['1', '2', '3', '4', '5'])
+    await packages.add(
+      { id: ann.id, admin: false },
+      { owner: 'ann', type: 'generic', name: 'tool', version },
+      'x',
+      Readable.from([Buffer.from('text')]),
+      undefined,
+    )
+  await accounts.remove(ann.id, { purge: true })
+  let left = 0
+  await finishJobs(fixture, async () => {
+    left += await driver.read(
+      async (tx) => (await packageVersions.list(tx, 'created', { prefix: [ann.id] })).length,
+    )
+    assert.deepEqual((await verify(driver)).messages, [])
+  })
+  assert.ok(left > 0, 'the job was not done at once')
   await fixture.close()
 })
 
