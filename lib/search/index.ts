@@ -100,10 +100,12 @@ const NUMBER_LENGTH = encodeKey(['', 1]).length - encodeKey(['']).length
  */
 export async function* containing(word: string, entries: Entries, numbers = 0): AsyncGenerator<IndexEntry> {
   // Keys hold the bytes of texts unchanged, so that nothing is decoded.
-  const bytes = Buffer.from(word === '' ? '' : encodeKey([foldCase(word)]))
+  const bytes = word === '' ? Buffer.alloc(0) : encodeKey([foldCase(word)])
+  const afterTexts = bytes.length + (numbers + 1) * NUMBER_LENGTH
   for await (const entry of entries) {
-    const { buffer, byteOffset, length } = entry.order
-    if (Buffer.from(buffer, byteOffset, length - (numbers + 1) * NUMBER_LENGTH).includes(bytes)) yield entry
+    // The order is a Uint8Array: no Buffer is made for each of thousands of entries.
+    const at = Buffer.prototype.indexOf.call(entry.order, bytes)
+    if (at !== -1 && at + afterTexts <= entry.order.length) yield entry
   }
 }
 

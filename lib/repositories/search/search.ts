@@ -182,7 +182,7 @@ const listingsOf = async (
     containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] }))
   if (within !== undefined) {
     const audiences = own.owners.includes(within) ? AUDIENCES : open
-    return [...audiences.map((audience) => listing(within, audience)), sharedListing(shared, word)]
+    return [...audiences.map((audience) => listing(within, audience)), ...sharedListing(shared, word)]
   }
   const counts = await Promise.all(
     own.owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])),
@@ -191,20 +191,23 @@ const listingsOf = async (
     await searchEntries(tx, repositories, [false], word, NUMBERS),
     ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word, NUMBERS)] : []),
     ...own.owners.filter((_, index) => counts[index]! > 0).map((owner) => listing(owner, PRIVATE)),
-    sharedListing(shared, word),
+    ...sharedListing(shared, word),
   ]
 }
 
 /** The numbers after the names in the keys of n-grams: the id of the repository, and its owner. */
 const NUMBERS = 2
 
-/** Single repositories by name, as the other listings. */
-const sharedListing = (shared: readonly Repository[], word: string): Entries => {
+/** Single repositories by name, as the other listings; no listing when there are none, so none is merged. */
+const sharedListing = (shared: readonly Repository[], word: string): Entries[] => {
+  if (shared.length === 0) return []
   const entries = shared.map((one) => repositories.entryOf('name', ownerAndAudience(one), one))
-  return containing(
-    word,
-    entries.sort((left, right) => Buffer.compare(left.order, right.order)),
-  )
+  return [
+    containing(
+      word,
+      entries.sort((left, right) => Buffer.compare(left.order, right.order)),
+    ),
+  ]
 }
 
 /**
