@@ -21,7 +21,7 @@ import { audienceOfAccount, audienceOfRepository } from './access.ts'
  * the moment the change is acknowledged.
  */
 
-/** Saves the new audience of an account's repositories, and starts to update the relations. */
+/** Saves the new audience of the repositories that get another one, and starts to update the relations. */
 export const updateAccountVisibility = async (
   tx: WriteContext,
   jobs: Jobs,
@@ -30,7 +30,7 @@ export const updateAccountVisibility = async (
   let left = jobs.limits.maxPerTransaction - (await jobs.runNow(tx, 'updateFollows', account.id))
   for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] }))) {
     const after = { ...repository, audience: audienceOfRepository(account, repository.private) }
-    left -= await saveAndUpdateRelations(tx, jobs, after, left)
+    if (after.audience !== repository.audience) left -= await saveAndUpdateRelations(tx, jobs, after, left)
   }
 }
 
