@@ -4,7 +4,7 @@ import { removeBelongings } from '../records/schema/belongings.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { QuotaExplanation, QuotaGroup } from './evaluate.ts'
+import type { QuotaExplanation } from './evaluate.ts'
 import { Expiries } from './expiries.ts'
 import { Groups } from './groups.ts'
 import { LedgerById, type LfsChanged } from './ledger.ts'
@@ -13,7 +13,7 @@ import { PolicyChanges } from './policy-changes.ts'
 import { type QuotaEventRecorder, QuotaEvents, type QuotaListeners } from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
-import { explanationOf, isOver, type QuotaDefaults, readOwnerGroups, Statuses } from './status.ts'
+import { explanationOf, isOver, type QuotaDefaults, Statuses } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import {
   addDelta,
@@ -63,7 +63,6 @@ export class QuotaEngine {
   readonly #store: Store
   readonly #owners: OwnerCounters
   readonly #events: QuotaEvents
-  readonly #groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
 
   constructor({
     store,
@@ -79,8 +78,7 @@ export class QuotaEngine {
     this.defaults = defaults
     this.#store = store
     this.statuses = new Statuses(store, defaults)
-    this.#groupsOf = (tx, owner) => readOwnerGroups(tx, owner, defaults)
-    this.#events = new QuotaEvents({ share, groupsOf: this.#groupsOf, owners, listeners, recorder })
+    this.#events = new QuotaEvents({ share, statuses: this.statuses, owners, listeners, recorder })
     this.#owners = new OwnerCounters((tx, change) => this.#events.changing(tx, change))
     this.rules = new Rules(store, this.changes)
     this.groups = new Groups(store, this.changes)
@@ -114,7 +112,7 @@ export class QuotaEngine {
   ): Promise<void> {
     const { before, after } = await this.#owners.change(tx, id)
     const change = { before, after: addDelta(after, more) }
-    requireWithin(name, subjects, await this.#groupsOf(tx, id), change)
+    requireWithin(name, subjects, (await this.statuses.read(tx, id)).groups, change)
   }
 
   /**

@@ -2,6 +2,7 @@ import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type QuotaGroup, type QuotaRule, ruleBytes } from './evaluate.ts'
 import type { OwnerDirectory } from './owners.ts'
+import type { Statuses } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
 
@@ -82,7 +83,7 @@ const eventsOfRule = (rule: QuotaRule, before: number, used: number, nearShare: 
 interface QuotaEventsDependencies {
   /** The share of a limit, between 0 and 1, that counts as near it. */
   readonly share: number
-  readonly groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>
+  readonly statuses: Pick<Statuses, 'read'>
   readonly owners: Pick<OwnerDirectory, 'byIds'>
   readonly listeners: QuotaListeners
   readonly recorder?: QuotaEventRecorder | undefined
@@ -103,11 +104,12 @@ export class QuotaEvents {
 
   /** Called at the end of a transaction that has changed the usage of an owner. */
   async changing(tx: WriteContext, { owner, before, after }: UsageChange): Promise<void> {
-    const { share, groupsOf, owners, listeners, recorder } = this.#dependencies
+    const { share, statuses, owners, listeners, recorder } = this.#dependencies
     const isHeard = listeners.has('quota')
     const isWatched = (await recorder?.isWatched(tx, owner)) ?? false
     if (!isHeard && !isWatched) return
-    const events = quotaEventsBetween(await groupsOf(tx, owner), before, after, share)
+    const { groups } = await statuses.read(tx, owner)
+    const events = quotaEventsBetween(groups, before, after, share)
     if (events.length === 0) return
     // Undefined in the transaction that deletes the owner.
     const name = isHeard ? (await owners.byIds(tx, [owner])).get(owner)?.name : undefined

@@ -89,11 +89,6 @@ export class Reports {
       largest.add({ usage, used: usedBy('size:all', usageOfRepository(usage)) })
     return { items: largest.items().slice(offset), total: largest.total }
   }
-
-  /** Whether the group applies to owners without an assigned one. */
-  isDefaultGroup(name: string): boolean {
-    return this.#defaults.groups.includes(name)
-  }
 }
 
 /** The limit that an owner is over, or has at most a share of left; undefined when there is none. */

@@ -69,13 +69,6 @@ const readStatus = async (
   return { usage: usageOfRecord(record), storedGroups, groups: effectiveGroups(storedGroups, defaults) }
 }
 
-/** The groups that apply to an owner. */
-export const readOwnerGroups = async (
-  tx: ReadTransaction,
-  owner: number,
-  defaults: QuotaDefaults,
-): Promise<readonly QuotaGroup[]> => effectiveGroups(await readStoredGroups(tx, owner, defaults), defaults)
-
 const readStoredGroups = async (
   tx: ReadTransaction,
   owner: number,

@@ -108,7 +108,7 @@ const concernsOf = async ({ quota }: PageServices, name: string, effects: Effect
   const { total: assigned } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
   const byDefault = effects.affected - assigned
   const owners = (count: number) => (count === 0 ? 'no owner' : formatCount(count, 'owner'))
-  const scope = !quota.reports.isDefaultGroup(name)
+  const scope = !quota.defaults.groups.includes(name)
     ? `The group is assigned to ${owners(assigned)}.`
     : assigned === 0
       ? `Default group: applies to ${owners(byDefault)}.`
@@ -156,7 +156,7 @@ const listGroups = async ({ quota }: PageServices): Promise<View> => {
               cell: ({ name, rules }) => (
                 <Named icon="group">
                   <Link to={groupPath(name)}>{name}</Link>{' '}
-                  {quota.reports.isDefaultGroup(name) && <span class="tag">default</span>}
+                  {quota.defaults.groups.includes(name) && <span class="tag">default</span>}
                   <div class="small">{rules.map(ruleText).join(', ') || 'no rules: limits nothing'}</div>
                 </Named>
               ),
@@ -201,7 +201,7 @@ const groupView = async ({ quota, hosting }: PageServices, group: QuotaGroup, pa
         members={members}
         page={page}
         total={total}
-        isDefault={quota.reports.isDefaultGroup(group.name)}
+        isDefault={quota.defaults.groups.includes(group.name)}
       />
       <Section
         id="delete"
