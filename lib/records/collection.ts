@@ -12,17 +12,8 @@ import {
   readCounter,
   updateDerived,
 } from './indexes.ts'
-import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import {
-  counterKey,
-  counterName,
-  decodeValue,
-  encodeValue,
-  idIn,
-  orderedKey,
-  recordKey,
-  uniqueKey,
-} from './layout.ts'
+import { decodeKey, encodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { counterKey, counterName, decodeValue, encodeValue, idIn, recordKey } from './layout.ts'
 import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
@@ -115,7 +106,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
   }
 
   async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {
-    const found = await tx.get(uniqueKey(this.#name, index, key, lookupKey))
+    const found = await tx.get(lookupKey([this.#name, 'u', index, ...key]))
     return found && readRecord(tx, found)
   }
 
@@ -193,12 +184,12 @@ export class Collection<R, U extends string = never, O extends string = never, C
    * @param prefix that of the listing, with which the key of the record begins
    */
   entryOf(index: O, prefix: KeyTuple, record: R): IndexEntry {
-    const { id } = this.options
-    const key = this.keyOf(index, record)
-    const { start } = rangeBelow([this.#name, 'o', index, ...prefix])
+    const id = this.options.id(record)
+    const inIndex = [this.#name, 'o', index]
+    const { start } = rangeBelow([...inIndex, ...prefix])
     return {
-      order: orderedKey(this.#name, index, key, id(record)).subarray(start.length),
-      recordKey: recordKey(this.#name, id(record)),
+      order: encodeKey([...inIndex, ...this.keyOf(index, record), ...id]).subarray(start.length),
+      recordKey: recordKey(this.#name, id),
     }
   }
 

@@ -22,12 +22,6 @@ export const idIn = (key: Bytes): KeyTuple => {
   return id
 }
 
-export const uniqueKey = (collection: string, index: string, key: KeyTuple, encode = encodeKey): Bytes =>
-  encode([collection, 'u', index, ...key])
-
-export const orderedKey = (collection: string, index: string, key: KeyTuple, id: KeyTuple): Bytes =>
-  encodeKey([collection, 'o', index, ...key, ...id])
-
 /** The name of a collection in messages, such as `package file`. */
 export const wordsOf = (collection: string): string =>
   collection.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
