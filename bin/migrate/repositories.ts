@@ -1,4 +1,3 @@
-import { repositoryById } from '../../lib/accounts/find.ts'
 import { invalid } from '../../lib/errors.ts'
 import {
   type Account,
@@ -145,7 +144,7 @@ export const followRepository = async (
   migration: Migration,
   { id, key: name, label, valuesIn, kept = {} }: FollowedRepository,
 ): Promise<'found' | 'updated'> => {
-  const { repositories, accounts, topics } = migration.allot.hosting
+  const { repositories, accounts } = migration.allot.hosting
   const read = async () => {
     const repository = (await repositories.byId(id))!
     return { repository, owner: (await accounts.byId(repository.owner))! }
@@ -175,13 +174,8 @@ export const followRepository = async (
         ...(archived ? [] : (['writable'] as const)),
       ],
       create: async () => false,
-      async edit(_, { topics: wanted, ...edit }: Partial<Members>) {
-        if (Object.keys(edit).length > 0) await repositories.edit(id, edit)
-        if (wanted !== undefined)
-          await topics.edit(
-            (tx) => repositoryById(tx, id),
-            () => wanted,
-          )
+      async edit(_, edit: Partial<Members>) {
+        await repositories.edit(id, edit)
       },
     }
   }

@@ -82,7 +82,8 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRep
   defaultBranch: body.default_branch || undefined,
 })
 
-const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<RepositoryEdit> => ({
+/** Topics have routes of their own. */
+const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<Omit<RepositoryEdit, 'topics'>> => ({
   name: body.name,
   description: body.description,
   website: body.website,

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { Identity } from '../accounts/access.ts'
 import { authorizeRepositoryAdmin } from '../accounts/authorize.ts'
 import { pageOfAll } from '../records/pages.ts'
 import { normalTopic } from '../repositories/topics.ts'
@@ -14,6 +15,9 @@ const RepoTopicOptions = v.object({
 
 const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
 
+const authorized = (user: Identity, { owner, repo }: { owner: string; repo: string }) =>
+  authorizeRepositoryAdmin(user, owner, repo)
+
 export const topicRoutes = [
   repositories.list('repoListTopics', '/topics', {
     summary: 'The topics of a repository, in alphabetical order',
@@ -27,17 +31,15 @@ export const topicRoutes = [
   repositories.put('repoUpdateTopics', '/topics', {
     summary: 'Replace the topics of a repository',
     body: RepoTopicOptions,
-    run: async ({ user, params, body }, { hosting }) => {
-      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
-      return (await hosting.topics.edit(authorize, () => body.topics)) !== undefined
-    },
+    run: async ({ user, params, body: { topics } }, { hosting }) =>
+      (await hosting.repositories.edit(authorized(user, params), { topics }, user.id)) !== undefined,
   }),
   repositories.put('repoAddTopic', '/topics/{topic}', {
     summary: 'Add a topic to a repository',
     also: [422],
     run: async ({ user, params }, { hosting }) => {
-      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
-      return (await hosting.topics.edit(authorize, (before) => [...before, params.topic])) !== undefined
+      const topics = (present: readonly string[]) => [...present, params.topic]
+      return (await hosting.repositories.edit(authorized(user, params), { topics }, user.id)) !== undefined
     },
   }),
   repositories.delete('repoDeleteTopic', '/topics/{topic}', {
@@ -45,12 +47,12 @@ export const topicRoutes = [
     run: async ({ user, params }, { hosting }) => {
       const gone = normalTopic(params.topic)
       let hadTopic = false
-      const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
-      const edited = await hosting.topics.edit(authorize, (before) => {
-        hadTopic = before.includes(gone)
-        return before.filter((kept) => kept !== gone)
-      })
-      return edited !== undefined && hadTopic
+      const topics = (present: readonly string[]) => {
+        hadTopic = present.includes(gone)
+        return present.filter((kept) => kept !== gone)
+      }
+      await hosting.repositories.edit(authorized(user, params), { topics }, user.id)
+      return hadTopic
     },
   }),
 ]

@@ -64,6 +64,7 @@ export const findTarget = async (
 
 /**
  * A target whose attachments the viewer can change.
+ * @param frees as in {@link writeAccess}
  * @throws AllotError forbidden unless the viewer can write to the repository or is the author of the issue or
  * comment
  */
@@ -72,8 +73,9 @@ export const writableTarget = async (
   viewer: SignedIn,
   path: RepositoryName,
   which: AttachmentTargetName,
+  frees = false,
 ): Promise<WritableTarget | undefined> => {
-  const access = await writeAccess(tx, viewer, path, partOf(which))
+  const access = await writeAccess(tx, viewer, path, partOf(which), frees)
   const found = access && (await targetNamed(tx, access.repository, which))
   if (access === undefined || found === undefined) return undefined
   if (found.isDraft && !access.permission.push) return undefined

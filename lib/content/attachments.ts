@@ -26,8 +26,8 @@ import {
   type WritableTarget,
   writableTarget,
 } from './attachment-targets.ts'
+import { countGuestUpload, refuseBeyondDay } from './daily-limits.ts'
 import type { SentFile } from './downloads.ts'
-import { countGuestUpload, refuseBeyondDay } from './guest-uploads.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
 
 interface NewAttachment {
@@ -167,13 +167,13 @@ export class Attachments {
   }
 
   /**
-   * Deletes an attachment with its file.
+   * Deletes an attachment with its file, also in an archived repository that the viewer administers.
    * @returns whether it existed
    * @throws AllotError forbidden
    */
   remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean> {
     return removeWithFiles(this.#services, async (tx) => {
-      const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on), id)
+      const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on, true), id)
       if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return attachment !== undefined
     })

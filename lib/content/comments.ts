@@ -18,6 +18,7 @@ import {
   type TimelineItem,
   timelineOf,
 } from './comment-lists.ts'
+import { countTexts } from './daily-limits.ts'
 import { subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, type WithIssue, writableIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
@@ -55,7 +56,7 @@ export class Comments {
   /**
    * Comments on an issue that the viewer can read.
    * @throws AllotError forbidden when the repository is archived; invalid for a text that is too long;
-   * not_found when the account of the viewer was deleted
+   * too_large beyond the text of a day; not_found when the account of the viewer was deleted
    */
   async create(
     viewer: SignedIn,
@@ -69,6 +70,7 @@ export class Comments {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
+      await countTexts(tx, this.#services, author, body)
       const times = creationTimes()
       const issue = { ...access.issue, updatedAt: times.updatedAt }
       const { repository } = access
@@ -158,7 +160,8 @@ export class Comments {
 
   /**
    * Changes the text.
-   * @throws AllotError forbidden unless the viewer is the author or can write to the repository
+   * @throws AllotError forbidden unless the viewer is the author or can write to the repository; too_large
+   * beyond the text of a day
    */
   edit(viewer: SignedIn, path: RepositoryName, id: number, body: string): Promise<FoundComment | undefined> {
     return this.#services.store.write(async (tx) => {
@@ -167,6 +170,7 @@ export class Comments {
       checkTexts('comment', { body })
       const comment = withEdit(found.comment, { body })
       if (comment === found.comment) return found
+      await countTexts(tx, this.#services, viewer.id, body)
       await comments.save(tx, comment)
       const { repository, issue } = found
       const changes = changesBetween(found.comment, comment)

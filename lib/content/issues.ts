@@ -16,6 +16,7 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
+import { countTexts } from './daily-limits.ts'
 import { recordEvents, subscribeAuthor } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 import { removeContent } from './removers.ts'
@@ -65,7 +66,7 @@ export class Issues {
   /**
    * Opens an issue in a repository whose issues the viewer can read.
    * @throws AllotError forbidden when the repository is archived; invalid for a wrong title or text;
-   * not_found when the account of the viewer was deleted
+   * too_large beyond the text of a day; not_found when the account of the viewer was deleted
    */
   async create(
     viewer: SignedIn,
@@ -78,6 +79,7 @@ export class Issues {
       const access = await writeAccess(tx, viewer, path, 'issues')
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
+      await countTexts(tx, this.#services, author, title, body)
       const { repository } = access
       const times = creationTimes()
       const id = await takeNumber(tx, 'issue')
@@ -127,7 +129,7 @@ export class Issues {
   /**
    * Changes an issue.
    * @throws AllotError forbidden unless the viewer is the author or can write to the repository; invalid for
-   * a wrong title or text
+   * a wrong title or text; too_large beyond the text of a day
    */
   async edit(
     viewer: SignedIn,
@@ -142,6 +144,7 @@ export class Issues {
       checkIssue(edit)
       const issue = edited(access.issue, edit)
       if (issue === access.issue) return access
+      await countTexts(tx, this.#services, viewer.id, edit.title, edit.body)
       await recordEvents(tx, access.issue, issue, viewer.id)
       await issues.save(tx, issue)
       await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)

@@ -44,14 +44,14 @@ export class Lfs {
   /**
    * Removes an object. Commits that refer to it can no longer be checked out with its content.
    * @returns whether it existed
-   * @throws AllotError forbidden when the user may not push to the repository
+   * @throws AllotError forbidden when the user may not push to the repository, or administer an archived one
    */
   remove(user: SignedIn & { readonly username: string }, id: number, oid: string): Promise<boolean> {
     return removeWithFiles(this.#services, async (tx) => {
       const repository = await repositoryById(tx, id)
       const object = repository && (await objectIn(tx, id, oid))
       if (repository === undefined || object === undefined) return false
-      await requirePush(tx, user, repository)
+      await requirePush(tx, user, repository, true)
       await this.#services.quota.ledger.remove(tx, 'lfs', lfsKey(id, oid))
       await this.#services.files.deleteAfterCommit(tx, object)
       return true

@@ -14,6 +14,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { countTexts } from './daily-limits.ts'
 import { removeContent } from './removers.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
 
@@ -88,8 +89,8 @@ export class Releases {
   /**
    * Creates a release.
    * @throws AllotError conflict when the repository has a release of that tag; forbidden without write
-   * permission; invalid for a text that is too long, and a tag that git does not take; not_found when the
-   * viewer was deleted meanwhile
+   * permission; invalid for a text that is too long, and a tag that git does not take; too_large beyond the
+   * text of a day; not_found when the viewer was deleted meanwhile
    */
   async create(
     viewer: SignedIn,
@@ -107,6 +108,7 @@ export class Releases {
       const { repository } = access
       const { id: author } = await existingAccount(tx, viewer.id)
       await checkTag(tx, repository, tag)
+      await countTexts(tx, this.#services, author, name, body)
       const release: Release = {
         id: await takeNumber(tx, 'release'),
         repository: repository.id,
@@ -154,7 +156,7 @@ export class Releases {
 
   /**
    * Changes a release.
-   * @throws AllotError conflict, forbidden and invalid as for `create`
+   * @throws AllotError conflict, forbidden, invalid and too_large as for `create`
    */
   edit(
     viewer: SignedIn,
@@ -168,6 +170,7 @@ export class Releases {
       checkTexts('release', edit)
       const release = edited(found.release, edit)
       if (isDeepStrictEqual(release, found.release)) return found
+      await countTexts(tx, this.#services, viewer.id, edit.name, edit.body)
       if (release.tag !== found.release.tag) await checkTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
       const action = found.release.draft ? 'published' : 'updated'

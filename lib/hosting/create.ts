@@ -48,7 +48,6 @@ import { Repositories, type RepositoryServices } from '../repositories/repositor
 import { Search } from '../repositories/search/search.ts'
 import { StoredFiles } from '../repositories/stored-files.ts'
 import { TeamRepositories } from '../repositories/team-repositories.ts'
-import { Topics } from '../repositories/topics.ts'
 import { Transfers } from '../repositories/transfers.ts'
 import type { AllowedAddresses } from '../webhooks/addresses.ts'
 import { Hooks } from '../webhooks/hooks.ts'
@@ -62,7 +61,7 @@ export type Hosting = Readonly<ReturnType<typeof createHosting>>
 interface Parts {
   readonly options: Pick<
     Options,
-    'baseUrl' | 'login' | 'trustedProxies' | 'newRepositories' | 'pages' | 'quota'
+    'baseUrl' | 'login' | 'trustedProxies' | 'newRepositories' | 'maxTextPerDay' | 'pages' | 'quota'
   >
   readonly host: Host
   readonly store: Store
@@ -78,14 +77,15 @@ interface Parts {
 export const createHosting = (parts: Parts) => {
   const { store, quota, jobs, outbox, addresses, disk, options, host } = parts
   const { gitStorage, fileStorage, transport, gitReader, onDeletionError } = disk
-  const { baseUrl = 'http://localhost', newRepositories } = options
+  const { baseUrl = 'http://localhost', newRepositories, maxTextPerDay } = options
   const hostName = new URL(baseUrl).hostname
   const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
   const beforeStore = beforeStoreOf(parts)
   const files = new StoredFiles({ store, fileStorage, beforeStore, onDeletionError })
   const pushJournal = pushJournalOf(parts)
   const keyReader = createKeyReader()
-  const services = { store, quota, beforeStore, jobs, gitData, files, outbox, newRepositories }
+  const limits = { newRepositories, maxTextPerDay }
+  const services = { store, quota, beforeStore, jobs, gitData, files, outbox, ...limits }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
   const git = gitServicesOf(parts, accounts, pushJournal, beforeStore)
@@ -108,7 +108,6 @@ export const createHosting = (parts: Parts) => {
     checkDefaultBranch: (repository: Repository, name: string) =>
       gitData.checkDefaultBranch(repository, name),
     ...sharingOf(store, repositories),
-    topics: new Topics(store),
     relations: new Relations(store),
     profiles: new Profiles(store),
     search: new Search(store),

@@ -1,7 +1,7 @@
 import { audienceOfAccount, audienceOfRepository, membershipOf } from '../accounts/access.ts'
 import { isFullMember } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument, isObject } from '../errors.ts'
+import { AllotError, checkArgument, checkOptionNames, isObject } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { creationTimes } from '../records/edits.ts'
 import {
@@ -104,9 +104,26 @@ export const holderOfName = (
 export const taken = ({ name }: Repository) =>
   new AllotError('conflict', `the owner already has a repository named ${name}`, { field: 'name' })
 
-/** For callers in JavaScript, who may forget an argument. */
-export const checkNew = (into: unknown, creator: unknown, repository: unknown): void => {
+const NEW_MEMBERS: Readonly<Record<keyof NewRepository, true>> = {
+  name: true,
+  description: true,
+  private: true,
+  archived: true,
+  autoInit: true,
+  defaultBranch: true,
+  host: true,
+  readme: true,
+  gitignores: true,
+  license: true,
+}
+
+/**
+ * For callers in JavaScript, who may forget an argument, or misspell a member: `privat` would make a public
+ * repository.
+ */
+export const checkNew = (into: unknown, creator: unknown, repository: NewRepository): void => {
   checkArgument(isObject(into) || typeof into === 'function', 'owner', 'an account', into)
   checkArgument(isObject(creator), 'creator', 'an account', creator)
   checkArgument(isObject(repository), 'repository', "an object, such as { name: 'app' }", repository)
+  checkOptionNames(repository, Object.keys(NEW_MEMBERS))
 }

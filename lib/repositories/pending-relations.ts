@@ -21,10 +21,13 @@ export const pendingRelations = async (
   relation: RelationCollection,
   account: number,
 ): Promise<Relation[]> => {
-  // Repositories of a deleted owner cannot be told apart here, so that every relation counts as pending.
-  if ((await pendingIds(tx, 'removeAccountData')).length > 0)
-    return relation.list(tx, 'account', { prefix: [account] })
   const ids = await pendingIds(tx, 'updateRelations')
+  for (const owner of await pendingIds(tx, 'removeAccountData')) {
+    const owned = await repositories.list(tx, 'id', { prefix: [owner], limit: MAX_OF_DELETED })
+    ids.push(...owned.map(({ id }) => id))
+  }
+  // As many that each relation counts as pending.
+  if (ids.length >= MAX_OF_DELETED) return relation.list(tx, 'account', { prefix: [account] })
   return existing(
     await relation.getMany(
       tx,
@@ -32,6 +35,9 @@ export const pendingRelations = async (
     ),
   )
 }
+
+/** Repositories of deleted owners whose relations are looked up one by one. */
+const MAX_OF_DELETED = 1000
 
 /**
  * The repository with its counts reduced by the stars and watches of deleted accounts, which a job removes in

@@ -54,6 +54,8 @@ export interface RepositoryServices {
   readonly outbox: Outbox
   /** Visibility of a new repository whose creator does not say it. */
   readonly newRepositories: 'public' | 'private'
+  /** Bytes of texts of issues, comments and releases that a user can write in a day. */
+  readonly maxTextPerDay: number
 }
 
 /** Repositories of users and organizations. */
@@ -145,21 +147,22 @@ export class Repositories {
    * Changes a repository.
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
-   * @throws AllotError invalid for a bad name, and for a fork that more people could see than its parent;
-   * conflict for a taken one; not_found for a deleted owner; over_quota when the host refuses its visibility
+   * @throws AllotError invalid for a bad name or topic, and for a fork that more people could see than its
+   * parent; conflict for a taken name; not_found for a deleted owner; over_quota when the host refuses its
+   * visibility
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services
-    const members = editOf(edit)
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     let entry: number | undefined
     const checkAgain =
-      members.private === undefined
+      edit.private === undefined
         ? undefined
-        : await askBeforeChange(this.#services, which, async () => ({ private: members.private }), by)
+        : await askBeforeChange(this.#services, which, async () => ({ private: edit.private }), by)
     const edited = await this.#change(which, async (tx, before) => {
       // Also without a change: git may have written beside the server.
       entry = await journal?.save(tx, { repository: before.id, pid: null })
+      const members = editOf(before, edit)
       const after = withEdit(before, members)
       if (after === before) return before
       checkTexts('repository', members)

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { savedMembers, withEdit } from '../records/edits.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkRepositoryName } from './names.ts'
 import { refuseTaken } from './new-repository.ts'
 import { addRedirect } from './redirects.ts'
+import { normalTopics } from './topics.ts'
 
 export interface RepositoryEdit {
   /** Name; the former name redirects to the new one. */
@@ -18,6 +20,8 @@ export interface RepositoryEdit {
   archived?: boolean | undefined
   /** Branch that HEAD names. */
   defaultBranch?: string | undefined
+  /** Topics that people find it by, or a function that makes them of the present ones. */
+  topics?: readonly string[] | ((present: readonly string[]) => readonly string[]) | undefined
 }
 
 const SAVED: Readonly<Record<keyof RepositoryEdit, true>> = {
@@ -27,13 +31,23 @@ const SAVED: Readonly<Record<keyof RepositoryEdit, true>> = {
   private: true,
   archived: true,
   defaultBranch: true,
+  topics: true,
 }
 
-/** The members that are saved; a host may pass others along. */
-export const editOf = (edit: RepositoryEdit): RepositoryEdit => savedMembers(edit, SAVED)
+/**
+ * The members that are saved; a host may pass others along.
+ * @throws AllotError invalid for topics
+ */
+export const editOf = (before: Repository, edit: RepositoryEdit): Partial<Repository> => {
+  const { topics: change, ...members } = savedMembers(edit, SAVED)
+  if (change === undefined) return members
+  const { topics: present = [] } = before
+  const topics = normalTopics(typeof change === 'function' ? change(present) : change)
+  return isDeepStrictEqual(topics, present) ? members : { ...members, topics }
+}
 
 /** What an edit does, as events report it: it can rename the repository, and change other members too. */
-export const actionsOf = (before: Repository, { name = before.name, ...rest }: RepositoryEdit) => [
+export const actionsOf = (before: Repository, { name = before.name, ...rest }: Partial<Repository>) => [
   ...(name === before.name ? [] : (['renamed'] as const)),
   ...(withEdit(before, rest) === before ? [] : (['edited'] as const)),
 ]

@@ -18,6 +18,8 @@ export type InRepository<T> = T & WithRepository
 export type WriteAccess = InRepository<{ readonly permission: Permission }>
 
 /**
+ * @param frees whether the change removes bytes that count toward the owner, which those who administer an
+ * archived repository can do
  * @returns undefined when the viewer cannot see the repository
  * @throws AllotError forbidden when it is archived
  */
@@ -26,26 +28,30 @@ export const writeAccess = async (
   viewer: SignedIn,
   { owner, name }: RepositoryName,
   part: keyof Rights,
+  frees = false,
 ): Promise<WriteAccess | undefined> => {
   const repository = await readableRepository(tx, viewer, owner, name, part)
   if (repository === undefined) return undefined
-  if (repository.archived)
+  const permission = await permissionOn(tx, viewer, repository, part)
+  if (repository.archived && !(frees && permission.admin))
     throw new AllotError('forbidden', 'this repository is archived: it cannot be changed')
-  return { repository, permission: await permissionOn(tx, viewer, repository, part) }
+  return { repository, permission }
 }
 
 /**
  * Checks that a user may push to a repository.
+ * @param frees as in {@link writeAccess}
  * @throws AllotError forbidden without write permission, or when the repository is archived
  */
 export const requirePush = async (
   tx: ReadTransaction,
   user: SignedIn & { readonly username: string },
   repository: Repository,
+  frees = false,
 ): Promise<void> => {
-  if (!(await permissionOn(tx, user, repository)).push)
-    throw new AllotError('forbidden', `${user.username} may not push to this repository`)
-  if (repository.archived)
+  const { push, admin } = await permissionOn(tx, user, repository)
+  if (!push) throw new AllotError('forbidden', `${user.username} may not push to this repository`)
+  if (repository.archived && !(frees && admin))
     throw new AllotError('forbidden', 'this repository is archived: nothing can be pushed to it')
 }
 

@@ -425,6 +425,21 @@ describe('GET /attachments/{uuid}', () => {
     })
 })
 
+describe('The attachments of an archived repository', () => {
+  it('are deleted by those who administer it, and by nobody else', async () => {
+    const { holders } = await aRepository()
+    const { path } = holders.issue
+    const { id } = await attach(path, 'text')
+    const repository = path.replace(/\/issues.*/, '')
+    const level = { permission: 'write' }
+    assertNoContent(await allot.as(ann, 'PUT', `${repository}/collaborators/ben`, level))
+    assert.equal((await allot.as(ann, 'PATCH', repository, { archived: true })).status, 200)
+    assertError(await allot.as(ben, 'DELETE', `${path}/assets/${id}`), 403, /archived/)
+    assertError(await allot.as(ann, 'PATCH', `${path}/assets/${id}`, { name: 'x' }), 403, /archived/)
+    assertNoContent(await allot.as(ann, 'DELETE', `${path}/assets/${id}`))
+  })
+})
+
 describe('What users without write permission attach in a day to issues of one owner', () => {
   const LIMIT = 1000
   const driver = memory()

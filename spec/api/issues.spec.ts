@@ -271,3 +271,30 @@ describe('A host that keeps issues and releases itself', () => {
     assert.ok(body.paths['/repos/{owner}/{repo}'])
   })
 })
+
+describe('Texts of issues, comments and releases', () => {
+  it('are limited for each person and day, changes and deleted ones included', async () => {
+    const guarded = await start({ repositories: false, maxTextPerDay: 100 }, { root: 'texts' })
+    try {
+      const [one, two] = [await guarded.person('one'), await guarded.person('two')]
+      await guarded.as(one, 'POST', '/user/repos', { name: 'app' })
+      const at = '/repos/one/app'
+      const write = (method: string, path: string, body: object, by = one) =>
+        guarded.as(by, method, at + path, body)
+      const status = async (answer: Promise<{ status: number }>) => (await answer).status
+      assert.equal(await status(write('POST', '/issues', { title: 't', body: 'x'.repeat(39) })), 201)
+      assert.equal(await status(write('PATCH', '/issues/1', { title: 't', body: 'x'.repeat(39) })), 201)
+      assert.equal(await status(write('PATCH', '/issues/1', { body: 'é'.repeat(10) })), 201)
+      assert.equal(await status(write('POST', '/issues/1/comments', { body: 'x'.repeat(30) })), 201)
+      assert.equal(await status(write('DELETE', '/issues/1', {})), 204)
+      const over = { tag_name: 'v1', name: 'n', body: 'x'.repeat(10) }
+      assertError(await write('POST', '/releases', over), 413, /100 bytes of text a day/)
+      assert.equal(await status(write('POST', '/releases', { ...over, body: 'x'.repeat(9) })), 201)
+      assertError(await write('PATCH', '/releases/1', { body: 'y' }), 413, /100 bytes of text a day/)
+      assert.equal(await status(write('POST', '/issues', { title: 'x'.repeat(100) }, two)), 201)
+      assertError(await write('PATCH', '/issues/2', { title: 'y' }, two), 413, /try again tomorrow/)
+    } finally {
+      await guarded.stop()
+    }
+  })
+})

@@ -167,6 +167,11 @@ const WRONG_ARGUMENTS: Wrong[] = [
   ],
   [
     // @ts-expect-error
+    () => repositories.create(alice, alice, { name: 'app', privat: true }),
+    /^privat: there is no such option; expected one of name, description, private, /,
+  ],
+  [
+    // @ts-expect-error
     () => repositories.create('alice', alice, { name: 'app' }),
     /^owner: expected an account, received the string/,
   ],

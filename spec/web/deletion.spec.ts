@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { before, describe, it, mock } from 'node:test'
+import { AllotError } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
@@ -293,7 +294,9 @@ describe('A deletion of several items of which one is refused', () => {
       await hosting.issues.create(viewer, { owner: 'ann', name: 'old' }, { title: 'A bug' })
       const input = { name: 'log.txt', content: file(), maxSize: 100 }
       await hosting.attachments.add(viewer, { owner: 'ann', name: 'old' }, { issue: 1 }, input)
-      await allot.as(person, 'PATCH', '/repos/ann/old', { archived: true })
+      mock.method(hosting.attachments, 'remove', async () => {
+        throw new AllotError('forbidden', 'this repository is archived')
+      })
       for (const name of ['one', 'two'])
         await hosting.packages.add(
           viewer,

@@ -35,12 +35,13 @@ it('an edit that changes nothing keeps the time of the last change, and causes n
   for (const edit of [{}, { tag_name: 'v1', body: '' }, { body: 'text' }])
     await send('PATCH', ofRelease, edit)
   await send('PATCH', repository, { name: 'tool', description: 'three' })
-  const received = await receiver.at('/all', 6)
+  for (const topics of [['git'], ['Git ']]) await send('PUT', '/repos/root/tool/topics', { topics })
+  const received = await receiver.at('/all', 7)
   assert.deepEqual(
     received.map(({ headers, body }) => `${headers['x-gitea-event']} ${body.action}`),
     [
       ...['repository edited', 'issues edited', 'issue_comment edited', 'release updated'],
-      ...['repository renamed', 'repository edited'],
+      ...['repository renamed', 'repository edited', 'repository edited'],
     ],
   )
   const { body: log } = await allot.as(allot.root, 'GET', '/admin/audit')

@@ -151,9 +151,9 @@ export const issueSubscriptions = new Collection({
 })
 
 const GuestUpload = v.object({
-  /** Id of the user who attached files. */
+  /** Id of the user who attached files, or wrote. */
   account: id,
-  /** Id of the owner of the repositories, to which the user cannot write. */
+  /** Id of the owner of the repositories, to which the user cannot write; the user itself for texts. */
   owner: id,
   /** Days since 1970-01-01 UTC. */
   day: count,
@@ -161,7 +161,10 @@ const GuestUpload = v.object({
   bytes,
 })
 
-/** What a user attached on the last such day to issues in repositories of an owner without write access. */
+/**
+ * What a user attached on the last such day to issues in repositories of an owner without write access, and
+ * what a user wrote.
+ */
 export const guestUploads = new Collection({
   name: 'guestUpload',
   schema: GuestUpload,

@@ -102,8 +102,25 @@ export const renameBranch = async (
   // git does not delete the branch that clones check out.
   await pushChanges(open.repository, pusher, [created])
   await makeDefault()
-  await pushChanges(open.repository, pusher, [deleted])
+  await moveAndDelete(open, pusher, { from, ref: created.ref, at: present.id }, 3)
   return true
+}
+
+/** Deletes a renamed branch. What was pushed to it meanwhile moves to its new name. */
+const moveAndDelete = async (
+  open: OpenRepository,
+  pusher: Pusher,
+  { from, ref, at }: { readonly from: string; readonly ref: string; readonly at: string },
+  tries: number,
+): Promise<void> => {
+  const last = await findBranch(open, from)
+  if (last === undefined) return
+  const moved = last.id === at ? [] : [{ ref, before: at, after: last.id }]
+  const deleted = { ref: last.ref, before: last.id, after: null }
+  await pushChanges(open.repository, pusher, [...moved, deleted]).catch((error) => {
+    if (tries === 1 || !(error instanceof AllotError) || error.code !== 'conflict') throw error
+    return moveAndDelete(open, pusher, { from, ref, at }, tries - 1)
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import type { Push } from '../../../lib/index.ts'
+import { renameBranch } from '../../../lib/repositories/contents/ref-changes.ts'
 import { attempt, git } from '../../git/client.ts'
 import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
@@ -448,6 +449,21 @@ describe('Branches', () => {
     assertNoContent(await ask('DELETE', `${at}/branches/side/b`))
     assertNotFound(await ask('DELETE', `${at}/branches/side/b`))
     await allot.assertCounted('ann')
+  })
+
+  it('take along what is pushed to the default one while it is renamed', async () => {
+    const at = await aRepository()
+    const { hosting } = allot.allot
+    const [, , owner, name] = at.split('/') as [string, string, string, string]
+    const open = (await hosting.contents!.open({ id: ann.id, admin: false }, { owner, name }, 'spec'))!
+    const pusher = { pushes: hosting.git!.pushes, user: { id: ann.id, username: owner }, client: 'spec' }
+    const isRenamed = await renameBranch(open, pusher, { from: 'main', to: 'trunk' }, async () => {
+      await hosting.repositories.edit(open.repository.id, { defaultBranch: 'trunk' })
+      await done('POST', `${at}/contents/late`, { content: base64('late'), branch: 'main' })
+    })
+    assert.ok(isRenamed)
+    assertList(await ask('GET', `${at}/branches`), 'name', ['trunk'])
+    assert.equal(await raw(at, 'late'), 'late')
   })
 
   it('are moved or deleted by one of several requests at the same time, and 409 for others', async () => {

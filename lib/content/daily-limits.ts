@@ -1,18 +1,20 @@
+/** What a person may add in a day (UTC), also of what was deleted since. */
 import { today } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { guestUploads } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
 /**
  * A user without write permission on a repository of the owner, whose quota pays for what the user attaches.
+ * As the owner of itself: a user who writes texts, which no quota counts.
  */
 interface Guest {
   readonly account: number
   readonly owner: number
 }
 
-/** Bytes that the guest has attached today, also of what was deleted since. */
 const bytesToday = async (tx: ReadTransaction, { account, owner }: Guest): Promise<number> => {
   const upload = await guestUploads.get(tx, [account, owner])
   return upload?.day === today() ? upload.bytes : 0
@@ -49,6 +51,31 @@ export const countGuestUpload = async (
   size: number,
 ): Promise<void> => {
   await refuseBeyondDay(tx, guest, limit, size)
+  await add(tx, guest, size)
+}
+
+/**
+ * Counts the texts of an issue, a comment or a release that a user writes or changes, in the write that saves
+ * them.
+ * @throws AllotError too_large beyond the limit
+ */
+export const countTexts = async (
+  tx: WriteContext,
+  { maxTextPerDay }: Pick<RepositoryServices, 'maxTextPerDay'>,
+  account: number,
+  ...texts: readonly (string | undefined)[]
+): Promise<void> => {
+  const writer = { account, owner: account }
+  const size = texts.reduce((sum, text = '') => sum + Buffer.byteLength(text), 0)
+  if ((await bytesToday(tx, writer)) + size > maxTextPerDay)
+    throw new AllotError(
+      'too_large',
+      `you can write ${maxTextPerDay} bytes of text a day in issues, comments and releases: try again tomorrow`,
+    )
+  await add(tx, writer, size)
+}
+
+const add = async (tx: WriteContext, guest: Guest, size: number): Promise<void> => {
   const bytes = (await bytesToday(tx, guest)) + size
-  await guestUploads.save(tx, { ...guest, day: today(), bytes })
+  if (size > 0) await guestUploads.save(tx, { ...guest, day: today(), bytes })
 }
