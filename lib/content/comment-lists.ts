@@ -1,8 +1,7 @@
 import { ClientBudget } from '../client-budget.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
-import { merge, pageOf } from '../records/merge.ts'
-import { paced } from '../records/pacing.ts'
+import { inSteps, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Comment, comments, type IssueEvent, issueEvents } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -95,9 +94,6 @@ const matches =
     return time >= since && time <= before
   }
 
-/** Entries that are read from the store at a time. */
-const BATCH = 256
-
 /** A page of the records that match, whose number only reading all of them tells. */
 const matchingPage = async <R>(
   listing: AsyncIterable<IndexEntry>,
@@ -107,20 +103,10 @@ const matchingPage = async <R>(
 ): Promise<Page<R>> => {
   const items: R[] = []
   let total = 0
-  const take = async (entries: readonly IndexEntry[]) => {
-    for await (const record of paced(await load(entries))) {
-      if (!isMatch(record)) continue
+  for await (const records of inSteps(listing, load))
+    for (const record of records.filter(isMatch)) {
       if (total >= offset && items.length < limit) items.push(record)
       total++
     }
-  }
-  let batch: IndexEntry[] = []
-  for await (const entry of listing) {
-    batch.push(entry)
-    if (batch.length < BATCH) continue
-    await take(batch)
-    batch = []
-  }
-  await take(batch)
   return { items, total }
 }

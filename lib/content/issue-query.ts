@@ -1,5 +1,4 @@
 import { invalidMember } from '../errors.ts'
-import type { IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { firstWithTotal, intersect, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
@@ -30,12 +29,10 @@ export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
   return length + (author === undefined ? 0 : 1) > 1
 }
 
-type States = readonly Issue['state'][]
-
-/** One condition of a query: the index entries that satisfy it, newest first, and their number. */
+/** One condition of a query: an index, and the beginnings of its keys that satisfy it. */
 interface Condition {
-  entries: AsyncIterable<IndexEntry>
-  total: () => Promise<number>
+  readonly index: 'state' | 'author' | 'words'
+  readonly prefixes: readonly KeyTuple[]
 }
 
 /**
@@ -48,47 +45,32 @@ export const listIssues = async (
   { state, q = '', author }: IssueQuery,
   slice: Slice,
 ): Promise<Page<Issue>> => {
-  const states: States = state === 'all' ? ['open', 'closed'] : [state]
+  const states = state === 'all' ? (['open', 'closed'] as const) : [state]
   const words = tokenize(q)
   // A query without a word, such as `!`, matches no title.
   if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
-  const conditions = words.map((word) => byIndex(tx, 'words', states, (state) => [repository, state, word]))
-  if (author !== undefined)
-    conditions.unshift(byIndex(tx, 'author', states, (state) => [repository, author, state]))
-  const [first = byIndex(tx, 'state', states, (state) => [repository, state]), ...others] = conditions
-  if (others.length === 0)
-    return { items: await issues.load(tx, await pageOf(first.entries, slice)), total: await first.total() }
-  const matching = intersect(
-    conditions.map(({ entries }) => entries),
-    true,
-  )
-  const { entries, total } = await firstWithTotal(matching, slice.offset + slice.limit)
-  return { items: await issues.load(tx, entries.slice(slice.offset)), total }
-}
-
-const byIndex = (
-  tx: ReadTransaction,
-  index: 'state' | 'author' | 'words',
-  states: States,
-  prefixOf: (state: Issue['state']) => KeyTuple,
-): Condition =>
-  inAnyState(states, (state) => ({
-    entries: issues.entries(tx, index, { prefix: prefixOf(state), reverse: true }),
-    total: () => issues.count(tx, index, prefixOf(state)),
+  const conditions: Condition[] = words.map((word) => ({
+    index: 'words',
+    prefixes: states.map((each) => [repository, each, word]),
   }))
-
-/** A condition on issues of several states, from the condition on those of each. */
-const inAnyState = (states: States, inOneState: (state: Issue['state']) => Condition): Condition => {
-  const conditions = states.map(inOneState)
-  if (conditions.length === 1) return conditions[0]!
-  return {
-    entries: merge(
-      conditions.map(({ entries }) => entries),
+  if (author !== undefined)
+    conditions.unshift({ index: 'author', prefixes: states.map((each) => [repository, author, each]) })
+  if (conditions.length === 0)
+    conditions.push({ index: 'state', prefixes: states.map((each) => [repository, each]) })
+  // Newest first.
+  const listings = conditions.map(({ index, prefixes }) =>
+    merge(
+      prefixes.map((prefix) => issues.entries(tx, index, { prefix, reverse: true })),
       true,
     ),
-    async total() {
-      const totals = await Promise.all(conditions.map(({ total }) => total()))
-      return totals.reduce((sum, total) => sum + total, 0)
-    },
+  )
+  const [{ index, prefixes }] = conditions as [Condition]
+  if (conditions.length === 1) {
+    const items = await issues.load(tx, await pageOf(listings[0]!, slice))
+    const totals = await Promise.all(prefixes.map((prefix) => issues.count(tx, index, prefix)))
+    return { items, total: totals.reduce((sum, total) => sum + total, 0) }
   }
+  const matching = intersect(listings, true)
+  const { entries, total } = await firstWithTotal(matching, slice.offset + slice.limit)
+  return { items: await issues.load(tx, entries.slice(slice.offset)), total }
 }

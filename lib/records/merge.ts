@@ -114,6 +114,25 @@ export async function* intersect(listings: readonly Entries[], reverse = false):
   }
 }
 
+/** Records that are decoded between two turns of the event loop. */
+const LOADED_AT_ONCE = 250
+
+/** Loads the records of entries in steps between which other requests run. */
+export async function* inSteps<R>(
+  entries: Entries,
+  load: (step: readonly IndexEntry[]) => Promise<R[]>,
+): AsyncGenerator<R[]> {
+  let step: IndexEntry[] = []
+  for await (const entry of entries) {
+    step.push(entry)
+    if (step.length < LOADED_AT_ONCE) continue
+    yield await load(step)
+    await setImmediate()
+    step = []
+  }
+  if (step.length > 0) yield await load(step)
+}
+
 /** The entries of one page. */
 export const pageOf = async (
   listing: AsyncIterable<IndexEntry>,

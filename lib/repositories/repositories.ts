@@ -17,6 +17,7 @@ import {
   collaborators,
   type Repository,
   repositories,
+  teamRepositories,
   transfers,
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -41,7 +42,6 @@ import type { PushJournal } from './push-journal.ts'
 import { addRedirect, presentName } from './redirects.ts'
 import { actionsOf, editOf, type RepositoryEdit, rename } from './repository-edit.ts'
 import type { StoredFiles } from './stored-files.ts'
-import { removeTeamsOf } from './team-repositories.ts'
 
 /** The services that change repositories use. */
 export interface RepositoryServices {
@@ -263,7 +263,8 @@ export class Repositories {
  * collaborator. Collaborators whom somebody added stay.
  */
 const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<void> => {
-  await removeTeamsOf(tx, id)
+  for (const assigned of await teamRepositories.list(tx, 'repository', { prefix: [id] }))
+    await teamRepositories.removeLoaded(tx, assigned)
   await transfers.remove(tx, [id])
   for (const { account, byMembership } of await collaborators.list(tx, 'repository', { prefix: [id] }))
     if (byMembership || account === owner) await collaborators.remove(tx, [id, account])

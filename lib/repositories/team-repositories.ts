@@ -180,9 +180,3 @@ const teamsOn = async (tx: ReadTransaction, repository: Repository): Promise<Fou
   const has = await Promise.all(all.map((found) => hasTeam(tx, found, repository)))
   return all.filter((_, index) => has[index])
 }
-
-/** Takes the rights on a repository from all teams, when it moves to another owner or is deleted. */
-export const removeTeamsOf = async (tx: WriteContext, repository: number): Promise<void> => {
-  for (const { team } of await teamRepositories.list(tx, 'repository', { prefix: [repository] }))
-    await teamRepositories.remove(tx, [team, repository])
-}

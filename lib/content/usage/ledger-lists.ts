@@ -81,33 +81,29 @@ const pageOfTarget = (
   return { kind: entry.on === 'issue' ? 'issue' : 'ledgerRelease', ...place, index }
 }
 
+export type UsageLists = ReturnType<typeof createUsageLists>
+
 /** A repository with all bytes that it and everything in it use. */
 export interface UsedRepository extends RepositoryTotal {
   readonly repository: Repository
   readonly owner: Account
 }
 
-export interface UsageLists {
+export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine) => ({
   /** Repositories of one owner, or of all owners, largest first, from one snapshot. */
-  largestRepositories(owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>>
+  largestRepositories: (owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>> =>
+    store.read(async (tx) => {
+      const { items, total } = await reports.largestRepositories(tx, owner, slice)
+      return { items: await withRecords(tx, items), total }
+    }),
   /** Entries of one kind, largest first. */
-  used(
+  async used(
     tx: ReadTransaction,
     viewer: Viewer,
     owner: number,
     kind: ListedKind,
     slice: Slice,
-  ): Promise<Page<UsedEntry>>
-}
-
-export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine): UsageLists => ({
-  largestRepositories: (owner, slice) =>
-    store.read(async (tx) => {
-      const { items, total } = await reports.largestRepositories(tx, owner, slice)
-      return { items: await withRecords(tx, items), total }
-    }),
-  async used(tx, viewer, owner, kind, slice) {
-    const readsPrivate = repositoryViewer(viewer) !== null
+  ): Promise<Page<UsedEntry>> {
     const entries = await ledger.list(tx, owner, kind, slice)
     const found = await repositories.byIds(
       tx,
@@ -116,7 +112,7 @@ export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine)
     const shownEntry = (entry: LedgerRecord) => {
       if (entry.repository === null) return usedEntry(tx, entry, undefined, false)
       const repository = found.get(entry.repository)
-      return usedEntry(tx, entry, repository, !readsPrivate && !isPublic(repository))
+      return usedEntry(tx, entry, repository, !isReadable(viewer, repository))
     }
     const items = await Promise.all(entries.map(shownEntry))
     return { items, total: (await ledger.counts(tx, owner))[kind] }
@@ -137,8 +133,10 @@ const withRecords = async (
   })
 }
 
-const isPublic = (repository: Repository | undefined): boolean =>
-  repository !== undefined && openAudiences(null).includes(repository.audience)
+/** Whether a viewer of an owner's usage reads one of its repositories: a token may lack the scope for it. */
+export const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean =>
+  repositoryViewer(viewer) !== null ||
+  (repository !== undefined && openAudiences(null).includes(repository.audience))
 
 /** @param isHidden whether the viewer cannot read the repository */
 export const usedEntry = async (

@@ -2,10 +2,8 @@
  * Storage items: what uses an owner's storage, made of repositories and ledger entries, and how lists sort
  * and filter them.
  */
-import { setImmediate } from 'node:timers/promises'
-import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import type { Viewer } from '../../accounts/access.ts'
 import { compare } from '../../compare.ts'
-import type { IndexEntry } from '../../records/collection.ts'
 import {
   type LedgerKind,
   type LedgerRecord,
@@ -17,7 +15,7 @@ import {
 import { hasScope, type Scope } from '../../scopes.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { type UsedEntry, usedEntry } from './ledger-lists.ts'
+import { isReadable, type UsedEntry, usedEntry } from './ledger-lists.ts'
 
 /**
  * The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must
@@ -85,28 +83,10 @@ export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere' | 'uploader'> 
   readonly entry: LedgerRecord | undefined
 }
 
-/** Records that are decoded between two turns of the event loop. */
-const LOADED_AT_ONCE = 250
-
-/** Loads records in steps between which other requests run. */
-export async function* inSteps<T>(
-  entries: readonly IndexEntry[],
-  load: (step: readonly IndexEntry[]) => Promise<T[]>,
-): AsyncGenerator<T[]> {
-  for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
-    yield await load(entries.slice(from, from + LOADED_AT_ONCE))
-    await setImmediate()
-  }
-}
-
 export const isNamed = ({ name }: Repository, wanted: string | undefined): boolean =>
   !wanted || name.toLowerCase() === wanted.toLowerCase()
 
 export const matches = (name: string, search = ''): boolean => foldCase(name).includes(foldCase(search))
-
-const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean =>
-  repositoryViewer(viewer) !== null ||
-  (repository !== undefined && openAudiences(null).includes(repository.audience))
 
 export const repositoryItem = (
   viewer: Viewer,

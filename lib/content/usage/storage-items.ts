@@ -6,8 +6,7 @@
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import { entriesBySize } from '../../quota/ledger.ts'
-import type { IndexEntry } from '../../records/collection.ts'
-import { pageOf } from '../../records/merge.ts'
+import { inSteps, pageOf } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
   type LedgerKind,
@@ -24,7 +23,6 @@ import {
   type Candidate,
   ENTRY_KINDS,
   entryItem,
-  inSteps,
   isNamed,
   itemOf,
   matches,
@@ -62,9 +60,8 @@ const MAX_LISTED = 10_000
 /** The repositories of an owner with their usage, which each list needs. */
 const repositoriesWithUsage = (store: Store, owner: number): Promise<RepositoryWithUsage[]> =>
   store.cached(`repositories with usage ${owner}`, async (tx) => {
-    const entries: IndexEntry[] = []
-    for await (const entry of repositories.entries(tx, 'id', { prefix: [owner] })) entries.push(entry)
     const found: RepositoryWithUsage[] = []
+    const entries = repositories.entries(tx, 'id', { prefix: [owner] })
     for await (const owned of inSteps(entries, (step) => repositories.load(tx, step))) {
       const usages = await repositoryUsages.byIds(
         tx,
