@@ -1,4 +1,4 @@
-/** The rules of rights and visibility, said once more and from no index: each question looks at everything. */
+/** The rules of rights and visibility, said again from no index: each question looks at everything. */
 type Visibility = 'public' | 'limited' | 'private'
 
 /** What collaborators and teams are given, from the least to the most. */
