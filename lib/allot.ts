@@ -234,7 +234,7 @@ export const openAllot = async (
 
 /** Loads and opens the SSH server, when it is turned on. */
 const openSshIfOn = async (app: App) =>
-  app.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(app)
+  app.options.ssh.port === undefined ? undefined : (await import('./ssh/index.ts')).openSsh(app)
 
 const turnedOn = <T>(ssh: T | undefined): T => {
   if (ssh !== undefined) return ssh

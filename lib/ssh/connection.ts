@@ -2,22 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuthContext, Connection, PublicKeyAuthContext, ServerChannel, Session } from 'ssh2'
+import type { Options } from '../options/index.ts'
 import { CommandChannel, type CommandConnection, type SessionStream } from './channel.ts'
 import type { Commands } from './commands.ts'
 import { ping, type Ssh2 } from './library.ts'
 import type { SshCommand } from './types.ts'
-
-/** Limits of one connection, in milliseconds: those of the option `ssh`, and of `git` for its commands. */
-export interface ConnectionLimits {
-  /** After which a connection without a command is closed. */
-  readonly idleTimeout: number
-  readonly git: {
-    /** The longest time that one command may take. */
-    readonly timeout: number
-    /** Within which there must be traffic while output of a command waits. */
-    readonly idleTimeout: number
-  }
-}
 
 export interface ConnectionOptions {
   readonly ssh2: Ssh2
@@ -25,7 +14,8 @@ export interface ConnectionOptions {
   readonly findKey: (
     fingerprint: string,
   ) => Promise<{ readonly id: number; readonly key: string } | undefined>
-  readonly limits: ConnectionLimits
+  /** Those of the option `ssh`, and of `git` for its commands. */
+  readonly limits: Pick<Options, 'ssh' | 'git'>
   /** Ends the connection unless the client signs in before; runs since the connection was accepted. */
   readonly loginTimer: NodeJS.Timeout
   readonly baseUrl: string | undefined
@@ -206,7 +196,7 @@ export class SshConnection {
     this.#timer = setTimeout(() => {
       this.#client.end()
       this.#socket.destroySoon()
-    }, this.#options.limits.idleTimeout)
+    }, this.#options.limits.ssh.idleTimeout)
   }
 
   /** The library trusts clients to keep to the windows of their channels, and to read what it sends. */

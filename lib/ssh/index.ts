@@ -1,8 +1,13 @@
 import type { Socket } from 'node:net'
 import { addressOfSocket, Counts } from '../clients.ts'
+import { LfsTokens } from '../content/lfs-tokens.ts'
+import type { App } from '../hosting/wire.ts'
+import { logError } from '../http/index.ts'
+import type { Options } from '../options/index.ts'
 import { type CommandServices, Commands } from './commands.ts'
-import { type ConnectionLimits, SshConnection } from './connection.ts'
-import { ALGORITHMS, PING_INTERVAL, type Ssh2 } from './library.ts'
+import { SshConnection } from './connection.ts'
+import { readHostKeys } from './host-keys.ts'
+import { ALGORITHMS, loadSsh2, PING_INTERVAL, type Ssh2 } from './library.ts'
 import type { SshCommand, SshConnectionOptions, SshServer } from './types.ts'
 
 export { hostKeyFolder, readHostKey, readHostKeys } from './host-keys.ts'
@@ -13,12 +18,7 @@ interface SshServerOptions extends CommandServices {
   readonly ssh2: Ssh2
   /** Private keys of the server. */
   readonly hostKeys: readonly string[]
-  readonly limits: ConnectionLimits & {
-    /** Milliseconds within which a client must sign in. */
-    readonly loginTimeout: number
-    readonly maxConnections: number
-    readonly maxConnectionsPerAddress?: number | undefined
-  }
+  readonly limits: Pick<Options, 'ssh' | 'git'>
   /** URL of the HTTP server, when it is configured. */
   readonly baseUrl: string | undefined
   readonly onError: (error: unknown) => void
@@ -52,7 +52,7 @@ export class Ssh2Server implements SshServer {
 
   accept(socket: Socket, { baseUrl = this.#options.baseUrl, onCommand }: SshConnectionOptions = {}): void {
     const { ssh2, hostKeys, limits, onError } = this.#options
-    const { maxConnections, maxConnectionsPerAddress = Math.ceil(maxConnections / 4) } = limits
+    const { maxConnections, maxConnectionsPerAddress = Math.ceil(maxConnections / 4) } = limits.ssh
     const address = addressOfSocket(socket)
     socket.on('error', () => undefined)
     const isFull = this.#open.total >= maxConnections || this.#open.of(address) >= maxConnectionsPerAddress
@@ -66,7 +66,7 @@ export class Ssh2Server implements SshServer {
         onError(error)
       }
     }
-    const loginTimer = setTimeout(() => socket.destroy(), limits.loginTimeout)
+    const loginTimer = setTimeout(() => socket.destroy(), limits.ssh.loginTimeout)
     this.#handshakes.add(socket)
     socket.once('close', () => {
       clearTimeout(loginTimer)
@@ -104,4 +104,38 @@ export class Ssh2Server implements SshServer {
     for (const socket of this.#handshakes) socket.destroy()
     await Promise.all([...this.#connections].map((connection) => connection.close()))
   }
+}
+
+/**
+ * @returns the SSH server, and the tokens that it gives to clients of Git LFS, undefined when that is turned
+ * off; undefined when SSH is turned off, and when the host stores repositories itself
+ * @throws AllotError unavailable without the package ssh2; misconfigured for a host key that cannot be used
+ */
+export const openSsh = async ({
+  options,
+  host,
+  store,
+  hosting,
+}: App): Promise<{ server: SshServer; lfsTokens: LfsTokens | undefined } | undefined> => {
+  const { ssh, repositories, lfs } = options
+  const { log } = host
+  const { git } = hosting
+  if (ssh.port === undefined || repositories === false || git === undefined) return undefined
+  const ssh2 = await loadSsh2()
+  const place = { file: ssh.hostKey, repositories: repositories.directory }
+  const hostKeys = await readHostKeys(ssh2, place)
+  const lfsTokens = lfs === false ? undefined : new LfsTokens(store, hostKeys[0]!)
+  const server = new Ssh2Server({
+    ssh2,
+    hostKeys,
+    store,
+    lfsTokens,
+    log,
+    ...git,
+    sshKeys: hosting.sshKeys,
+    baseUrl: options.baseUrl,
+    limits: options,
+    onError: logError(log, 'a connection over SSH failed'),
+  })
+  return { server, lfsTokens }
 }
