@@ -7,7 +7,7 @@ import { Comment } from './content/comments.ts'
 import { Issue } from './content/issues.ts'
 import { Release } from './content/releases.ts'
 import { GPGKey, GPGKeyEmail, PublicKey } from './keys.ts'
-import { Organization } from './organizations.ts'
+import { organizationView } from './organizations.ts'
 import { QuotaUsedRepository } from './quota/largest-repositories.ts'
 import { QuotaUsedArtifact, QuotaUsedAttachment, QuotaUsedPackage } from './quota/owner-quota.ts'
 import {
@@ -17,7 +17,7 @@ import {
   QuotaInfo,
   QuotaRuleInfo,
 } from './quota/schema.ts'
-import { WatchInfo } from './relations.ts'
+import { watchView } from './relations.ts'
 import { Permission, Repository } from './repository-presenter.ts'
 import { AccessToken } from './tokens.ts'
 import { User } from './users.ts'
@@ -32,8 +32,8 @@ const definitions = {
   GPGKeyEmail,
   PublicKey,
   AccessToken,
-  WatchInfo,
-  Organization,
+  WatchInfo: watchView.schema,
+  Organization: organizationView.schema,
   Issue,
   Comment,
   Release,

@@ -9,13 +9,11 @@ import { packageRoutes } from './content/packages.ts'
 import { registryRoutes } from './content/registries.ts'
 import { releaseRoutes } from './content/releases.ts'
 import { issueSubscriptionRoutes } from './content/subscriptions.ts'
-import { timelineRoutes } from './content/timeline.ts'
 import { followingRoutes } from './following.ts'
 import { inForgejoDialect } from './forgejo-dialect.ts'
 import { forkRoutes } from './forks.ts'
 import { branchRoutes } from './git/branches.ts'
-import { commitRoutes } from './git/commits.ts'
-import { compareRoutes } from './git/compare.ts'
+import { commitRoutes, compareRoutes } from './git/commits.ts'
 import { archiveRoutes, downloadFileRoutes } from './git/downloads.ts'
 import { fileChangeRoutes } from './git/file-changes.ts'
 import { fileRoutes } from './git/files.ts'
@@ -55,7 +53,6 @@ type ApiRoute = Route<Identity, Services & QuotaServices>
 const contentRoutes: ApiRoute[] = [
   ...issueRoutes,
   ...commentRoutes,
-  ...timelineRoutes,
   ...issueSubscriptionRoutes,
   ...releaseRoutes,
   ...attachmentRoutes,

@@ -2,49 +2,42 @@ import * as v from 'valibot'
 import { scopeOfKey } from '../accounts/keys.ts'
 import { now } from '../clock.ts'
 import type { Pagination } from '../http/index.ts'
-import { accounts, type GpgKey, type SshKey } from '../records/schema/index.ts'
+import { type Account, accounts, type GpgKey, type SshKey } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import { requireScopesToGive } from '../scopes.ts'
 import { example, keyId, number, parameter, shortText, Time, text, timestamp } from './fields.ts'
 import { at, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
-import type { View } from './view.ts'
+import { resource, type View } from './view.ts'
 
 const SSH_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT alice@laptop'
 
-export const PublicKey = v.object({
-  id: number(5),
-  key: text(SSH_KEY),
-  title: text('laptop'),
-  url: text('https://code.example.org/api/v1/user/keys/5'),
-  fingerprint: text('SHA256:KpzXcUFEJ46HTMBY2hUV0vIprdt8B50nJ9VNUU1BpsA'),
-  created_at: Time,
-  read_only: v.boolean(),
-  key_type: text('user'),
-  user: v.optional(User),
+const publicKey = resource<SshKey & { readonly owner: Account | undefined }>()({
+  id: [number(5), ({ id }) => id],
+  key: [text(SSH_KEY), ({ key }) => key],
+  title: [text('laptop'), ({ title }) => title],
+  url: [
+    text('https://code.example.org/api/v1/user/keys/5'),
+    ({ id }, { apiUrl }) => `${apiUrl}/user/keys/${id}`,
+  ],
+  fingerprint: [text('SHA256:KpzXcUFEJ46HTMBY2hUV0vIprdt8B50nJ9VNUU1BpsA'), ({ fingerprint }) => fingerprint],
+  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  read_only: [v.boolean(), ({ readOnly }) => readOnly === true],
+  key_type: [text('user'), () => 'user'],
+  user: [v.optional(User), ({ owner }, recipient) => owner && presentUser(owner, recipient)],
 })
+export const PublicKey = publicKey.schema
 
 /** Keys of one account. Their `user` is shown to the account itself and to administrators. */
 const keyView: View<typeof PublicKey, SshKey> = {
   schema: PublicKey,
-  async all(keys, request, read) {
-    const { user, apiUrl } = request
+  async all(keys, recipient, read) {
+    const { user } = recipient
     const id = keys[0]?.account
     const isShown = id !== undefined && user !== null && (user.admin || user.id === id)
-    const account = isShown ? await read((tx) => accounts.get(tx, [id])) : undefined
-    const owner = account && { user: presentUser(account, request) }
-    return keys.map((key) => ({
-      id: key.id,
-      key: key.key,
-      title: key.title,
-      url: `${apiUrl}/user/keys/${key.id}`,
-      fingerprint: key.fingerprint,
-      created_at: timestamp(key.createdAt),
-      read_only: key.readOnly === true,
-      key_type: 'user',
-      ...owner,
-    }))
+    const owner = isShown ? await read((tx) => accounts.get(tx, [id])) : undefined
+    return keys.map((key) => publicKey.present({ ...key, owner }, recipient))
   },
 }
 
@@ -107,56 +100,52 @@ export const sshKeyRoutes = [
 
 export const GPGKeyEmail = v.object({ email: text('alice@example.org'), verified: v.boolean() })
 
-const members = {
-  id: number(6),
-  primary_key_id: text(''),
-  key_id: text('4C0AE6A2D1F5B9E3'),
-  public_key: text('xjMEZ…'),
-  emails: v.array(GPGKeyEmail),
-  can_sign: v.boolean(),
-  can_encrypt_comms: v.boolean(),
-  can_encrypt_storage: v.boolean(),
-  can_certify: v.boolean(),
-  created_at: Time,
-  expires_at: v.nullable(v.string()),
-  revoked: v.boolean(),
-  expired: v.boolean(),
-}
-const Subkey = v.object({ ...members, subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []) })
-export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
+type Part = GpgKey['subkeys'][number]
 
-/**
- * @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone
- */
-const presentGpgKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
-  ...presentPart(key, key, ''),
-  emails: key.emails.map((email) => ({
-    email,
-    verified: ownerEmail !== '' && email.toLowerCase() === ownerEmail.toLowerCase(),
-  })),
-  subkeys: key.subkeys.map((subkey) => ({ ...presentPart(subkey, key, key.keyId), emails: [], subkeys: [] })),
+interface KeyPart {
+  readonly part: Part
+  /** Its revocation and expiry hold for its subkeys, too. */
+  readonly primary: GpgKey
+  /** Address of the key's owner, the only one that is verified; shown as verified to everyone. */
+  readonly ownerEmail?: string
+}
+
+const isRevoked = ({ part, primary }: KeyPart) => part.revoked === true || primary.revoked === true
+const isExpired = ({ part, primary }: KeyPart) =>
+  [part, primary].some(({ expiresAt }) => expiresAt !== null && expiresAt <= now())
+const isUsable = (key: KeyPart) => !isRevoked(key) && !isExpired(key)
+
+const keyPart = resource<KeyPart>()({
+  id: [number(6), ({ part }) => part.id],
+  primary_key_id: [text(''), ({ part, primary }) => (part === primary ? '' : primary.keyId)],
+  key_id: [text('4C0AE6A2D1F5B9E3'), ({ part }) => part.keyId],
+  public_key: [text('xjMEZ…'), ({ part }) => part.publicKey],
+  emails: [
+    v.array(GPGKeyEmail),
+    ({ part, primary, ownerEmail = '' }) =>
+      (part === primary ? primary.emails : []).map((email) => ({
+        email,
+        verified: ownerEmail !== '' && email.toLowerCase() === ownerEmail.toLowerCase(),
+      })),
+  ],
+  can_sign: [v.boolean(), (key) => isUsable(key) && key.part.canSign],
+  can_encrypt_comms: [v.boolean(), (key) => isUsable(key) && key.part.canEncryptComms],
+  can_encrypt_storage: [v.boolean(), (key) => isUsable(key) && key.part.canEncryptStorage],
+  can_certify: [v.boolean(), (key) => isUsable(key) && key.part.canCertify],
+  created_at: [Time, ({ part }) => timestamp(part.createdAt)],
+  expires_at: [
+    v.nullable(v.string()),
+    ({ part }) => (part.expiresAt === null ? null : timestamp(part.expiresAt)),
+  ],
+  revoked: [v.boolean(), isRevoked],
+  expired: [v.boolean(), isExpired],
 })
 
-/** @param primary whose revocation and expiry hold for its subkeys, too */
-const presentPart = (key: GpgKey['subkeys'][number], primary: GpgKey, primaryKeyId: string) => {
-  const revoked = key.revoked === true || primary.revoked === true
-  const expired = [key, primary].some(({ expiresAt }) => expiresAt !== null && expiresAt <= now())
-  const isUsable = !revoked && !expired
-  return {
-    id: key.id,
-    primary_key_id: primaryKeyId,
-    key_id: key.keyId,
-    public_key: key.publicKey,
-    can_sign: isUsable && key.canSign,
-    can_encrypt_comms: isUsable && key.canEncryptComms,
-    can_encrypt_storage: isUsable && key.canEncryptStorage,
-    can_certify: isUsable && key.canCertify,
-    created_at: timestamp(key.createdAt),
-    expires_at: key.expiresAt === null ? null : timestamp(key.expiresAt),
-    revoked,
-    expired,
-  }
-}
+const Subkey = v.object({
+  ...keyPart.schema.entries,
+  subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []),
+})
+export const GPGKey = v.object({ ...keyPart.schema.entries, subkeys: v.array(Subkey) })
 
 const CreateGPGKeyOption = v.object({
   /** Large enough for a key with the signatures of a hundred others. */
@@ -166,10 +155,16 @@ const CreateGPGKeyOption = v.object({
 /** Keys of one account, whose address decides which of their emails is verified. */
 const gpgKeyView: View<typeof GPGKey, GpgKey> = {
   schema: GPGKey,
-  async all(keys, _recipient, read) {
+  async all(keys, recipient, read) {
     const [first] = keys
     const owner = first && (await read((tx) => accounts.get(tx, [first.account])))
-    return keys.map((key) => presentGpgKey(key, owner?.email ?? ''))
+    return keys.map((primary) => ({
+      ...keyPart.present({ part: primary, primary, ownerEmail: owner?.email ?? '' }, recipient),
+      subkeys: primary.subkeys.map((part) => ({
+        ...keyPart.present({ part, primary }, recipient),
+        subkeys: [],
+      })),
+    }))
   },
 }
 

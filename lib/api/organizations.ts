@@ -25,9 +25,9 @@ import {
 } from './fields.ts'
 import { at } from './route.ts'
 import { avatarUrl } from './users.ts'
-import { resource, view } from './view.ts'
+import { resource } from './view.ts'
 
-const organization = resource<Account>()({
+export const organizationView = resource<Account & { readonly owners?: number }>()({
   id: [number(3), ({ id }) => id],
   name: [text('acme'), ({ name }) => name],
   full_name: [text('Acme'), ({ fullName }) => fullName],
@@ -39,24 +39,11 @@ const organization = resource<Account>()({
   location: [text(''), ({ location }) => location],
   visibility: [Visibility, ({ visibility }) => visibility],
   username: [text('acme'), ({ name }) => name],
-})
-export const presentOrganization = organization.present
-
-export const Organization = v.object({
-  ...organization.schema.entries,
   /** Number of owners, only in the list for administrators; 0 when the last owner was deleted. */
-  owners_count: v.optional(v.number()),
+  owners_count: [v.optional(v.number()), ({ owners }) => owners],
 })
-export type Organization = v.InferOutput<typeof Organization>
 
-const organizationView = view(Organization, presentOrganization)
-const ownedView = view(
-  Organization,
-  ({ organization, owners }: { organization: Account; owners: number }, recipient) => ({
-    ...presentOrganization(organization, recipient),
-    owners_count: owners,
-  }),
-)
+export type Organization = v.InferOutput<typeof organizationView.schema>
 
 const details = {
   description: v.optional(example(shortText, 'Tools for everyone')),
@@ -113,8 +100,11 @@ export const organizationRoutes = [
   ),
   at('/admin/orgs', { tag: 'admin', scope: 'admin', reads: 'admin' }).list('adminGetAllOrgs', '', {
     summary: 'All organizations, each with the number of its owners',
-    of: ownedView,
-    run: ({ page }, { hosting }) => hosting.organizations.list(page),
+    of: organizationView,
+    run: async ({ page }, { hosting }) => {
+      const { items, total } = await hosting.organizations.list(page)
+      return { items: items.map(({ organization, owners }) => ({ ...organization, owners })), total }
+    },
   }),
   organizations.get('orgGet', '/{org}', {
     summary: 'An organization',

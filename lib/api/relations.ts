@@ -8,6 +8,7 @@ import { example, Time, text, timestamp } from './fields.ts'
 import { readRepository, repositoryView } from './repository-presenter.ts'
 import { at, type Recipient, type Services } from './route.ts'
 import { userView } from './users.ts'
+import { resource } from './view.ts'
 
 /** The specification writes the repository of a star or a subscription as `{username}/{reponame}`. */
 const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
@@ -73,13 +74,22 @@ export const relatedUserRoutes = [
   }),
 ]
 
-export const WatchInfo = v.object({
-  subscribed: example(v.boolean(), true),
-  ignored: v.boolean(),
-  reason: v.null(),
-  created_at: Time,
-  url: text('https://code.example.org/api/v1/repos/alice/app/subscription'),
-  repository_url: text('https://code.example.org/api/v1/repos/alice/app'),
+interface Watch {
+  readonly subscribed: boolean
+  /** Seconds since 1970. */
+  readonly since: number
+  /** URL of the subscription in the API. */
+  readonly url: string
+  readonly repository: string
+}
+
+export const watchView = resource<Watch>()({
+  subscribed: [example(v.boolean(), true), ({ subscribed }) => subscribed],
+  ignored: [v.boolean(), ({ subscribed }) => !subscribed],
+  reason: [v.null(), () => null],
+  created_at: [Time, ({ since }) => timestamp(since)],
+  url: [text('https://code.example.org/api/v1/repos/alice/app/subscription'), ({ url }) => url],
+  repository_url: [text('https://code.example.org/api/v1/repos/alice/app'), ({ repository }) => repository],
 })
 
 /** A repository is watched or not; Allot ignores none. */
@@ -89,17 +99,11 @@ const WatchOption = v.object({
 })
 
 /** `created_at` is the time of the subscription. Forgejo has that of the repository there. */
-const presentWatch = async (services: Services, request: Recipient, watched: Related | undefined) => {
+const watchOf = async (services: Services, request: Recipient, watching: Promise<Related | undefined>) => {
+  const watched = await watching
   if (watched === undefined) return undefined
   const { url } = await readRepository(services, request, watched.repository)
-  return {
-    subscribed: true,
-    ignored: false,
-    reason: null,
-    created_at: timestamp(watched.since),
-    url: `${url}/subscription`,
-    repository_url: url,
-  }
+  return { subscribed: true, since: watched.since, url: `${url}/subscription`, repository: url }
 }
 
 const subscription = at('/repos/{username}/{reponame}/subscription', {
@@ -111,27 +115,19 @@ const subscription = at('/repos/{username}/{reponame}/subscription', {
 export const subscriptionRoutes = [
   subscription.get('userCurrentCheckSubscription', '', {
     summary: 'Whether the signed-in user watches a repository',
-    of: WatchInfo,
-    run: async (request, services) => {
+    of: watchView,
+    run: (request, services) => {
       const { watches } = services.hosting.relations
-      return presentWatch(
-        services,
-        request,
-        await watches.check(request.user, relatedRepository(request.params)),
-      )
+      return watchOf(services, request, watches.check(request.user, relatedRepository(request.params)))
     },
   }),
   subscription.put('userCurrentPutSubscription', '', {
     summary: 'Watch a repository',
     body: WatchOption,
-    of: WatchInfo,
-    run: async (request, services) => {
+    of: watchView,
+    run: (request, services) => {
       const { watches } = services.hosting.relations
-      return presentWatch(
-        services,
-        request,
-        await watches.set(request.user, relatedRepository(request.params)),
-      )
+      return watchOf(services, request, watches.set(request.user, relatedRepository(request.params)))
     },
   }),
   subscription.delete('userCurrentDeleteSubscription', '', {

@@ -6,8 +6,8 @@ import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
 import type { Recipient, Services } from './route.ts'
-import { hostNameOf, presentUser, User } from './users.ts'
-import type { View } from './view.ts'
+import { hostNameOf, userView } from './users.ts'
+import { resource, shown, type View } from './view.ts'
 
 export const Permission = v.object({
   admin: v.boolean(),
@@ -15,48 +15,65 @@ export const Permission = v.object({
   pull: example(v.boolean(), true),
 })
 
-const members = {
-  id: number(7),
-  owner: User,
-  name: text('app'),
-  full_name: text('alice/app'),
-  description: text('An application'),
-  empty: v.boolean(),
-  private: v.boolean(),
-  fork: v.boolean(),
-  mirror: v.boolean(),
-  /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
-  size: number(12),
-  html_url: text('https://code.example.org/alice/app'),
-  url: text('https://code.example.org/api/v1/repos/alice/app'),
-  ssh_url: text('git@code.example.org:alice/app.git'),
-  clone_url: text('https://code.example.org/alice/app.git'),
-  website: text(''),
-  stars_count: number(3),
-  forks_count: number(0),
-  watchers_count: number(1),
-  open_issues_count: number(1),
-  /** Drafts are not counted. */
-  release_counter: number(1),
-  default_branch: text('main'),
-  archived: v.boolean(),
-  /** Always false, for clients of Gitea and Forgejo. */
-  template: v.boolean(),
-  topics: example(v.array(v.string()), ['git']),
-  created_at: Time,
-  updated_at: Time,
-  permissions: Permission,
-  /** The offer to a new owner, for those who give or take it. */
-  repo_transfer: v.nullable(v.object({ doer: User, recipient: User, teams: v.array(v.never()) })),
-}
+const offer = resource<NonNullable<RepositoryDetails['offer']>>()({
+  doer: shown(userView, ({ doer }) => doer),
+  recipient: shown(userView, ({ recipient }) => recipient),
+  teams: [v.array(v.never()), () => []],
+})
 
-const withoutParent = v.object(members)
-export interface Repository extends v.InferOutput<typeof withoutParent> {
+const withoutParent = resource<RepositoryDetails>()({
+  id: [number(7), ({ repository }) => repository.id],
+  owner: shown(userView, ({ owner }) => owner),
+  name: [text('app'), ({ repository }) => repository.name],
+  full_name: [text('alice/app'), (details) => pathOf(details)],
+  description: [text('An application'), ({ repository }) => repository.description],
+  empty: [v.boolean(), ({ repository }) => repository.empty],
+  private: [v.boolean(), ({ repository }) => repository.private],
+  fork: [v.boolean(), ({ repository }) => repository.parent !== null],
+  mirror: [v.boolean(), ({ repository }) => repository.mirror],
+  /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
+  size: [number(12), ({ repository: { size, lfs } }) => Math.floor((size + lfs) / 1024)],
+  html_url: [text('https://code.example.org/alice/app'), (details, to) => pageOf(details, to)],
+  url: [
+    text('https://code.example.org/api/v1/repos/alice/app'),
+    (details, { apiUrl }) => `${apiUrl}/repos/${pathOf(details)}`,
+  ],
+  ssh_url: [
+    text('git@code.example.org:alice/app.git'),
+    (details, { htmlUrls, baseUrl }) => htmlUrls.ssh.of(pathOf(details), hostNameOf(baseUrl)),
+  ],
+  clone_url: [
+    text('https://code.example.org/alice/app.git'),
+    (details, { baseUrl }) => `${baseUrl}/${pathOf(details)}.git`,
+  ],
+  website: [text(''), ({ repository }) => repository.website],
+  stars_count: [number(3), ({ repository }) => repository.stars],
+  forks_count: [number(0), ({ repository }) => repository.forks],
+  watchers_count: [number(1), ({ repository }) => repository.watchers],
+  open_issues_count: [number(1), ({ openIssues }) => openIssues],
+  /** Drafts are not counted. */
+  release_counter: [number(1), ({ releases }) => releases],
+  default_branch: [text('main'), ({ repository }) => repository.defaultBranch],
+  archived: [v.boolean(), ({ repository }) => repository.archived],
+  /** Always false, for clients of Gitea and Forgejo. */
+  template: [v.boolean(), () => false],
+  topics: [example(v.array(v.string()), ['git']), ({ repository }) => repository.topics ?? []],
+  created_at: [Time, ({ repository }) => timestamp(repository.createdAt)],
+  updated_at: [Time, ({ repository }) => timestamp(repository.updatedAt)],
+  permissions: [Permission, ({ permissions }) => permissions],
+  /** The offer to a new owner, for those who give or take it. */
+  repo_transfer: [
+    v.nullable(offer.schema),
+    (details, to) => details.offer && offer.present(details.offer, to),
+  ],
+})
+
+export interface Repository extends v.InferOutput<typeof withoutParent.schema> {
   /** The parent of a fork, shown without its own parent. */
   parent: Repository | null
 }
 export const Repository: v.GenericSchema<Repository> = v.object({
-  ...members,
+  ...withoutParent.schema.entries,
   parent: v.nullable(v.lazy(() => Repository)),
 })
 
@@ -66,64 +83,31 @@ export const repositoryView: View<typeof Repository, RepositoryRecord> = {
 }
 
 export const presentRepository = (details: RepositoryDetails, recipient: Recipient): Repository => ({
-  ...presentWithoutParent(details, recipient),
-  parent: details.parent && { ...presentWithoutParent(details.parent, recipient), parent: null },
+  ...withoutParent.present(details, recipient),
+  parent: details.parent && { ...withoutParent.present(details.parent, recipient), parent: null },
 })
 
-const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) => {
-  const { repository, owner, permissions, openIssues, releases, offer } = details
-  const { baseUrl, htmlUrls } = recipient
-  const { path, name, api } = repositoryUrls(details, recipient)
-  return {
-    id: repository.id,
-    owner: presentUser(owner, recipient),
-    name: repository.name,
-    full_name: path,
-    description: repository.description,
-    empty: repository.empty,
-    private: repository.private,
-    fork: repository.parent !== null,
-    mirror: repository.mirror,
-    size: kibibytes(repository.size + repository.lfs),
-    html_url: htmlUrls.of({ kind: 'repository', ...name }, baseUrl),
-    url: api,
-    ssh_url: htmlUrls.ssh.of(path, hostNameOf(baseUrl)),
-    clone_url: `${baseUrl}/${path}.git`,
-    website: repository.website,
-    stars_count: repository.stars,
-    forks_count: repository.forks,
-    watchers_count: repository.watchers,
-    open_issues_count: openIssues,
-    release_counter: releases,
-    default_branch: repository.defaultBranch,
-    archived: repository.archived,
-    template: false,
-    topics: repository.topics ?? [],
-    created_at: timestamp(repository.createdAt),
-    updated_at: timestamp(repository.updatedAt),
-    permissions,
-    repo_transfer: offer && {
-      doer: presentUser(offer.doer, recipient),
-      recipient: presentUser(offer.recipient, recipient),
-      teams: [],
-    },
-  }
+type Named = Pick<RepositoryDetails, 'owner' | 'repository'>
+
+const pathOf = ({ owner, repository }: Named): string => `${owner.name}/${repository.name}`
+
+const pageOf = ({ owner, repository }: Named, { htmlUrls, baseUrl }: Recipient): string =>
+  htmlUrls.of({ kind: 'repository', owner: owner.name, repo: repository.name }, baseUrl)
+
+/** The URLs of a repository that those of its contents begin with. */
+export interface RepositoryUrls {
+  readonly api: string
+  /** URL of its page. */
+  readonly html: string
+  /** URL below the service, at which archives are. */
+  readonly base: string
 }
 
-/**
- * @returns `owner/name`, the same as parameters of a page, and the URL of its API, which those of its
- * contents begin with
- */
-export const repositoryUrls = (
-  { owner, repository }: Pick<RepositoryDetails, 'owner' | 'repository'>,
-  { apiUrl }: Pick<Recipient, 'apiUrl'>,
-) => {
-  const path = `${owner.name}/${repository.name}`
-  const name = { owner: owner.name, repo: repository.name }
-  return { path, name, api: `${apiUrl}/repos/${path}` }
-}
-
-const kibibytes = (bytes: number): number => Math.floor(bytes / 1024)
+export const repositoryUrls = (named: Named, recipient: Recipient): RepositoryUrls => ({
+  api: `${recipient.apiUrl}/repos/${pathOf(named)}`,
+  html: pageOf(named, recipient),
+  base: `${recipient.baseUrl}/${pathOf(named)}`,
+})
 
 /**
  * Reads the details of one repository and presents it.

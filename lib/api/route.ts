@@ -21,6 +21,9 @@ export interface Services extends App {
 export const signInRequired = ({ settings }: Services) =>
   new AllotError('unauthenticated', settings.signInMessage)
 
+/** 404, with the message of Forgejo. */
+export const missing = () => new AllotError('not_found', "The target couldn't be found.")
+
 /** Declares the routes of a resource, see lib/api/kit.ts. */
 export const at: ReturnType<typeof resourcesFor<Services>> = resourcesFor()
 

@@ -23,59 +23,46 @@ import {
   wholeNumber,
 } from './fields.ts'
 import { at, type Recipient } from './route.ts'
-import { searchResults, view } from './view.ts'
-
-export const User = v.object({
-  id: number(2),
-  login: text('alice'),
-  full_name: text('Alice'),
-  email: text('alice@noreply.code.example.org'),
-  avatar_url: text('https://code.example.org/avatars/alice'),
-  html_url: text('https://code.example.org/alice'),
-  is_admin: v.boolean(),
-  active: v.boolean(),
-  created: Time,
-  location: text(''),
-  website: text('https://alice.example.org'),
-  description: text(''),
-  visibility: Visibility,
-  username: text('alice'),
-  followers_count: v.optional(v.number()),
-  following_count: v.optional(v.number()),
-  starred_repos_count: v.optional(v.number()),
-})
-export type User = v.InferOutput<typeof User>
-
-type UserRecipient = Omit<Recipient, 'apiUrl'>
+import { resource, searchResults } from './view.ts'
 
 /** The email address and the roles of a user are shown to the user and to administrators only. */
-export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserRecipient): User => {
-  const isPrivate = user !== null && (user.admin || user.id === account.id)
-  return {
-    id: account.id,
-    login: account.name,
-    full_name: account.fullName,
-    email: emailOf(account, isPrivate, baseUrl),
-    avatar_url: avatarUrl(account, { baseUrl, htmlUrls }),
-    html_url: htmlUrls.of(accountPage(account), baseUrl),
-    // The login of a host decides for each request.
-    is_admin: user?.id === account.id ? user.admin : isPrivate && account.admin,
-    active: isPrivate && account.active,
-    created: timestamp(account.createdAt),
-    location: account.location,
-    website: account.website,
-    description: account.description,
-    visibility: account.visibility,
-    username: account.name,
-  }
-}
+const isOpenTo = ({ user }: Recipient, { id }: Account) => user !== null && (user.admin || user.id === id)
 
-export const userView = view(User, presentUser)
+export const userView = resource<Account & Partial<Omit<Profile, 'account'>>>()({
+  id: [number(2), ({ id }) => id],
+  login: [text('alice'), ({ name }) => name],
+  full_name: [text('Alice'), ({ fullName }) => fullName],
+  email: [text('alice@noreply.code.example.org'), (account, recipient) => emailOf(account, recipient)],
+  avatar_url: [text('https://code.example.org/avatars/alice'), (account, to) => avatarUrl(account, to)],
+  html_url: [
+    text('https://code.example.org/alice'),
+    (account, { htmlUrls, baseUrl }) => htmlUrls.of(accountPage(account), baseUrl),
+  ],
+  // The login of a host decides for each request.
+  is_admin: [
+    v.boolean(),
+    (account, to) => (to.user?.id === account.id ? to.user.admin : isOpenTo(to, account) && account.admin),
+  ],
+  active: [v.boolean(), (account, recipient) => isOpenTo(recipient, account) && account.active],
+  created: [Time, ({ createdAt }) => timestamp(createdAt)],
+  location: [text(''), ({ location }) => location],
+  website: [text('https://alice.example.org'), ({ website }) => website],
+  description: [text(''), ({ description }) => description],
+  visibility: [Visibility, ({ visibility }) => visibility],
+  username: [text('alice'), ({ name }) => name],
+  followers_count: [v.optional(v.number()), ({ followers }) => followers],
+  following_count: [v.optional(v.number()), ({ following }) => following],
+  starred_repos_count: [v.optional(v.number()), ({ starred }) => starred],
+})
+export const User = userView.schema
+export type User = v.InferOutput<typeof User>
+export const presentUser = userView.present
 
 /** The address that is shown in the place of a hidden one. */
-const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
+const emailOf = (account: Account, recipient: Recipient): string => {
   if (account.kind === 'organization') return ''
-  return isPrivate && account.email !== '' ? account.email : noreplyAddress(account.name, hostNameOf(baseUrl))
+  if (isOpenTo(recipient, account) && account.email !== '') return account.email
+  return noreplyAddress(account.name, hostNameOf(recipient.baseUrl))
 }
 
 export const hostNameOf = (baseUrl: string): string => new URL(baseUrl).hostname
@@ -85,16 +72,6 @@ export const avatarUrl = (
   { name }: Account,
   { baseUrl, htmlUrls }: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
 ): string => htmlUrls.avatar(name) ?? `${baseUrl}/avatars/${name}`
-
-const presentProfile = (
-  { account, followers, following, starred }: Profile,
-  recipient: UserRecipient,
-): User => ({
-  ...presentUser(account, recipient),
-  followers_count: followers,
-  following_count: following,
-  starred_repos_count: starred,
-})
 
 /**
  * The account of the signed-in user.
@@ -111,11 +88,10 @@ export const userRoutes = [
   at('/user', { tag: 'user', scope: 'user', reads: 'required' }).get('userGetCurrent', '', {
     summary: 'The signed-in user',
     cached: true,
-    of: User,
-    run: async (request, _services, tx) => {
-      const { user } = request
+    of: userView,
+    run: async ({ user }, _services, tx) => {
       const account = stillThere(await accounts.get(tx, [user.id]))
-      return presentProfile(await profileOf(tx, user, account), request)
+      return { ...account, ...(await profileOf(tx, user, account)) }
     },
   }),
   users.list('userSearch', '/search', {
@@ -136,11 +112,10 @@ export const userRoutes = [
   users.get('userGet', '/{username}', {
     summary: 'A user',
     cached: true,
-    of: User,
-    run: async (request, _services, tx) => {
-      const { user, params } = request
+    of: userView,
+    run: async ({ user, params }, _services, tx) => {
       const account = await visibleAccount(tx, user, params.username)
-      return account && presentProfile(await profileOf(tx, user, account), request)
+      return account && { ...account, ...(await profileOf(tx, user, account)) }
     },
   }),
 ]

@@ -38,6 +38,11 @@ type Members<E extends v.ObjectEntries, Found> = {
   ]
 }
 
+export interface Resource<S extends v.GenericSchema, Found> {
+  readonly schema: S
+  present(found: Found, recipient: Recipient): v.InferOutput<S>
+}
+
 /** A view that is declared member by member. */
 export const resource =
   <Found>() =>
@@ -51,6 +56,12 @@ export const resource =
     }
     return { ...view(schema, present), present }
   }
+
+/** A member that is presented by a view of its own. */
+export const shown = <S extends v.GenericSchema, Member, Found>(
+  { schema, present }: Resource<S, Member>,
+  memberOf: (found: Found) => Member,
+) => [schema, (found: Found, recipient: Recipient) => present(memberOf(found), recipient)] as const
 
 /** A view whose items are presented one by one, from what was found alone. */
 export const view = <const S extends v.GenericSchema, Found>(

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import type { FoundComment } from '../../content/comments.ts'
-import { type ContentDetails, contentDetails } from '../../content/details.ts'
+import type { TimelineItem } from '../../content/comment-lists.ts'
+import type { ContentDetails } from '../../content/details.ts'
 import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
 import {
   commentId,
@@ -18,7 +18,7 @@ import {
 import { at } from '../route.ts'
 import { resource } from '../view.ts'
 import { assets } from './attachments.ts'
-import { oneOf, onIssue, pageIn, viewInRepository } from './found.ts'
+import { detailsOnIssues, onIssue, pageIn, viewInRepository } from './found.ts'
 
 const comment = resource<ContentDetails<CommentRecord> & { readonly issue: Issue }>()({
   id: [number(9), ({ record }) => record.id],
@@ -33,30 +33,35 @@ const comment = resource<ContentDetails<CommentRecord> & { readonly issue: Issue
 export const Comment = comment.schema
 export const presentComment = comment.present
 
-interface CommentOnIssue {
-  readonly comment: CommentRecord
-  readonly issue: Issue
-}
+const commentView = viewInRepository(comment, detailsOnIssues<CommentRecord>)
 
-const commentView = viewInRepository(
-  Comment,
-  async (tx, viewer, repository, found: readonly CommentOnIssue[]) => {
-    const records = found.map(({ comment }) => comment)
-    const details = await contentDetails(tx, viewer, repository, 'comment', records)
-    return details.map((comment, index) => ({ ...comment, issue: found[index]!.issue }))
-  },
-  presentComment,
-)
+/**
+ * An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left
+ * out.
+ */
+const timelineComment = resource<ContentDetails<TimelineItem> & { readonly issue: Issue }>()({
+  id: [number(9), ({ record }) => record.id],
+  type: [
+    example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
+    ({ record }) => ('kind' in record ? record.kind : 'comment'),
+  ],
+  ...onIssue,
+  body: [text('A newer compiler helps.'), ({ record }) => ('kind' in record ? '' : record.body)],
+  old_title: [text(''), ({ record }) => ('kind' in record && record.oldTitle) || ''],
+  new_title: [text(''), ({ record }) => ('kind' in record && record.newTitle) || ''],
+  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
+  updated_at: [Time, ({ record }) => timestamp('kind' in record ? record.createdAt : record.updatedAt)],
+})
 
-const commentOf = (found: FoundComment): CommentOnIssue => found
+const itemView = viewInRepository(timelineComment, detailsOnIssues<TimelineItem>)
 
-export const CommentListQuery = v.object({
+const CommentListQuery = v.object({
   since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
   before: v.optional(parameter(Moment, 'Only those that were changed at this time or before it.')),
 })
 
 /** @throws AllotError invalid for a day that does not exist */
-export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentListQuery>) => ({
+const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentListQuery>) => ({
   since: secondsOf(since),
   before: secondsOf(before),
 })
@@ -75,50 +80,52 @@ export const commentRoutes = [
     query: CommentListQuery,
     of: commentView,
     run: async ({ user, repository, params, query, page, client }, { hosting }) => {
-      const { index } = params
-      const found = await hosting.comments.list(
-        user,
-        repository,
-        index,
-        page,
-        commentQueryOf(query),
-        client(),
-      )
-      if (found === undefined) return undefined
-      const { issue } = found
-      const items = found.page.items.map((comment) => ({ comment, issue }))
-      return pageIn({ repository: found.repository, page: { ...found.page, items } })
+      const which = commentQueryOf(query)
+      const found = await hosting.comments.list(user, repository, params.index, page, which, client())
+      return pageIn(found, (comment, { issue }) => ({ comment, issue }))
     },
   }),
   comments.list('issueGetRepoComments', '/comments', {
     summary: "The comments on all of a repository's issues, the oldest first",
     query: CommentListQuery,
     of: commentView,
-    run: async ({ user, repository, query, page, client }, { hosting }) =>
-      pageIn(await hosting.comments.listAll(user, repository, page, commentQueryOf(query), client())),
+    run: async ({ user, repository, query, page, client }, { hosting }) => {
+      const which = commentQueryOf(query)
+      const found = await hosting.comments.listAll(user, repository, page, which, client())
+      return pageIn(found, (commentOnIssue) => commentOnIssue)
+    },
   }),
   comments.post('issueCreateComment', '/{index}/comments', {
     summary: 'Comment on an issue',
     body,
     of: commentView,
-    run: async ({ user, repository, params, body }, { hosting }) =>
-      oneOf(await hosting.comments.create(user, repository, params.index, body.body), commentOf),
+    run: ({ user, repository, params, body }, { hosting }) =>
+      hosting.comments.create(user, repository, params.index, body.body),
   }),
   comments.get('issueGetComment', '/comments/{id}', {
     summary: 'A comment',
     of: commentView,
-    run: async ({ user, repository, params }, { hosting }) =>
-      oneOf(await hosting.comments.find(user, repository, params.id), commentOf),
+    run: ({ user, repository, params }, { hosting }) => hosting.comments.find(user, repository, params.id),
   }),
   comments.patch('issueEditComment', '/comments/{id}', {
     summary: 'Change a comment',
     body,
     of: commentView,
-    run: async ({ user, repository, params, body }, { hosting }) =>
-      oneOf(await hosting.comments.edit(user, repository, params.id, body.body), commentOf),
+    run: ({ user, repository, params, body }, { hosting }) =>
+      hosting.comments.edit(user, repository, params.id, body.body),
   }),
   comments.delete('issueDeleteComment', '/comments/{id}', {
     summary: 'Delete a comment',
     run: ({ user, repository, params }, { hosting }) => hosting.comments.remove(user, repository, params.id),
+  }),
+  comments.list('issueGetCommentsAndTimeline', '/{index}/timeline', {
+    summary: 'The comments on an issue and what was done to it, the oldest first',
+    query: CommentListQuery,
+    of: itemView,
+    run: async ({ user, repository, params: { index }, query, page, client }, { hosting }) => {
+      const which = commentQueryOf(query)
+      const found = await hosting.comments.timeline(user, repository, index, page, which, client())
+      return pageIn(found, (comment, { issue }) => ({ comment, issue }))
+    },
   }),
 ]

@@ -1,20 +1,17 @@
 /** Issues, comments and releases, which are found with their repository. */
 import type * as v from 'valibot'
 import type { Viewer } from '../../accounts/access.ts'
-import type { ContentDetails } from '../../content/details.ts'
+import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Account, Issue, Repository } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { text } from '../fields.ts'
 import type { Recipient } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import type { View } from '../view.ts'
+import { userView } from '../users.ts'
+import { type Resource, shown, type View } from '../view.ts'
 
 /** Who wrote it. */
-export const author = [
-  User,
-  (details: { readonly author: Account }, recipient: Recipient) => presentUser(details.author, recipient),
-] as const
+export const author = shown(userView, ({ author }: { readonly author: Account }) => author)
 
 type Place = Pick<ContentDetails<unknown>, 'owner' | 'repository'>
 
@@ -44,46 +41,50 @@ export const onIssue = {
 
 type OnIssue = ContentDetails<{ readonly id: number }> & { readonly issue: Issue }
 
-interface InRepository<R> {
+interface InRepository {
   readonly repository: Repository
-  readonly record: R
+}
+
+/** Reads what is shown of comments on issues, or of other events, besides their records. */
+export const detailsOnIssues = async <T extends { readonly id: number; readonly author: number }>(
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository,
+  found: readonly (InRepository & { readonly comment: T; readonly issue: Issue })[],
+) => {
+  const records = found.map(({ comment }) => comment)
+  const details = await contentDetails(tx, viewer, repository, 'comment', records)
+  return details.map((comment, index) => ({ ...comment, issue: found[index]!.issue }))
 }
 
 /**
- * A view of records that are all of one repository.
+ * A view of what is found with its repository, the same for a whole list.
  * @param detailsOf reads what is not in the records
  */
-export const viewInRepository = <const S extends v.GenericSchema, R, D>(
-  schema: S,
+export const viewInRepository = <const S extends v.GenericSchema, F extends InRepository, D>(
+  { schema, present }: Resource<S, D>,
   detailsOf: (
     tx: ReadTransaction,
     viewer: Viewer,
     repository: Repository,
-    records: readonly R[],
+    found: readonly F[],
   ) => Promise<D[]>,
-  present: (details: D, recipient: Recipient) => v.InferOutput<S>,
-): View<S, InRepository<R>> => ({
+): View<S, F> => ({
   schema,
   async all(found, recipient, read) {
     const [first] = found
     if (first === undefined) return []
-    const records = found.map(({ record }) => record)
-    const details = await read((tx) => detailsOf(tx, recipient.user, first.repository, records))
+    const details = await read((tx) => detailsOf(tx, recipient.user, first.repository, found))
     return details.map((one) => present(one, recipient))
   },
 })
 
-/** What was found alone, as its view takes it. */
-export const oneOf = <R, Found extends { readonly repository: Repository }>(
-  found: Found | undefined,
-  recordOf: (found: Found) => R,
-): InRepository<R> | undefined => found && { repository: found.repository, record: recordOf(found) }
-
-/** The page of a list, as the view of its items takes it. */
-export const pageIn = <R>(
-  found: { readonly repository: Repository; readonly page: Page<R> } | undefined,
-): Page<InRepository<R>> | undefined =>
+/** The page of a list, each item with the repository. */
+export const pageIn = <F extends InRepository & { readonly page: Page<unknown> }, Item>(
+  found: F | undefined,
+  itemOf: (record: F['page']['items'][number], found: F) => Item,
+): Page<InRepository & Item> | undefined =>
   found && {
-    items: found.page.items.map((record) => ({ repository: found.repository, record })),
     total: found.page.total,
+    items: found.page.items.map((record) => ({ repository: found.repository, ...itemOf(record, found) })),
   }

@@ -18,7 +18,7 @@ import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient, type Services } from '../route.ts'
 import { resource } from '../view.ts'
 import { assets } from './attachments.ts'
-import { author, oneOf, pageIn, pageOfIssue, viewInRepository } from './found.ts'
+import { author, pageIn, pageOfIssue, viewInRepository } from './found.ts'
 
 const State = v.picklist(['open', 'closed'])
 
@@ -72,9 +72,14 @@ const issue = resource<IssueDetails>()({
 export const Issue = issue.schema
 export const presentIssue = issue.present
 
-const issueView = viewInRepository(Issue, issueDetails, presentIssue)
-
-const issueOf = ({ issue }: FoundIssue) => issue
+const issueView = viewInRepository(issue, (tx, viewer, repository, found: readonly FoundIssue[]) =>
+  issueDetails(
+    tx,
+    viewer,
+    repository,
+    found.map(({ issue }) => issue),
+  ),
+)
 
 const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
 const IssueListQuery = v.object({
@@ -120,7 +125,8 @@ export const issueRoutes = [
       const { user, repository, query, page, client } = request
       const author = await authorIn(services, request, query)
       const search = { state: query.state || 'open', q: query.q, author }
-      return pageIn(await services.hosting.issues.list(user, repository, search, page, client()))
+      const found = await services.hosting.issues.list(user, repository, search, page, client())
+      return pageIn(found, (issue) => ({ issue }))
     },
   }),
   issues.post('issueCreateIssue', '', {
@@ -131,14 +137,12 @@ export const issueRoutes = [
       closed: v.optional(v.boolean()),
     }),
     of: issueView,
-    run: async ({ user, repository, body }, { hosting }) =>
-      oneOf(await hosting.issues.create(user, repository, body), issueOf),
+    run: ({ user, repository, body }, { hosting }) => hosting.issues.create(user, repository, body),
   }),
   issues.get('issueGetIssue', '/{index}', {
     summary: 'An issue, by its number',
     of: issueView,
-    run: async ({ user, repository, params }, { hosting }) =>
-      oneOf(await hosting.issues.find(user, repository, params.index), issueOf),
+    run: ({ user, repository, params }, { hosting }) => hosting.issues.find(user, repository, params.index),
   }),
   issues.patch('issueEditIssue', '/{index}', {
     summary: 'Change an issue, close it, or open it again; answers 201, as a Forgejo does',
@@ -150,8 +154,8 @@ export const issueRoutes = [
     }),
     of: issueView,
     status: 201,
-    run: async ({ user, repository, params, body }, { hosting }) =>
-      oneOf(await hosting.issues.edit(user, repository, params.index, body), issueOf),
+    run: ({ user, repository, params, body }, { hosting }) =>
+      hosting.issues.edit(user, repository, params.index, body),
   }),
   issues.delete('issueDelete', '/{index}', {
     summary: 'Delete an issue with its comments',

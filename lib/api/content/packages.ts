@@ -4,15 +4,15 @@ import type { FileWithDigests } from '../../content/packages/index.ts'
 import { type Account, PACKAGE_TYPES, type PackageVersion } from '../../records/schema/index.ts'
 import { number, parameter, shortText, Time, text, timestamp } from '../fields.ts'
 import { at } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import { every, resource, type View } from '../view.ts'
+import { userView } from '../users.ts'
+import { every, resource, shown, type View } from '../view.ts'
 
 const packages = resource<PackageDetails>()({
   id: [number(12), ({ version }) => version.id],
-  owner: [User, ({ owner }, recipient) => presentUser(owner, recipient)],
+  owner: shown(userView, ({ owner }) => owner),
   /** Always null: packages belong to an owner, not to a repository. */
   repository: [v.null(), () => null],
-  creator: [User, ({ creator }, recipient) => presentUser(creator, recipient)],
+  creator: shown(userView, ({ creator }) => creator),
   type: [text('generic'), ({ version }) => version.type],
   name: [text('tool'), ({ version }) => version.name],
   version: [text('1.0.0'), ({ version }) => version.version],

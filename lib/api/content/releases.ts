@@ -18,7 +18,7 @@ import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient } from '../route.ts'
 import { resource } from '../view.ts'
 import { assets } from './attachments.ts'
-import { author, oneOf, pageIn, viewInRepository } from './found.ts'
+import { author, pageIn, viewInRepository } from './found.ts'
 
 const urlOf = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): string =>
   `${repositoryUrls(details, recipient).api}/releases/${details.record.id}`
@@ -57,14 +57,10 @@ const release = resource<ContentDetails<ReleaseRecord>>()({
 export const Release = release.schema
 export const presentRelease = release.present
 
-const releaseView = viewInRepository(
-  Release,
-  (tx, viewer, repository, records: readonly ReleaseRecord[]) =>
-    contentDetails(tx, viewer, repository, 'release', records),
-  presentRelease,
-)
-
-const releaseOf = ({ release }: FoundRelease) => release
+const releaseView = viewInRepository(release, (tx, viewer, repository, found: readonly FoundRelease[]) => {
+  const records = found.map(({ release }) => release)
+  return contentDetails(tx, viewer, repository, 'release', records)
+})
 
 const options = {
   target_commitish: v.optional(shortText),
@@ -100,7 +96,8 @@ export const releaseRoutes = [
     of: releaseView,
     run: async ({ user, repository, query, page }, { hosting }) => {
       const filter = { draft: query.draft, prerelease: query['pre-release'] }
-      return pageIn(await hosting.releases.list(user, repository, filter, page))
+      const found = await hosting.releases.list(user, repository, filter, page)
+      return pageIn(found, (release) => ({ release }))
     },
   }),
   releases.post('repoCreateRelease', '', {
@@ -108,22 +105,21 @@ export const releaseRoutes = [
     body: CreateReleaseOption,
     of: releaseView,
     also: [409],
-    run: async ({ user, repository, body }, { hosting }) => {
+    run: ({ user, repository, body }, { hosting }) => {
       const release = { ...editIn(body), tag: body.tag_name }
-      return oneOf(await hosting.releases.create(user, repository, release), releaseOf)
+      return hosting.releases.create(user, repository, release)
     },
   }),
   releases.get('repoGetLatestRelease', '/latest', {
     summary: 'The newest release that is neither a draft nor a prerelease',
     of: releaseView,
-    run: async ({ user, repository }, { hosting }) =>
-      oneOf(await hosting.releases.find(user, repository, 'latest'), releaseOf),
+    run: ({ user, repository }, { hosting }) => hosting.releases.find(user, repository, 'latest'),
   }),
   releases.get('repoGetReleaseByTag', '/tags/{tag}', {
     summary: 'The release of a tag',
     of: releaseView,
-    run: async ({ user, repository, params }, { hosting }) =>
-      oneOf(await hosting.releases.find(user, repository, { tag: params.tag }), releaseOf),
+    run: ({ user, repository, params }, { hosting }) =>
+      hosting.releases.find(user, repository, { tag: params.tag }),
   }),
   releases.delete('repoDeleteReleaseByTag', '/tags/{tag}', {
     summary: 'Delete the release of a tag; the tag stays',
@@ -133,19 +129,19 @@ export const releaseRoutes = [
   releases.get('repoGetRelease', '/{id}', {
     summary: 'A release',
     of: releaseView,
-    run: async ({ user, repository, params: { id } }, { hosting }) =>
-      oneOf(await hosting.releases.find(user, repository, { id }), releaseOf),
+    run: ({ user, repository, params: { id } }, { hosting }) =>
+      hosting.releases.find(user, repository, { id }),
   }),
   releases.patch('repoEditRelease', '/{id}', {
     summary: 'Change a release, or publish a draft',
     body: EditReleaseOption,
     of: releaseView,
     also: [409],
-    run: async ({ user, repository, params, body }, { hosting }) => {
+    run: ({ user, repository, params, body }, { hosting }) => {
       // Clients written in Go send empty texts for what stays, and a Forgejo keeps it.
       const { body: notes, ...others } = editIn(body)
       const edit = { ...others, body: notes || undefined }
-      return oneOf(await hosting.releases.edit(user, repository, params.id, edit), releaseOf)
+      return hosting.releases.edit(user, repository, params.id, edit)
     },
   }),
   releases.delete('repoDeleteRelease', '/{id}', {

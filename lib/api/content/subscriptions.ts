@@ -2,9 +2,9 @@
 import type { Identity } from '../../accounts/access.ts'
 import { accounts } from '../../records/schema/index.ts'
 import type { RepositoryName } from '../../repositories/names.ts'
-import { issueIndex, timestamp } from '../fields.ts'
+import { issueIndex } from '../fields.ts'
 import { Otherwise } from '../kit.ts'
-import { WatchInfo } from '../relations.ts'
+import { watchView } from '../relations.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Services } from '../route.ts'
 import { userView } from '../users.ts'
@@ -38,7 +38,7 @@ export const issueSubscriptionRoutes = [
   subscriptions.get('issueCheckSubscription', '/check', {
     reads: 'required',
     summary: 'Whether the signed-in user follows an issue',
-    of: WatchInfo,
+    of: watchView,
     run: async (request, { store, hosting }) => {
       const { user, repository: name, params } = request
       const found = await hosting.issueSubscriptions.check(user, name, params.index)
@@ -47,14 +47,8 @@ export const issueSubscriptionRoutes = [
       const owner = await store.read((tx) => accounts.get(tx, [repository.owner]))
       if (owner === undefined) return undefined
       const { api } = repositoryUrls({ owner, repository }, request)
-      return {
-        subscribed: isSubscribed,
-        ignored: !isSubscribed,
-        reason: null,
-        created_at: timestamp(issue.createdAt),
-        url: `${api}/issues/${issue.number}/subscriptions`,
-        repository_url: api,
-      }
+      const url = `${api}/issues/${issue.number}/subscriptions`
+      return { subscribed: isSubscribed, since: issue.createdAt, url, repository: api }
     },
   }),
   subscriptions.put('issueAddSubscription', '/{username}', {

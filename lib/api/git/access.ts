@@ -9,7 +9,7 @@ import type { OpenRepository, RepositoryContents } from '../../repositories/cont
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
 import { requirePush, requireStill } from '../../repositories/write-access.ts'
 import { parameter, repositoryNameOf } from '../fields.ts'
-import { at, type Recipient, type Services } from '../route.ts'
+import { at, missing, type Recipient, type Services } from '../route.ts'
 import { hostNameOf } from '../users.ts'
 
 /** Declares routes about the contents of a repository. */
@@ -58,30 +58,32 @@ export type LargeRequest = ContentsRequest & {
   readonly inTurn: <T>(bytes: number, make: () => Promise<T>) => Promise<T>
 }
 
-/** The repository of a request; undefined when the user cannot see it. */
-export const openIn = async (
-  services: Services,
-  request: ContentsRequest,
-): Promise<OpenRepository | undefined> => {
+/**
+ * The repository of a request. A download ends when its user may not read the repository any more.
+ * @throws AllotError not_found when the user cannot see it
+ */
+export const openIn = async (services: Services, request: ContentsRequest): Promise<OpenRepository> => {
   const { user, params, client } = request
   return watched(services, request, await contentsIn(services).open(user, repositoryNameOf(params), client()))
 }
 
-/** The repository of a request at a branch, a tag or a commit; undefined when there is none. */
+/**
+ * The repository of a request at a branch, a tag or a commit.
+ * @throws AllotError not_found when there is none
+ */
 export const openAt = async (services: Services, request: ContentsRequest, revision: string) => {
   const { user, params, client } = request
   const open = await contentsIn(services).openAt(user, repositoryNameOf(params), revision, client())
   return watched(services, request, open)
 }
 
-/** A download ends when its user may not read the repository any more. */
 const watched = <T extends OpenRepository>(
   { store }: Services,
   { whileAllowed }: ContentsRequest,
   open: T | undefined,
-): T | undefined => {
-  if (open !== undefined)
-    whileAllowed((user) => store.read((tx) => requireStill(tx, user, open.repository.id, 'read')))
+): T => {
+  if (open === undefined) throw missing()
+  whileAllowed((user) => store.read((tx) => requireStill(tx, user, open.repository.id, 'read')))
   return open
 }
 
@@ -93,19 +95,15 @@ export interface Changeable {
   readonly author: { readonly name: string; readonly email: string }
 }
 
-/**
- * @returns undefined when the user cannot see the repository
- * @throws AllotError forbidden when the user may not push to it; not_found on a server without git data
- */
+/** @throws AllotError forbidden when the user may not push to it; not_found when the user cannot see it */
 export const openForPush = async (
   services: Services,
   request: ContentsRequest & { readonly user: Identity },
-): Promise<Changeable | undefined> => {
+): Promise<Changeable> => {
   const { store, hosting } = services
   const { git } = hosting
   const { user, baseUrl, client } = request
   const open = await openIn(services, request)
-  if (open === undefined) return undefined
   if (git === undefined) throw new AllotError('not_found', 'this server has no git data')
   await store.read((tx) => requirePush(tx, user, open.repository))
   const account = await hosting.accounts.byId(user.id)

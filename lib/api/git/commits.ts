@@ -3,11 +3,12 @@ import type { Commit as GitCommit } from '../../git/objects/parse.ts'
 import { Download, type StreamReply } from '../../http/index.ts'
 import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
+import { compare } from '../../repositories/contents/compare.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
-import { Moment, parameter, secondsOf, shortText } from '../fields.ts'
+import { Moment, number, parameter, secondsOf, shortText } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { openAt, openIn, processReply, repositories } from './access.ts'
-import { Commit, type CommitFields, presentCommits } from './schema.ts'
+import { Commit, type CommitFields, CommitFiles, presentCommits } from './schema.ts'
 
 const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
 
@@ -53,7 +54,6 @@ export const commitRoutes = [
     run: async (request, services) => {
       const { query, page } = request
       const open = await openIn(services, request)
-      if (open === undefined) return undefined
       const commit = await commitOf(open, query.sha ?? '')
       if (commit === undefined) refuseEmpty(open)
       const times = { since: secondsOf(query.since), until: secondsOf(query.until) }
@@ -69,10 +69,8 @@ export const commitRoutes = [
     of: Commit,
     run: async (request, services) => {
       const open = await openAt(services, request, request.params.sha)
-      const commit = open && (await readCommit(open, open.commit))
-      if (commit === undefined) return undefined
-      const [presented] = await present(services, request, open!, [commit], fieldsIn(request.query))
-      return presented
+      const commit = await readCommit(open, open.commit)
+      return commit && (await present(services, request, open, [commit], fieldsIn(request.query)))[0]
     },
   }),
   ...(['diff', 'patch'] as const).map((kind) =>
@@ -84,9 +82,8 @@ export const commitRoutes = [
         of: Download,
         run: async (request, services) => {
           const open = await openAt(services, request, request.params.sha)
-          const commit = open && (await readCommit(open, open.commit))
-          if (commit === undefined) return undefined
-          return async ({ signal }) => changeReply(open!, commit, kind, signal)
+          const commit = await readCommit(open, open.commit)
+          return commit && (async ({ signal }) => changeReply(open, commit, kind, signal))
         },
       },
     ),
@@ -108,3 +105,26 @@ const changeReply = (
   // The files can have any encoding.
   return processReply(start, { 'Content-Type': 'text/plain' })
 }
+
+const Compare = v.object({
+  total_commits: number(1),
+  /** The newest 250. */
+  commits: v.array(Commit),
+  files: CommitFiles,
+})
+
+export const compareRoutes = [
+  repositories.get('repoCompareDiff', '/compare/{basehead}', {
+    takesRest: true,
+    summary: 'What one branch, tag or commit has that another has not, as `base...head`',
+    of: Compare,
+    run: async (request, services) => {
+      const open = await openIn(services, request)
+      const found = await compare(open, request.params.basehead)
+      if (found === undefined) return undefined
+      const fields = { stat: false, files: false, verification: true, changes: new Map() }
+      const commits = await presentCommits(services, request, open, found.commits, fields)
+      return { total_commits: found.total, commits, files: [...found.files] }
+    },
+  }),
+]

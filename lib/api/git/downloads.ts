@@ -25,10 +25,10 @@ type FileRequest = ContentsRequest & {
 
 const findFile = async (services: Services, request: FileRequest) => {
   const open = await openAt(services, request, request.query.ref ?? '')
-  const found = open && (await findEntry(open, request.params.filepath))
+  const found = await findEntry(open, request.params.filepath)
   const isFile =
     found !== undefined && found.entry.mode !== MODES.tree && found.entry.mode !== MODES.submodule
-  return isFile ? { open: open!, found } : undefined
+  return isFile ? { open, found } : undefined
 }
 
 /**
@@ -105,10 +105,7 @@ export const downloadFileRoutes = [
     takesRest: true,
     summary: 'An archive of a branch, a tag or a commit: zip or tar.gz, by the ending of the name',
     of: Download,
-    run: async (request, services) => {
-      const open = await openIn(services, request)
-      return open && findArchive(open, request.params.archive)
-    },
+    run: async (request, services) => findArchive(await openIn(services, request), request.params.archive),
   }),
 ]
 

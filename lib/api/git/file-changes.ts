@@ -18,8 +18,8 @@ import { ContentsResponse, presentFile } from './files.ts'
 import {
   CommitMeta,
   CommitUser,
-  commitUrl,
   ID,
+  metaOf,
   presentPerson,
   presentVerification,
   urlsOf,
@@ -135,7 +135,6 @@ const commitOptionsOf = (body: CommitBody, { author: user }: Changeable, usual: 
 
 type ChangeRequest = Parameters<typeof openForPush>[1]
 
-/** @returns undefined when the user cannot see the repository */
 const change = async (
   services: Services,
   request: ChangeRequest & { readonly body: CommitBody },
@@ -143,7 +142,6 @@ const change = async (
   usual: string,
 ) => {
   const changeable = await openForPush(services, request)
-  if (changeable === undefined) return undefined
   const options = commitOptionsOf(request.body, changeable, usual)
   const open = await changeFiles(changeable.open, changeable.pusher, operations, options)
   const ref = options.newBranch || options.branch || open.repository.defaultBranch
@@ -152,32 +150,27 @@ const change = async (
 
 const presentChange = async (services: Services, recipient: Recipient, open: OpenCommit) => {
   const urls = await urlsOf(services, open.repository, recipient)
-  const { id, tree, parents, author, committer, message, signature } = (await readCommit(open, open.commit))!
-  const created = timestamp(committer.time)
+  const shown = (await readCommit(open, open.commit))!
+  const { id, tree, parents, author, committer, message, signature } = shown
   const parent = parents[0] === undefined ? undefined : await readCommit(open, parents[0])
   return {
     urls,
     /** The commit that the change is based on; undefined for the first one. */
     before: parents[0],
     commit: {
-      url: commitUrl(urls, id),
-      sha: id,
-      created,
+      ...metaOf(urls, shown),
       html_url: `${urls.html}/commit/${id}`,
       message,
       author: presentPerson(author),
       committer: presentPerson(committer),
-      parents:
-        parent === undefined
-          ? []
-          : [{ url: commitUrl(urls, parent.id), sha: parent.id, created: timestamp(parent.committer.time) }],
-      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created },
+      parents: parent === undefined ? [] : [metaOf(urls, parent)],
+      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created: timestamp(committer.time) },
     },
     verification: presentVerification(signature),
   }
 }
 
-type Changed = NonNullable<Awaited<ReturnType<typeof change>>>
+type Changed = Awaited<ReturnType<typeof change>>
 
 const entryBefore = async ({ open, before }: Changed, path: string) =>
   before === undefined ? undefined : findEntry({ ...open, commit: before }, path)
@@ -193,8 +186,7 @@ const presentPath = async (changed: Changed, path: string) => {
   return presentFile(open, found, { urls, ref }, isChanged ? Promise.resolve(open.commit) : undefined)
 }
 
-const presentChanged = async (changed: Changed | undefined, path: string) => {
-  if (changed === undefined) return undefined
+const presentChanged = async (changed: Changed, path: string) => {
   const { commit, verification } = changed
   return { content: (await presentPath(changed, path))!, commit, verification }
 }
@@ -219,7 +211,6 @@ export const fileChangeRoutes = [
         content: bytesOf(content),
       }))
       const changed = await change(services, request, operations, messageFor(operations.length))
-      if (changed === undefined) return undefined
       const { commit, verification } = changed
       const files: (v.InferOutput<typeof ContentsResponse> | null)[] = []
       // One after another: together, a hundred searches would wait for each other.
@@ -255,7 +246,6 @@ export const fileChangeRoutes = [
       const operation = { operation: 'update', path, sha, fromPath, content: bytesOf(body.content) } as const
       const changed = await change(services, request, [operation], `Update ${path}`)
       const shown = await presentChanged(changed, path)
-      if (changed === undefined || shown === undefined) return undefined
       const isNew = (await entryBefore(changed, fromPath || path)) === undefined
       return isNew ? new Otherwise(shown) : shown
     },
@@ -270,7 +260,7 @@ export const fileChangeRoutes = [
       const { params, body } = request
       const operation = { operation: 'delete', path: params.filepath, sha: body.sha } as const
       const changed = await change(services, request, [operation], `Delete ${params.filepath}`)
-      return changed && { content: null, commit: changed.commit, verification: changed.verification }
+      return { content: null, commit: changed.commit, verification: changed.verification }
     },
   }),
 ]

@@ -16,9 +16,10 @@ import {
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { example, number, text } from '../fields.ts'
+import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { contentsIn, type LargeRequest, openAt, refQuery, repositories } from './access.ts'
-import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+import { Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
 const contentUrl = text(`${API}/contents/README.md?ref=main`)
@@ -200,7 +201,6 @@ const readContents = async (services: Services, request: FolderRequest, path: st
   const { params, query, baseUrl } = request
   const contents = contentsIn(services)
   const open = await openAt(services, request, query.ref ?? '')
-  if (open === undefined) return undefined
   const ref = query.ref || open.repository.defaultBranch
   const key = ['contents', params.owner, params.repo, baseUrl, ref, path]
   return contents.cached(open, key, async () => {

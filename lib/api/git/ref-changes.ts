@@ -13,7 +13,6 @@ import {
 import { example, shortText } from '../fields.ts'
 import { openForPush, repositories } from './access.ts'
 import { Branch, presentBranches } from './branches.ts'
-import { urlsOf } from './schema.ts'
 import { presentTags, Tag } from './tags.ts'
 
 const name = example(v.pipe(shortText, v.minLength(1)), 'feature')
@@ -31,13 +30,10 @@ export const branchChangeRoutes = [
     also: [409],
     run: async (request, services) => {
       const { body } = request
-      const changeable = await openForPush(services, request)
-      if (changeable === undefined) return undefined
-      const { open, pusher } = changeable
+      const { open, pusher } = await openForPush(services, request)
       const from = body.old_ref_name || body.old_branch_name || ''
       const created = await createBranch(open, pusher, body.new_branch_name, from)
-      const [presented] = await presentBranches(services, request, open, [created])
-      return presented
+      return (await presentBranches(services, request, open, [created]))[0]
     },
   }),
   repositories.put('repoUpdateBranch', '/branches/{branch}', {
@@ -51,10 +47,8 @@ export const branchChangeRoutes = [
     also: [409],
     run: async (request, services) => {
       const { params, body } = request
-      const changeable = await openForPush(services, request)
-      if (changeable === undefined) return undefined
+      const { open, pusher } = await openForPush(services, request)
       const { new_commit_id: to, old_commit_id: expected = '', force: isForced = false } = body
-      const { open, pusher } = changeable
       return moveBranch(open, pusher, params.branch, { to, expected, isForced })
     },
   }),
@@ -65,9 +59,7 @@ export const branchChangeRoutes = [
     also: [409],
     run: async (request, services) => {
       const { user, params, body } = request
-      const changeable = await openForPush(services, request)
-      if (changeable === undefined) return undefined
-      const { open, pusher } = changeable
+      const { open, pusher } = await openForPush(services, request)
       const names = { from: params.branch, to: body.name }
       const authorize = authorizeRepositoryAdmin(user, params.owner, params.repo)
       if (names.from === open.repository.defaultBranch) await services.store.read(authorize)
@@ -81,8 +73,8 @@ export const branchChangeRoutes = [
     summary: 'Delete a branch other than the default one',
     also: [409],
     run: async (request, services) => {
-      const changeable = await openForPush(services, request)
-      return changeable && deleteBranch(changeable.open, changeable.pusher, request.params.branch)
+      const { open, pusher } = await openForPush(services, request)
+      return deleteBranch(open, pusher, request.params.branch)
     },
   }),
 ]
@@ -99,17 +91,14 @@ export const tagChangeRoutes = [
     also: [409],
     run: async (request, services) => {
       const { body } = request
-      const changeable = await openForPush(services, request)
-      if (changeable === undefined) return undefined
-      const { open, pusher, author } = changeable
+      const { open, pusher, author } = await openForPush(services, request)
       const created = await createTag(open, pusher, {
         name: body.tag_name,
         target: body.target ?? '',
         message: body.message?.trim() ?? '',
         tagger: { ...author, time: now(), offset: 0 },
       })
-      const [tag] = await presentTags(open, await urlsOf(services, open.repository, request), [created])
-      return tag
+      return (await presentTags(services, request, open, [created]))[0]
     },
   }),
   repositories.delete('repoDeleteTag', '/tags/{tag}', {
@@ -119,11 +108,10 @@ export const tagChangeRoutes = [
     run: async (request, services) => {
       const { user, repository, params } = request
       const { tag } = params
-      const changeable = await openForPush(services, request)
-      if (changeable === undefined) return undefined
+      const { open, pusher } = await openForPush(services, request)
       if ((await services.hosting.releases.find(user, repository, { tag })) !== undefined)
         throw new AllotError('conflict', `the tag ${tag} belongs to a release: delete the release first`)
-      return deleteTag(changeable.open, changeable.pusher, tag)
+      return deleteTag(open, pusher, tag)
     },
   }),
 ]

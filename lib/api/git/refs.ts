@@ -6,26 +6,25 @@ import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
 import { example, number, parameter, text, wholeNumber } from '../fields.ts'
+import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
+import { resource } from '../view.ts'
 import { type LargeRequest, openIn, repositories } from './access.ts'
-import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+import { Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app/git'
 
-const Reference = v.object({
-  ref: text('refs/heads/main'),
-  url: text(`${API}/refs/heads/main`),
-  object: v.object({
-    type: text('commit'),
-    sha: Sha,
-    url: text(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
-  }),
-})
-
-const presentRef = ({ ref, id, type }: Ref, { api }: RepositoryUrls): v.InferOutput<typeof Reference> => ({
-  ref,
-  url: `${api}/git/${encodePath(ref)}`,
-  object: { type, sha: id, url: `${api}/git/${type}s/${id}` },
+const reference = resource<Ref & { readonly urls: RepositoryUrls }>()({
+  ref: [text('refs/heads/main'), ({ ref }) => ref],
+  url: [text(`${API}/refs/heads/main`), ({ ref, urls }) => `${urls.api}/git/${encodePath(ref)}`],
+  object: [
+    v.object({
+      type: text('commit'),
+      sha: Sha,
+      url: text(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+    }),
+    ({ id, type, urls }) => ({ type, sha: id, url: `${urls.api}/git/${type}s/${id}` }),
+  ],
 })
 
 const GitTree = v.object({
@@ -70,7 +69,6 @@ const listRefs = async (
   name: string,
 ) => {
   const open = await openIn(services, request)
-  if (open === undefined) return undefined
   const { offset, limit } = request.page
   const { items, total } = await refsBelow(open, name, { offset, limit: Math.min(limit, MAX_REFS) })
   if (total === 0 && name !== '') return undefined
@@ -79,7 +77,7 @@ const listRefs = async (
   const isExact = items[0]?.ref === `refs/${name}`
   const shown = isExact ? items.slice(0, 1) : items
   const bytes = shown.reduce((sum, { ref }) => sum + BYTES_OF_REF + 2 * ref.length, 0)
-  const make = () => shown.map((ref) => presentRef(ref, urls))
+  const make = () => shown.map((ref) => reference.present({ ...ref, urls }, request))
   const json = await request.inTurn(bytes, () => SerializedJson.ready(make))
   return { items: json, total: isExact ? 1 : total }
 }
@@ -103,7 +101,7 @@ export const refRoutes = [
   repositories.list('repoListAllGitRefs', '/git/refs', {
     paging: 'whole',
     summary: 'All references, by name: without `page` and `limit`, at most 5,000',
-    of: Reference,
+    of: reference.schema,
     run: (request, services) => listRefs(services, request, ''),
   }),
   repositories.list('repoListGitRefs', '/git/refs/{ref}', {
@@ -111,7 +109,7 @@ export const refRoutes = [
     paging: 'whole',
     summary:
       'The reference with a name, or those whose names begin with it: without `page` and `limit`, at most 5,000',
-    of: Reference,
+    of: reference.schema,
     run: (request, services) => listRefs(services, request, request.params.ref),
   }),
   repositories.get('GetTree', '/git/trees/{sha}', {
@@ -127,10 +125,9 @@ export const refRoutes = [
       const { params, query } = request
       const open = await openIn(services, request)
       const { number, ...slice } = treePageOf(query)
-      const found =
-        open && (await readTree(open, params.sha, { ...slice, isRecursive: query.recursive === true }))
+      const found = await readTree(open, params.sha, { ...slice, isRecursive: query.recursive === true })
       if (found === undefined) return undefined
-      const { api } = await urlsOf(services, open!.repository, request)
+      const { api } = await urlsOf(services, open.repository, request)
       const { id, items, total } = found
       return {
         sha: id,
@@ -151,7 +148,7 @@ export const refRoutes = [
     run: async (request, services) => {
       const { sha } = request.params
       const open = await openIn(services, request)
-      if (open === undefined || !OBJECT_ID.test(sha)) return undefined
+      if (!OBJECT_ID.test(sha)) return undefined
       const { git, access } = open
       const found = await git.find(access, sha)
       if (found?.type !== 'blob') return undefined

@@ -9,9 +9,10 @@ import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { example, number, Time, text, timestamp } from '../fields.ts'
-import { repositoryUrls } from '../repository-presenter.ts'
+import { type RepositoryUrls, repositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { hostNameOf, presentUser, User } from '../users.ts'
+import { resource, shown } from '../view.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
 export const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
@@ -42,36 +43,6 @@ const FileChange = v.object({
 
 export const CommitFiles = v.array(FileChange)
 
-export const Commit = v.object({
-  url: text(`${API}/git/commits/${ID}`),
-  sha: Sha,
-  created: Time,
-  html_url: text(`https://code.example.org/alice/app/commit/${ID}`),
-  commit: v.object({
-    url: text(`${API}/git/commits/${ID}`),
-    author: CommitUser,
-    committer: CommitUser,
-    message: text('Initial commit\n'),
-    tree: CommitMeta,
-    verification: v.nullable(Verification),
-  }),
-  author: v.nullable(User),
-  committer: v.nullable(User),
-  parents: v.array(CommitMeta),
-  files: v.nullable(CommitFiles),
-  stats: v.nullable(v.object({ total: number(3), additions: number(2), deletions: number(1) })),
-})
-export type Commit = v.InferOutput<typeof Commit>
-
-/** The URLs of a repository that those of its contents begin with. */
-export interface RepositoryUrls {
-  readonly api: string
-  /** URL of its page. */
-  readonly html: string
-  /** URL below the service, at which archives are. */
-  readonly base: string
-}
-
 /** The URLs of a repository for the recipient. */
 export const urlsOf = async (
   { store }: Pick<Services, 'store'>,
@@ -79,12 +50,16 @@ export const urlsOf = async (
   recipient: Recipient,
 ): Promise<RepositoryUrls> => {
   const owner = await store.read((tx) => accounts.get(tx, [repository.owner]))
-  const { path, name, api } = repositoryUrls({ owner: owner!, repository }, recipient)
-  const { baseUrl, htmlUrls } = recipient
-  return { api, html: htmlUrls.of({ kind: 'repository', ...name }, baseUrl), base: `${baseUrl}/${path}` }
+  return repositoryUrls({ owner: owner!, repository }, recipient)
 }
 
 export const commitUrl = ({ api }: RepositoryUrls, id: string): string => `${api}/git/commits/${id}`
+
+export const metaOf = (urls: RepositoryUrls, { id, committer }: GitCommit) => ({
+  url: commitUrl(urls, id),
+  sha: id,
+  created: timestamp(committer.time),
+})
 
 export const presentPerson = ({ name, email, time }: PersonAtTime): v.InferOutput<typeof CommitUser> => ({
   name,
@@ -109,16 +84,79 @@ export interface CommitFields {
   readonly verification: boolean
 }
 
-/** Everything that commits are presented with. */
-interface CommitContext {
+/** A commit with what it is presented with. */
+interface CommitDetails extends GitCommit {
   readonly urls: RepositoryUrls
   readonly fields: CommitFields
-  readonly changes: ReadonlyMap<string, CommitChanges>
+  readonly changes: CommitChanges | undefined
   /** Accounts by the addresses of authors and committers. */
   readonly people: ReadonlyMap<string, Account>
   /** Times of parents, in seconds since 1970. */
   readonly times: ReadonlyMap<string, number>
 }
+
+const metaOfCommit = {
+  url: [text(`${API}/git/commits/${ID}`), ({ id, urls }: CommitDetails) => commitUrl(urls, id)],
+  sha: [Sha, ({ id }: CommitDetails) => id],
+  created: [Time, ({ committer }: CommitDetails) => timestamp(committer.time)],
+} as const
+
+const gitCommit = resource<CommitDetails>()({
+  url: metaOfCommit.url,
+  author: [CommitUser, ({ author }) => presentPerson(author)],
+  committer: [CommitUser, ({ committer }) => presentPerson(committer)],
+  message: [text('Initial commit\n'), ({ message }) => message],
+  tree: [
+    CommitMeta,
+    ({ urls, tree, committer }) => ({
+      url: `${urls.api}/git/trees/${tree}`,
+      sha: tree,
+      created: timestamp(committer.time),
+    }),
+  ],
+  verification: [
+    v.nullable(Verification),
+    ({ fields, signature }) => (fields.verification ? presentVerification(signature) : null),
+  ],
+})
+
+const userWith = ({ people }: CommitDetails, { email }: PersonAtTime, recipient: Recipient) => {
+  const account = people.get(email)
+  return account === undefined ? null : presentUser(account, recipient)
+}
+
+const commitView = resource<CommitDetails>()({
+  ...metaOfCommit,
+  html_url: [
+    text(`https://code.example.org/alice/app/commit/${ID}`),
+    ({ id, urls }) => `${urls.html}/commit/${id}`,
+  ],
+  commit: shown(gitCommit, (details) => details),
+  author: [v.nullable(User), (details, recipient) => userWith(details, details.author, recipient)],
+  committer: [v.nullable(User), (details, recipient) => userWith(details, details.committer, recipient)],
+  parents: [
+    v.array(CommitMeta),
+    ({ parents, urls, times, committer }) =>
+      parents.map((sha) => ({
+        url: commitUrl(urls, sha),
+        sha,
+        created: timestamp(times.get(sha) ?? committer.time),
+      })),
+  ],
+  files: [
+    v.nullable(CommitFiles),
+    ({ changes, fields }) => (changes && fields.files ? [...changes.files] : null),
+  ],
+  stats: [
+    v.nullable(v.object({ total: number(3), additions: number(2), deletions: number(1) })),
+    ({ changes, fields }) => {
+      if (changes === undefined || !fields.stat) return null
+      const { additions, deletions } = changes
+      return { total: additions + deletions, additions, deletions }
+    },
+  ],
+})
+export const Commit = commitView.schema
 
 /** Parents whose times one list gives. Pages of normal commits have a few hundred. */
 const MAX_PARENTS = 1000
@@ -133,7 +171,7 @@ export const presentCommits = async (
   open: OpenRepository,
   commits: readonly GitCommit[],
   fields: CommitFields & { readonly changes: ReadonlyMap<string, CommitChanges> },
-): Promise<Commit[]> => {
+): Promise<v.InferOutput<typeof Commit>[]> => {
   const { store } = services
   const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
   const parentIds = new Set(commits.flatMap((commit) => commit.parents))
@@ -141,11 +179,12 @@ export const presentCommits = async (
   const context = {
     urls: await urlsOf(services, open.repository, recipient),
     fields,
-    changes: fields.changes,
     people: await store.read((tx) => peopleWith(tx, recipient, emails)),
     times: new Map(parents.map(({ id, committer }) => [id, committer.time])),
   }
-  return commits.map((commit) => presentCommit(commit, recipient, context))
+  return commits.map((commit) =>
+    commitView.present({ ...commit, ...context, changes: fields.changes.get(commit.id) }, recipient),
+  )
 }
 
 /** The visible accounts with these addresses. */
@@ -154,48 +193,3 @@ export const peopleWith = (
   { user, baseUrl }: Pick<Recipient, 'user' | 'baseUrl'>,
   emails: Iterable<string>,
 ): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostNameOf(baseUrl))
-
-const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitContext): Commit => {
-  const { urls, fields, people, times, changes } = context
-  const { id, author, committer, message, tree, parents } = commit
-  const url = commitUrl(urls, id)
-  const created = timestamp(committer.time)
-  const user = (email: string) => {
-    const account = people.get(email)
-    return account === undefined ? null : presentUser(account, recipient)
-  }
-  return {
-    url,
-    sha: id,
-    created,
-    html_url: `${urls.html}/commit/${id}`,
-    commit: {
-      url,
-      author: presentPerson(author),
-      committer: presentPerson(committer),
-      message,
-      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created },
-      verification: fields.verification ? presentVerification(commit.signature) : null,
-    },
-    author: user(author.email),
-    committer: user(committer.email),
-    parents: parents.map((sha) => ({
-      url: commitUrl(urls, sha),
-      sha,
-      created: timestamp(times.get(sha) ?? committer.time),
-    })),
-    ...presentChanges(changes.get(id), fields),
-  }
-}
-
-const presentChanges = (
-  changes: CommitChanges | undefined,
-  fields: CommitFields,
-): Pick<Commit, 'files' | 'stats'> => {
-  if (changes === undefined) return { files: null, stats: null }
-  const { files, additions, deletions } = changes
-  return {
-    files: fields.files ? [...files] : null,
-    stats: fields.stat ? { total: additions + deletions, additions, deletions } : null,
-  }
-}

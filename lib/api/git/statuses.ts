@@ -4,12 +4,12 @@ import { type StatusDetails, statusDetails } from '../../content/details.ts'
 import { STATUS_LIMITS, TARGET_URL } from '../../content/statuses.ts'
 import { type CommitStatus as StatusRecord, StatusState } from '../../records/schema/index.ts'
 import { choice, example, number, Time, text, timestamp } from '../fields.ts'
-import { Repository, readRepository } from '../repository-presenter.ts'
+import { Repository, type RepositoryUrls, readRepository } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
-import { presentUser, User } from '../users.ts'
-import { resource } from '../view.ts'
+import { userView } from '../users.ts'
+import { resource, shown } from '../view.ts'
 import { openAt, repositories } from './access.ts'
-import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+import { commitUrl, ID, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
 
@@ -22,7 +22,7 @@ const commitStatus = resource<StatusDetails & { readonly urls: RepositoryUrls }>
   description: [text('All tests pass'), ({ status }) => status.description],
   url: [text(`${API}/statuses/${ID}`), ({ status, urls }) => `${urls.api}/statuses/${status.sha}`],
   context: [text('ci/build'), ({ status }) => status.context],
-  creator: [User, ({ creator }, recipient) => presentUser(creator, recipient)],
+  creator: shown(userView, ({ creator }) => creator),
   created_at: [Time, ({ status }) => timestamp(status.createdAt)],
   updated_at: [Time, ({ status }) => timestamp(status.createdAt)],
 })
@@ -95,7 +95,6 @@ export const statusRoutes = [
     run: async (request, services) => {
       const { user, repository, params, body } = request
       const open = await openAt(services, request, params.sha)
-      if (open === undefined) return undefined
       const created = await services.hosting.statuses.create(user, repository, open.commit, {
         state: body.state,
         context: body.context ?? undefined,
@@ -116,7 +115,6 @@ export const statusRoutes = [
       run: async (request, services) => {
         const { user, repository, params, query, page } = request
         const open = await openAt(services, request, params.sha)
-        if (open === undefined) return undefined
         const which = { state: query.state || undefined, isOldestFirst: OLDEST_FIRST.includes(query.sort) }
         const found = await services.hosting.statuses.list(user, repository, open.commit, which, page)
         if (found === undefined) return undefined
@@ -133,7 +131,6 @@ export const statusRoutes = [
     run: async (request, services) => {
       const { user, repository, params, page } = request
       const open = await openAt(services, request, params.sha)
-      if (open === undefined) return undefined
       const { commit } = open
       const found = await services.hosting.statuses.combined(user, repository, commit, page)
       if (found === undefined) return undefined

@@ -1,100 +1,94 @@
 import * as v from 'valibot'
-import type { Tag as GitTag } from '../../git/objects/parse.ts'
+import type { Commit as GitCommit, Tag as GitTag } from '../../git/objects/parse.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import { readCommits, readTags } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { number, text, timestamp } from '../fields.ts'
-import type { Services } from '../route.ts'
-import { type ContentsRequest, openIn, repositories } from './access.ts'
+import { number, text } from '../fields.ts'
+import type { RepositoryUrls } from '../repository-presenter.ts'
+import type { Recipient, Services } from '../route.ts'
+import { resource } from '../view.ts'
+import { openIn, repositories } from './access.ts'
 import {
   CommitMeta,
   CommitUser,
-  commitUrl,
+  metaOf,
   presentPerson,
   presentVerification,
-  type RepositoryUrls,
   Sha,
   urlsOf,
   Verification,
 } from './schema.ts'
 
-const archiveCounts = v.object({ zip: number(0), tar_gz: number(0) })
+const archiveDownloads = [
+  v.object({ zip: number(0), tar_gz: number(0) }),
+  () => ({ zip: 0, tar_gz: 0 }),
+] as const
 
-export const Tag = v.object({
-  name: text('v1.0'),
-  message: text('Version 1.0'),
-  id: Sha,
-  commit: v.nullable(CommitMeta),
-  zipball_url: text('https://code.example.org/alice/app/archive/v1.0.zip'),
-  tarball_url: text('https://code.example.org/alice/app/archive/v1.0.tar.gz'),
-  archive_download_count: archiveCounts,
-})
+/** URL of an archive of a tag; empty for a tag of a blob, which has none. */
+const archiveUrl = ({ ref, urls }: TagDetails, ending: string) =>
+  ref.targetType === 'blob' ? '' : `${urls.base}/archive/${encodePath(shortName(ref))}.${ending}`
 
-const AnnotatedTag = v.object({
-  tag: text('v1.0'),
-  sha: Sha,
-  url: text(
-    'https://code.example.org/api/v1/repos/alice/app/git/tags/2e1cfa82b035c26cbbbdae632cea070514eb8b77',
-  ),
-  message: text('Version 1.0\n'),
-  tagger: v.nullable(CommitUser),
-  object: v.object({ type: text('commit'), url: CommitMeta.entries.url, sha: Sha }),
-  verification: Verification,
-  archive_download_count: archiveCounts,
-})
-
-const NO_DOWNLOADS = { zip: 0, tar_gz: 0 }
-
-/** URLs of the archives of a tag; empty for a tag of a blob, which has none. */
-const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, ref: Ref) => {
-  if (ref.targetType === 'blob') return { zipball_url: '', tarball_url: '' }
-  const url = `${base}/archive/${encodePath(shortName(ref))}`
-  return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
+interface TagDetails {
+  readonly ref: Ref
+  readonly urls: RepositoryUrls
+  /** Undefined for a tag that is not annotated. */
+  readonly tag: GitTag | undefined
+  /** Undefined for a tag of something else. */
+  readonly commit: GitCommit | undefined
 }
 
+const tagView = resource<TagDetails>()({
+  name: [text('v1.0'), ({ ref }) => shortName(ref)],
+  message: [text('Version 1.0'), ({ tag, commit }) => (tag ?? commit)?.message.trim() ?? ''],
+  id: [Sha, ({ ref }) => ref.id],
+  commit: [
+    v.nullable(CommitMeta),
+    ({ commit, urls }) => (commit === undefined ? null : metaOf(urls, commit)),
+  ],
+  zipball_url: [
+    text('https://code.example.org/alice/app/archive/v1.0.zip'),
+    (details) => archiveUrl(details, 'zip'),
+  ],
+  tarball_url: [
+    text('https://code.example.org/alice/app/archive/v1.0.tar.gz'),
+    (details) => archiveUrl(details, 'tar.gz'),
+  ],
+  archive_download_count: archiveDownloads,
+})
+export const Tag = tagView.schema
+
+const annotatedTag = resource<GitTag & { readonly urls: RepositoryUrls }>()({
+  tag: [text('v1.0'), ({ name }) => name],
+  sha: [Sha, ({ id }) => id],
+  url: [
+    text('https://code.example.org/api/v1/repos/alice/app/git/tags/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
+    ({ id, urls }) => `${urls.api}/git/tags/${id}`,
+  ],
+  message: [text('Version 1.0\n'), ({ message }) => message],
+  tagger: [v.nullable(CommitUser), ({ tagger }) => (tagger === undefined ? null : presentPerson(tagger))],
+  object: [
+    v.object({ type: text('commit'), url: CommitMeta.entries.url, sha: Sha }),
+    ({ object: { type, id }, urls }) => ({ type, url: `${urls.api}/git/${type}s/${id}`, sha: id }),
+  ],
+  verification: [Verification, () => presentVerification(undefined)],
+  archive_download_count: archiveDownloads,
+})
+
 export const presentTags = async (
+  services: Services,
+  recipient: Recipient,
   open: OpenRepository,
-  urls: RepositoryUrls,
   refs: readonly Ref[],
 ): Promise<v.InferOutput<typeof Tag>[]> => {
+  const urls = await urlsOf(services, open.repository, recipient)
   const annotated = refs.filter(({ type }) => type === 'tag').map(({ id }) => id)
   const tags = new Map((await readTags(open, annotated)).map((tag) => [tag.id, tag]))
   const targets = refs.map(({ target }) => target)
   const commits = new Map((await readCommits(open, targets)).map((commit) => [commit.id, commit]))
-  return refs.map((ref) => {
-    const commit = commits.get(ref.target)
-    return {
-      name: shortName(ref),
-      message: (tags.get(ref.id) ?? commit)?.message.trim() ?? '',
-      id: ref.id,
-      commit:
-        commit === undefined
-          ? null
-          : { url: commitUrl(urls, commit.id), sha: commit.id, created: timestamp(commit.committer.time) },
-      ...archiveUrls(urls, ref),
-      archive_download_count: NO_DOWNLOADS,
-    }
-  })
-}
-
-const presentAnnotated = (
-  { id, name, message, tagger, object }: GitTag,
-  urls: RepositoryUrls,
-): v.InferOutput<typeof AnnotatedTag> => ({
-  tag: name,
-  sha: id,
-  url: `${urls.api}/git/tags/${id}`,
-  message,
-  tagger: tagger === undefined ? null : presentPerson(tagger),
-  object: { type: object.type, url: `${urls.api}/git/${object.type}s/${object.id}`, sha: object.id },
-  verification: presentVerification(undefined),
-  archive_download_count: NO_DOWNLOADS,
-})
-
-const openTag = async (services: Services, request: ContentsRequest) => {
-  const open = await openIn(services, request)
-  return open && { open, urls: await urlsOf(services, open.repository, request) }
+  return refs.map((ref) =>
+    tagView.present({ ref, urls, tag: tags.get(ref.id), commit: commits.get(ref.target) }, recipient),
+  )
 }
 
 export const tagRoutes = [
@@ -102,10 +96,9 @@ export const tagRoutes = [
     summary: "A repository's tags, the newest first",
     of: Tag,
     run: async (request, services) => {
-      const found = await openTag(services, request)
-      if (found === undefined) return undefined
-      const { items, total } = await listTags(found.open, request.page)
-      return { items: await presentTags(found.open, found.urls, items), total }
+      const open = await openIn(services, request)
+      const { items, total } = await listTags(open, request.page)
+      return { items: await presentTags(services, request, open, items), total }
     },
   }),
   repositories.get('repoGetTag', '/tags/{tag}', {
@@ -113,20 +106,18 @@ export const tagRoutes = [
     summary: 'A tag, by its name',
     of: Tag,
     run: async (request, services) => {
-      const found = await openTag(services, request)
-      const ref = found && (await findTag(found.open, request.params.tag))
-      if (ref === undefined) return undefined
-      const [tag] = await presentTags(found!.open, found!.urls, [ref])
-      return tag
+      const open = await openIn(services, request)
+      const ref = await findTag(open, request.params.tag)
+      return ref && (await presentTags(services, request, open, [ref]))[0]
     },
   }),
   repositories.get('GetAnnotatedTag', '/git/tags/{sha}', {
     summary: 'An annotated tag, by its id',
-    of: AnnotatedTag,
+    of: annotatedTag,
     run: async (request, services) => {
-      const found = await openTag(services, request)
-      const [tag] = found ? await readTags(found.open, [request.params.sha]) : []
-      return tag && presentAnnotated(tag, found!.urls)
+      const open = await openIn(services, request)
+      const [tag] = await readTags(open, [request.params.sha])
+      return tag && { ...tag, urls: await urlsOf(services, open.repository, request) }
     },
   }),
 ]

@@ -5,7 +5,6 @@
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage/ledger-lists.ts'
-import type { HtmlUrls } from '../../host-pages/html-urls.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { Owner } from '../../quota/owners.ts'
 import { explanationOf, isOver, type QuotaStatus } from '../../quota/status.ts'
@@ -14,6 +13,7 @@ import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { LedgerRecord } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { number, text } from '../fields.ts'
+import { type Recipient, resource, type View } from '../view.ts'
 import {
   AnySubjectQuery,
   HistoryQuery,
@@ -29,61 +29,58 @@ import { type QuotaServices, quotaAt } from './services.ts'
 
 // The entries that count toward quota. Links are empty in a repository that is hidden from the viewer.
 
-export const QuotaUsedAttachment = v.object({
-  name: text('log.txt'),
-  size: number(2048),
-  api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1/assets/11'),
-  contained_in: v.object({
-    api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
-    html_url: text('https://code.example.org/alice/app/issues/1'),
-  }),
-})
-
-export const QuotaUsedPackage = v.object({
-  name: text('tool'),
-  type: text('generic'),
-  version: text('1.0.0'),
-  size: number(5),
-  html_url: text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'),
-})
-
-export const QuotaUsedArtifact = v.object({
-  name: text('log'),
-  size: number(1500),
-  html_url: text('https://code.example.org/alice/app/actions/runs/1'),
-})
-
-/** The inputs of the links in a list. */
-interface UsedListUrls {
-  readonly baseUrl: string
-  readonly apiUrl: string
-  readonly htmlUrls: HtmlUrls
+type Used = UsedEntry & {
   /** Name of the owner. */
   readonly owner: string
 }
 
-const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string => {
-  const page = used.isHidden ? undefined : pageOfEntry(used, owner)
+const pageOf = (used: Used, { baseUrl, htmlUrls }: Recipient): string => {
+  const page = used.isHidden ? undefined : pageOfEntry(used, used.owner)
   return (page && htmlUrls.of(page, baseUrl)) ?? ''
 }
 
-const presentUsedAttachment = (
-  used: UsedEntry,
-  urls: UsedListUrls,
-): v.InferOutput<typeof QuotaUsedAttachment> => {
-  const { entry, repository, attached, isHidden } = used
-  const { name, size, key } = entry
-  if (isHidden || repository === undefined)
-    return { name, size, api_url: '', contained_in: { api_url: '', html_url: '' } }
+/** URL of what an attachment is attached to. */
+const targetOf = ({ entry, repository, attached, isHidden, owner }: Used, { apiUrl }: Recipient): string => {
+  if (isHidden || repository === undefined) return ''
   const path = attached === undefined ? externalPath(entry) : targetPath(attached)
-  const target = `${urls.apiUrl}/repos/${urls.owner}/${repository}/${path}`
-  return {
-    name,
-    size,
-    api_url: `${target}/assets/${attached?.id ?? encodeURIComponent(key)}`,
-    contained_in: { api_url: target, html_url: htmlUrlOf(used, urls) },
-  }
+  return `${apiUrl}/repos/${owner}/${repository}/${path}`
 }
+
+const attachment = resource<Used>()({
+  name: [text('log.txt'), ({ entry }) => entry.name],
+  size: [number(2048), ({ entry }) => entry.size],
+  api_url: [
+    text('https://code.example.org/api/v1/repos/alice/app/issues/1/assets/11'),
+    (used, to) => {
+      const target = targetOf(used, to)
+      return target && `${target}/assets/${used.attached?.id ?? encodeURIComponent(used.entry.key)}`
+    },
+  ],
+  contained_in: [
+    v.object({
+      api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
+      html_url: text('https://code.example.org/alice/app/issues/1'),
+    }),
+    (used, to) => ({ api_url: targetOf(used, to), html_url: targetOf(used, to) && pageOf(used, to) }),
+  ],
+})
+export const QuotaUsedAttachment = attachment.schema
+
+const packageView = resource<Used>()({
+  name: [text('tool'), ({ entry }) => entry.name],
+  type: [text('generic'), ({ entry }) => entry.type ?? ''],
+  version: [text('1.0.0'), ({ entry }) => entry.version ?? ''],
+  size: [number(5), ({ entry }) => entry.size],
+  html_url: [text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'), pageOf],
+})
+export const QuotaUsedPackage = packageView.schema
+
+const artifact = resource<Used>()({
+  name: [text('log'), ({ entry }) => entry.name],
+  size: [number(1500), ({ entry }) => entry.size],
+  html_url: [text('https://code.example.org/alice/app/actions/runs/1'), pageOf],
+})
+export const QuotaUsedArtifact = artifact.schema
 
 /** Path of the target of an attachment, below that of its repository in the API. */
 const targetPath = ({ on, targetId }: Attached): string =>
@@ -92,20 +89,6 @@ const targetPath = ({ on, targetId }: Attached): string =>
 /** The same for an attachment of the host, with the host's own number of the issue or the release. */
 const externalPath = ({ on, index }: LedgerRecord): string =>
   `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
-
-const presentUsedPackage = (used: UsedEntry, urls: UsedListUrls): v.InferOutput<typeof QuotaUsedPackage> => {
-  const { name, type, version, size } = used.entry
-  return { name, type: type ?? '', version: version ?? '', size, html_url: htmlUrlOf(used, urls) }
-}
-
-const presentUsedArtifact = (
-  used: UsedEntry,
-  urls: UsedListUrls,
-): v.InferOutput<typeof QuotaUsedArtifact> => ({
-  name: used.entry.name,
-  size: used.entry.size,
-  html_url: htmlUrlOf(used, urls),
-})
 
 /** `true` when the owner is over quota; in the dialect of Forgejo `true` when the owner is within. */
 const presentCheck = ({ options }: QuotaServices, status: QuotaStatus, subject: Subject): boolean =>
@@ -169,11 +152,10 @@ const statusRoutes = ({ path, prefix, title, scope, find }: OwnerKind) => {
   ]
 }
 
-const usedListRoute = <T>(
+const usedListRoute = (
   { path, prefix, title, scope, find }: OwnerKind,
   kind: ListedKind,
-  schema: v.GenericSchema<T>,
-  present: (used: UsedEntry, urls: UsedListUrls) => T,
+  of: View<v.GenericSchema, Used>,
 ) =>
   quotaAt(path, { tag: 'quota', scope, reads: 'required' }).list(
     `${prefix}ListQuota${capitalized(kind)}`,
@@ -181,12 +163,11 @@ const usedListRoute = <T>(
     {
       summary: `The ${kind} that count toward ${title}'s quota`,
       cached: true,
-      of: schema,
-      run: async ({ user, params, apiUrl, baseUrl, htmlUrls, page }, services, tx) => {
-        const { id, name } = await find(tx, user, params, services)
-        const urls = { apiUrl, baseUrl, htmlUrls, owner: name }
+      of,
+      run: async ({ user, params, page }, services, tx) => {
+        const { id, name: owner } = await find(tx, user, params, services)
         const { items, total } = await services.hosting.usage.used(tx, user, id, kind, page)
-        return { items: items.map((used) => present(used, urls)), total }
+        return { items: items.map((used) => ({ ...used, owner })), total }
       },
     },
   )
@@ -195,9 +176,9 @@ const capitalized = (text: string): string => text.replace(/^./, (first) => firs
 
 const routesOf = (kind: OwnerKind) => [
   ...statusRoutes(kind),
-  usedListRoute(kind, 'attachments', QuotaUsedAttachment, presentUsedAttachment),
-  usedListRoute(kind, 'packages', QuotaUsedPackage, presentUsedPackage),
-  usedListRoute(kind, 'artifacts', QuotaUsedArtifact, presentUsedArtifact),
+  usedListRoute(kind, 'attachments', attachment),
+  usedListRoute(kind, 'packages', packageView),
+  usedListRoute(kind, 'artifacts', artifact),
 ]
 
 export const userQuotaRoutes = routesOf({

@@ -12,7 +12,7 @@ import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { timestamp } from '../fields.ts'
 import { resourcesFor } from '../kit.ts'
-import type { Recipient, Services } from '../route.ts'
+import { missing, type Recipient, type Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
 /** The services for handlers of quota routes, in a whole Allot and in what `createQuota` opens. */
@@ -35,8 +35,6 @@ interface QuotaOwners {
   /** The representations of the owners that exist, by id. */
   present(ids: readonly number[], recipient: Recipient): Promise<ReadonlyMap<number, User>>
 }
-
-const missing = () => new AllotError('not_found', "The target couldn't be found.")
 
 /** Users and organizations. */
 export const accountQuotaOwners = ({ accounts }: Hosting): QuotaOwners => ({

@@ -5,65 +5,37 @@ import type { NewTeam, TeamEdit } from '../../accounts/teams.ts'
 import { OWNERS } from '../../accounts/teams.ts'
 import { Level, type Team as TeamRecord, Unit } from '../../records/schema/index.ts'
 import { example, number, shortText, text } from '../fields.ts'
-import { Organization, presentOrganization } from '../organizations.ts'
-import type { Recipient } from '../route.ts'
-import { view } from '../view.ts'
+import { organizationView } from '../organizations.ts'
+import { resource, shown } from '../view.ts'
 
 const Permission = v.picklist(['none', 'read', 'write', 'admin', 'owner'])
 
 /** The permission on each unit; unknown units are ignored. */
 const UnitsMap = v.object(v.entriesFromList(Unit.options, v.optional(Permission)))
 
-export const Team = v.object({
-  id: number(14),
-  name: text('Developers'),
-  description: text('Those who write'),
-  organization: Organization,
-  includes_all_repositories: v.boolean(),
-  permission: example(Permission, 'write'),
-  units: example(v.array(v.string()), ['repo.code', 'repo.issues']),
-  units_map: example(UnitsMap, { 'repo.code': 'write', 'repo.issues': 'read' }),
-  can_create_org_repo: v.boolean(),
-})
-export type Team = v.InferOutput<typeof Team>
+/** The units with the level on each. The owners, and administrators, have theirs on every unit. */
+const unitsOf = ({ team }: FoundTeam): [Unit, v.InferOutput<typeof Permission>][] =>
+  team === undefined || team.level === 'admin'
+    ? Unit.options.map((unit) => [unit, team?.level ?? 'owner'])
+    : team.units.map(({ unit, level }) => [unit, level])
 
-type Shown = Omit<Team, 'organization'>
-
-export const presentTeam = ({ organization, team }: FoundTeam, recipient: Recipient): Team => {
-  const { id, ...shown } = team === undefined ? ownersOf(organization.id) : shownOf(team)
-  return { id, organization: presentOrganization(organization, recipient), ...shown }
-}
-
-export const teamView = view(Team, presentTeam)
-
-const ownersOf = (id: number): Shown => ({
-  id,
-  name: OWNERS,
-  description: '',
-  permission: 'owner',
-  includes_all_repositories: true,
-  can_create_org_repo: true,
-  ...onEvery('owner'),
-})
-
-const shownOf = ({ id, name, description, level, units, allRepositories, canCreate }: TeamRecord): Shown => ({
-  id,
-  name,
-  description,
-  permission: level,
-  includes_all_repositories: allRepositories,
-  can_create_org_repo: canCreate,
-  ...(level === 'admin'
-    ? onEvery('admin')
-    : {
-        units: units.map(({ unit }) => unit),
-        units_map: Object.fromEntries(units.map((one) => [one.unit, one.level])),
-      }),
-})
-
-const onEvery = (permission: 'admin' | 'owner'): Pick<Team, 'units' | 'units_map'> => ({
-  units: [...Unit.options],
-  units_map: Object.fromEntries(Unit.options.map((unit) => [unit, permission])),
+/** Without a record, it is the team of the owners. */
+export const teamView = resource<FoundTeam>()({
+  id: [number(14), ({ team, organization }) => team?.id ?? organization.id],
+  name: [text('Developers'), ({ team }) => team?.name ?? OWNERS],
+  description: [text('Those who write'), ({ team }) => team?.description ?? ''],
+  organization: shown(organizationView, ({ organization }) => organization),
+  includes_all_repositories: [v.boolean(), ({ team }) => team?.allRepositories ?? true],
+  permission: [example(Permission, 'write'), ({ team }) => team?.level ?? 'owner'],
+  units: [
+    example(v.array(v.string()), ['repo.code', 'repo.issues']),
+    (found) => unitsOf(found).map(([unit]) => unit),
+  ],
+  units_map: [
+    example(UnitsMap, { 'repo.code': 'write', 'repo.issues': 'read' }),
+    (found) => Object.fromEntries(unitsOf(found)),
+  ],
+  can_create_org_repo: [v.boolean(), ({ team }) => team?.canCreate ?? true],
 })
 
 const teamName = v.pipe(v.string(), v.maxLength(255))
