@@ -1,10 +1,11 @@
 /** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
+import { timestamp } from '../clock.ts'
 import { Visibility } from '../records/schema/index.ts'
 import { BODY_LIMIT, TEXT_LIMITS } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 
-export { timestamp } from '../clock.ts'
+export { timestamp }
 
 /**
  * A schema with an example for the OpenAPI document, which composes those of bodies from those of their
@@ -15,12 +16,22 @@ export const example = <const S extends v.GenericSchema>(schema: S, value: v.Inf
 
 /** Text with an example for the OpenAPI document. */
 export const text = (value: string) => example(v.string(), value)
+/** A URL of the service, with an example of its path. */
+export const link = (path: string) => text(`https://code.example.org${path}`)
 /** A number with an example for the OpenAPI document. */
 export const number = (value: number) => example(v.number(), value)
 
 /** A parameter with its description for the OpenAPI document. */
 export const parameter = <const S extends v.GenericSchema>(schema: S, description: string) =>
   v.pipe(schema, v.description(description))
+
+/** A query parameter that may be absent. */
+export const optionalQuery = <const S extends v.GenericSchema>(schema: S, description: string) =>
+  v.optional(parameter(schema, description))
+
+/** A time that may not exist. */
+export const timeOrNull = (seconds: number | null | undefined) =>
+  seconds == null ? null : timestamp(seconds)
 
 /** A time of a response, as {@link timestamp} formats it. */
 export const Time = text('2026-11-21T04:09:00Z')
@@ -33,8 +44,7 @@ export const idParameter = (description: string, value: number) =>
 export type IdParameter = ReturnType<typeof idParameter>
 
 /** An optional query parameter that is an id. */
-export const idQuery = (description: string) =>
-  v.optional(parameter(v.pipe(v.number(), v.integer()), description))
+export const idQuery = (description: string) => optionalQuery(v.pipe(v.number(), v.integer()), description)
 
 export const issueIndex = idParameter('Number of the issue within its repository.', 1)
 export const commentId = idParameter('Id of the comment.', 9)
@@ -111,7 +121,7 @@ export const secondsOf = (moment: string | undefined): number | undefined =>
 
 /** A choice of a query; clients written in Go send an empty string for a choice that is not set. */
 export const choice = <T extends string>(description: string, ...options: T[]) =>
-  v.optional(parameter(v.picklist([...options, '']), description))
+  optionalQuery(v.picklist([...options, '']), description)
 
 /** A visibility in a body; clients written in Go send an empty string for a visibility that is not set. */
 export const GivenVisibility = v.optional(v.picklist([...Visibility.options, '']))

@@ -20,8 +20,8 @@ const accountOrCaller = (
   return hosting.accounts.byId(viewer.id)
 }
 
-const own = at('/user', { tag: 'user', scope: 'user', reads: 'required' })
-const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
+const own = at('/user', { scope: 'user', reads: 'required' })
+const ofUser = at('/users/{username}', { scope: 'user' })
 
 export const followingRoutes = [
   own.list('userCurrentListFollowers', '/followers', {

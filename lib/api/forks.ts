@@ -8,7 +8,7 @@ const CreateForkOption = v.object({
   name: v.optional(v.nullable(example(shortText, 'app'))),
 })
 
-const forks = at('/repos/{owner}/{repo}/forks', { tag: 'repository', scope: 'repository' })
+const forks = at('/repos/{owner}/{repo}/forks', { scope: 'repository' })
 
 export const forkRoutes = [
   forks.list('listForks', '', {

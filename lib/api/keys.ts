@@ -5,7 +5,7 @@ import type { Pagination } from '../http/index.ts'
 import { type Account, accounts, type GpgKey, type SshKey } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import { requireScopesToGive } from '../scopes.ts'
-import { example, keyId, number, parameter, shortText, Time, text, timestamp } from './fields.ts'
+import * as f from './fields.ts'
 import { at, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
 import { resource, type View } from './view.ts'
@@ -14,17 +14,17 @@ const SSH_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT alice@laptop'
 
 const publicKey = resource<SshKey & { readonly owner: Account | undefined }>()({
-  id: [number(5), ({ id }) => id],
-  key: [text(SSH_KEY), ({ key }) => key],
-  title: [text('laptop'), ({ title }) => title],
-  url: [
-    text('https://code.example.org/api/v1/user/keys/5'),
-    ({ id }, { apiUrl }) => `${apiUrl}/user/keys/${id}`,
+  id: [f.number(5), ({ id }) => id],
+  key: [f.text(SSH_KEY), ({ key }) => key],
+  title: [f.text('laptop'), ({ title }) => title],
+  url: [f.link('/api/v1/user/keys/5'), ({ id }, { apiUrl }) => `${apiUrl}/user/keys/${id}`],
+  fingerprint: [
+    f.text('SHA256:KpzXcUFEJ46HTMBY2hUV0vIprdt8B50nJ9VNUU1BpsA'),
+    ({ fingerprint }) => fingerprint,
   ],
-  fingerprint: [text('SHA256:KpzXcUFEJ46HTMBY2hUV0vIprdt8B50nJ9VNUU1BpsA'), ({ fingerprint }) => fingerprint],
-  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  created_at: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
   read_only: [v.boolean(), ({ readOnly }) => readOnly === true],
-  key_type: [text('user'), () => 'user'],
+  key_type: [f.text('user'), () => 'user'],
   user: [v.optional(User), ({ owner }, recipient) => owner && presentUser(owner, recipient)],
 })
 export const PublicKey = publicKey.schema
@@ -42,14 +42,14 @@ const keyView: View<typeof PublicKey, SshKey> = {
 }
 
 const CreateKeyOption = v.object({
-  title: example(shortText, 'laptop'),
+  title: f.example(f.shortText, 'laptop'),
   /** The longest key that is accepted. */
-  key: v.pipe(text(SSH_KEY), v.maxLength(TEXT_LIMITS.sshKey.key)),
-  read_only: v.optional(example(v.boolean(), false)),
+  key: v.pipe(f.text(SSH_KEY), v.maxLength(TEXT_LIMITS.sshKey.key)),
+  read_only: v.optional(f.example(v.boolean(), false)),
 })
 
 const FingerprintQuery = v.object({
-  fingerprint: v.optional(parameter(shortText, 'Fingerprint of the only key to list, such as `SHA256:…`.')),
+  fingerprint: f.optionalQuery(f.shortText, 'Fingerprint of the only key to list, such as `SHA256:…`.'),
 })
 
 const listKeys = (
@@ -59,8 +59,8 @@ const listKeys = (
 ) =>
   query.fingerprint ? sshKeys.withFingerprint(account, query.fingerprint, page) : sshKeys.list(account, page)
 
-const own = at('/user', { tag: 'user', scope: 'user', reads: 'required', ids: { id: keyId } })
-const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
+const own = at('/user', { scope: 'user', reads: 'required', ids: { id: f.keyId } })
+const ofUser = at('/users/{username}', { scope: 'user' })
 
 export const sshKeyRoutes = [
   own.list('userCurrentListKeys', '/keys', {
@@ -98,7 +98,7 @@ export const sshKeyRoutes = [
   }),
 ]
 
-export const GPGKeyEmail = v.object({ email: text('alice@example.org'), verified: v.boolean() })
+export const GPGKeyEmail = v.object({ email: f.text('alice@example.org'), verified: v.boolean() })
 
 type Part = GpgKey['subkeys'][number]
 
@@ -116,10 +116,10 @@ const isExpired = ({ part, primary }: KeyPart) =>
 const isUsable = (key: KeyPart) => !isRevoked(key) && !isExpired(key)
 
 const keyPart = resource<KeyPart>()({
-  id: [number(6), ({ part }) => part.id],
-  primary_key_id: [text(''), ({ part, primary }) => (part === primary ? '' : primary.keyId)],
-  key_id: [text('4C0AE6A2D1F5B9E3'), ({ part }) => part.keyId],
-  public_key: [text('xjMEZ…'), ({ part }) => part.publicKey],
+  id: [f.number(6), ({ part }) => part.id],
+  primary_key_id: [f.text(''), ({ part, primary }) => (part === primary ? '' : primary.keyId)],
+  key_id: [f.text('4C0AE6A2D1F5B9E3'), ({ part }) => part.keyId],
+  public_key: [f.text('xjMEZ…'), ({ part }) => part.publicKey],
   emails: [
     v.array(GPGKeyEmail),
     ({ part, primary, ownerEmail = '' }) =>
@@ -132,24 +132,21 @@ const keyPart = resource<KeyPart>()({
   can_encrypt_comms: [v.boolean(), (key) => isUsable(key) && key.part.canEncryptComms],
   can_encrypt_storage: [v.boolean(), (key) => isUsable(key) && key.part.canEncryptStorage],
   can_certify: [v.boolean(), (key) => isUsable(key) && key.part.canCertify],
-  created_at: [Time, ({ part }) => timestamp(part.createdAt)],
-  expires_at: [
-    v.nullable(v.string()),
-    ({ part }) => (part.expiresAt === null ? null : timestamp(part.expiresAt)),
-  ],
+  created_at: [f.Time, ({ part }) => f.timestamp(part.createdAt)],
+  expires_at: [v.nullable(v.string()), ({ part }) => f.timeOrNull(part.expiresAt)],
   revoked: [v.boolean(), isRevoked],
   expired: [v.boolean(), isExpired],
 })
 
 const Subkey = v.object({
   ...keyPart.schema.entries,
-  subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []),
+  subkeys: f.example(v.pipe(v.array(v.string()), v.maxLength(0)), []),
 })
 export const GPGKey = v.object({ ...keyPart.schema.entries, subkeys: v.array(Subkey) })
 
 const CreateGPGKeyOption = v.object({
   /** Large enough for a key with the signatures of a hundred others. */
-  armored_public_key: v.pipe(text('-----BEGIN PGP PUBLIC KEY BLOCK-----…'), v.maxLength(128 * 1024)),
+  armored_public_key: v.pipe(f.text('-----BEGIN PGP PUBLIC KEY BLOCK-----…'), v.maxLength(128 * 1024)),
 })
 
 /** Keys of one account, whose address decides which of their emails is verified. */

@@ -60,6 +60,7 @@ type Access = 'optional' | 'required' | 'admin'
 type Word = Scope extends infer S ? (S extends `read:${infer Name}` ? Name : never) : never
 
 interface Rules<A extends Access> {
+  /** Of the OpenAPI document; the first of the scopes when absent. */
   readonly tag?: string
   /** What the scopes of a token must allow to read or to write, all of it. */
   readonly scope?: Word | readonly Word[]
@@ -168,7 +169,7 @@ const accessOf = (isRead: boolean, { tag, scope, reads = 'optional' }: Rules<Acc
   const words = scope === undefined ? [] : [scope].flat()
   const scopes = words.map((word) => `${isRead ? 'read' : 'write'}:${word}` as Scope)
   return {
-    tag: tag ?? '',
+    tag: tag ?? words[0] ?? '',
     auth: isRead || reads === 'admin' ? reads : 'required',
     ...(scopes.length === 0 ? {} : { scope: scopes.length === 1 ? scopes[0]! : scopes }),
   } as const

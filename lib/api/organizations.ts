@@ -9,36 +9,23 @@ import { visibleOrganization } from '../accounts/find.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { requireScopes } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
-import {
-  acceptedBooleans,
-  type Complete,
-  emailText,
-  example,
-  fullNameText,
-  GivenVisibility,
-  locationText,
-  number,
-  parameter,
-  shortText,
-  text,
-  visibilityIn,
-} from './fields.ts'
+import * as f from './fields.ts'
 import { at } from './route.ts'
 import { avatarUrl } from './users.ts'
 import { resource } from './view.ts'
 
 export const organizationView = resource<Account & { readonly owners?: number }>()({
-  id: [number(3), ({ id }) => id],
-  name: [text('acme'), ({ name }) => name],
-  full_name: [text('Acme'), ({ fullName }) => fullName],
+  id: [f.number(3), ({ id }) => id],
+  name: [f.text('acme'), ({ name }) => name],
+  full_name: [f.text('Acme'), ({ fullName }) => fullName],
   /** Always empty: an organization has none. */
-  email: [text(''), () => ''],
-  avatar_url: [text('https://code.example.org/avatars/acme'), avatarUrl],
-  description: [text('Tools for everyone'), ({ description }) => description],
-  website: [text(''), ({ website }) => website],
-  location: [text(''), ({ location }) => location],
+  email: [f.text(''), () => ''],
+  avatar_url: [f.link('/avatars/acme'), avatarUrl],
+  description: [f.text('Tools for everyone'), ({ description }) => description],
+  website: [f.text(''), ({ website }) => website],
+  location: [f.text(''), ({ location }) => location],
   visibility: [Visibility, ({ visibility }) => visibility],
-  username: [text('acme'), ({ name }) => name],
+  username: [f.text('acme'), ({ name }) => name],
   /** Number of owners, only in the list for administrators; 0 when the last owner was deleted. */
   owners_count: [v.optional(v.number()), ({ owners }) => owners],
 })
@@ -46,35 +33,35 @@ export const organizationView = resource<Account & { readonly owners?: number }>
 export type Organization = v.InferOutput<typeof organizationView.schema>
 
 const details = {
-  description: v.optional(example(shortText, 'Tools for everyone')),
-  website: v.optional(shortText),
-  location: v.optional(locationText),
-  visibility: GivenVisibility,
-  ...acceptedBooleans('repo_admin_change_team_access'),
+  description: v.optional(f.example(f.shortText, 'Tools for everyone')),
+  website: v.optional(f.shortText),
+  location: v.optional(f.locationText),
+  visibility: f.GivenVisibility,
+  ...f.acceptedBooleans('repo_admin_change_team_access'),
 }
 
 const CreateOrgOption = v.object({
-  username: text('acme'),
-  full_name: v.optional(fullNameText),
+  username: f.text('acme'),
+  full_name: v.optional(f.fullNameText),
   ...details,
 })
 
 const EditOrgOption = v.object({
-  full_name: v.optional(example(fullNameText, 'Acme')),
-  email: v.optional(emailText),
+  full_name: v.optional(f.example(f.fullNameText, 'Acme')),
+  email: v.optional(f.emailText),
   ...details,
 })
 
-const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): Complete<NewOrganization> => ({
+const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): f.Complete<NewOrganization> => ({
   name: body.username,
   fullName: body.full_name,
   description: body.description,
   website: body.website,
   location: body.location,
-  visibility: visibilityIn(body.visibility),
+  visibility: f.visibilityIn(body.visibility),
 })
 
-const organizations = at('/orgs', { tag: 'organization', scope: 'organization' })
+const organizations = at('/orgs', { scope: 'organization' })
 const ofUser = { tag: 'organization', scope: ['user', 'organization'] } as const
 
 export const organizationRoutes = [
@@ -84,21 +71,17 @@ export const organizationRoutes = [
     of: organizationView,
     run: ({ user, body }, { hosting }) => hosting.organizations.create(user.id, newOrganization(body), user),
   }),
-  at('/admin/users/{username}/orgs', { tag: 'admin', scope: 'admin', reads: 'admin' }).post(
-    'adminCreateOrg',
-    '',
-    {
-      summary: 'Create an organization that a user owns',
-      body: CreateOrgOption,
-      of: organizationView,
-      run: async ({ user, params, body }, { hosting }) => {
-        const owner = await hosting.accounts.find(user, params.username)
-        if (owner?.kind !== 'user') return undefined
-        return hosting.organizations.create(owner.id, newOrganization(body), user)
-      },
+  at('/admin/users/{username}/orgs', { scope: 'admin', reads: 'admin' }).post('adminCreateOrg', '', {
+    summary: 'Create an organization that a user owns',
+    body: CreateOrgOption,
+    of: organizationView,
+    run: async ({ user, params, body }, { hosting }) => {
+      const owner = await hosting.accounts.find(user, params.username)
+      if (owner?.kind !== 'user') return undefined
+      return hosting.organizations.create(owner.id, newOrganization(body), user)
     },
-  ),
-  at('/admin/orgs', { tag: 'admin', scope: 'admin', reads: 'admin' }).list('adminGetAllOrgs', '', {
+  }),
+  at('/admin/orgs', { scope: 'admin', reads: 'admin' }).list('adminGetAllOrgs', '', {
     summary: 'All organizations, each with the number of its owners',
     of: organizationView,
     run: async ({ page }, { hosting }) => {
@@ -115,7 +98,7 @@ export const organizationRoutes = [
   organizations.delete('orgDelete', '/{org}', {
     summary: 'Delete an organization; with `purge=true` also what the organization owns',
     query: v.object({
-      purge: v.optional(parameter(v.boolean(), 'Whether to delete what the organization owns, too.')),
+      purge: f.optionalQuery(v.boolean(), 'Whether to delete what the organization owns, too.'),
     }),
     also: [422],
     run: ({ user, params, query }, { hosting }) => {
@@ -146,7 +129,7 @@ export const organizationRoutes = [
       const { full_name: fullName, visibility, email, description, website, location } = body
       return hosting.accounts.edit(
         authorizeOrganization(user, params.org),
-        { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
+        { fullName, email, description, website, location, visibility: f.visibilityIn(visibility) },
         { client: client(), by: user },
       )
     },
@@ -160,7 +143,7 @@ export const organizationRoutes = [
   }),
   organizations.put('orgAddMember', '/{org}/members/{username}', {
     summary: 'Add a user to an organization, or with `role: owner` make them one of its owners',
-    body: v.object({ role: v.optional(example(v.picklist(['member', 'owner']), 'member')) }),
+    body: v.object({ role: v.optional(f.example(v.picklist(['member', 'owner']), 'member')) }),
     also: [409],
     run: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
       await hosting.organizations.setMember(authorizeOrganization(user, org), visibleUser(user, username), {

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { actorOnOwnAccount } from '../audit.ts'
 import type { Account, Preferences } from '../records/schema/index.ts'
-import { example, fullNameText, locationText, shortText, text } from './fields.ts'
+import * as f from './fields.ts'
 import { at } from './route.ts'
 import { stillThere } from './users.ts'
 import { resource } from './view.ts'
@@ -19,13 +19,13 @@ const DEFAULTS: Preferences = {
 }
 
 const settingsView = resource<Account>()({
-  full_name: [text('Alice'), ({ fullName }) => fullName],
-  website: [text('https://alice.example.org'), ({ website }) => website],
-  description: [text(''), ({ description }) => description],
-  location: [text(''), ({ location }) => location],
-  language: [text('en-US'), ({ preferences = DEFAULTS }) => preferences.language],
-  theme: [text('gitea-auto'), ({ preferences = DEFAULTS }) => preferences.theme],
-  diff_view_style: [text('split'), ({ preferences = DEFAULTS }) => preferences.diffViewStyle],
+  full_name: [f.text('Alice'), ({ fullName }) => fullName],
+  website: [f.text('https://alice.example.org'), ({ website }) => website],
+  description: [f.text(''), ({ description }) => description],
+  location: [f.text(''), ({ location }) => location],
+  language: [f.text('en-US'), ({ preferences = DEFAULTS }) => preferences.language],
+  theme: [f.text('gitea-auto'), ({ preferences = DEFAULTS }) => preferences.theme],
+  diff_view_style: [f.text('split'), ({ preferences = DEFAULTS }) => preferences.diffViewStyle],
   hide_email: [v.boolean(), ({ preferences = DEFAULTS }) => preferences.hideEmail],
   hide_activity: [v.boolean(), ({ preferences = DEFAULTS }) => preferences.hideActivity],
 })
@@ -33,10 +33,10 @@ const settingsView = resource<Account>()({
 const preference = v.optional(v.pipe(v.string(), v.maxLength(50)))
 
 const UserSettingsOptions = v.object({
-  full_name: v.optional(example(fullNameText, 'Alice')),
-  website: v.optional(shortText),
-  description: v.optional(shortText),
-  location: v.optional(locationText),
+  full_name: v.optional(f.example(f.fullNameText, 'Alice')),
+  website: v.optional(f.shortText),
+  description: v.optional(f.shortText),
+  location: v.optional(f.locationText),
   language: preference,
   theme: preference,
   diff_view_style: preference,
@@ -56,7 +56,7 @@ const preferencesIn = (
   hideActivity: body.hide_activity ?? before.hideActivity,
 })
 
-const settings = at('/user/settings', { tag: 'user', scope: 'user', reads: 'required' })
+const settings = at('/user/settings', { scope: 'user', reads: 'required' })
 
 export const settingsRoutes = [
   settings.get('getUserSettings', '', {

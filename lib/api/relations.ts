@@ -4,7 +4,7 @@ import type { Viewer } from '../accounts/access.ts'
 import type { Slice } from '../records/pages.ts'
 import type { RepositoryName } from '../repositories/names.ts'
 import type { Related, Relations } from '../repositories/relations.ts'
-import { example, Time, text, timestamp } from './fields.ts'
+import * as f from './fields.ts'
 import { readRepository, repositoryView } from './repository-presenter.ts'
 import { at, type Recipient, type Services } from './route.ts'
 import { userView } from './users.ts'
@@ -16,10 +16,10 @@ const relatedRepository = (params: { username: string; reponame: string }): Repo
   name: params.reponame,
 })
 
-const starred = at('/user/starred', { tag: 'user', scope: ['user', 'repository'], reads: 'required' })
-const own = at('/user', { tag: 'user', scope: 'user', reads: 'required' })
-const ofUser = at('/users/{username}', { tag: 'user', scope: 'user' })
-const ofRepository = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
+const starred = at('/user/starred', { scope: ['user', 'repository'], reads: 'required' })
+const own = at('/user', { scope: 'user', reads: 'required' })
+const ofUser = at('/users/{username}', { scope: 'user' })
+const ofRepository = at('/repos/{owner}/{repo}', { scope: 'repository' })
 
 /** The repositories that a user has the relation to, who must be visible. */
 const relatedOf = async (
@@ -84,12 +84,12 @@ interface Watch {
 }
 
 export const watchView = resource<Watch>()({
-  subscribed: [example(v.boolean(), true), ({ subscribed }) => subscribed],
+  subscribed: [f.example(v.boolean(), true), ({ subscribed }) => subscribed],
   ignored: [v.boolean(), ({ subscribed }) => !subscribed],
   reason: [v.null(), () => null],
-  created_at: [Time, ({ since }) => timestamp(since)],
-  url: [text('https://code.example.org/api/v1/repos/alice/app/subscription'), ({ url }) => url],
-  repository_url: [text('https://code.example.org/api/v1/repos/alice/app'), ({ repository }) => repository],
+  created_at: [f.Time, ({ since }) => f.timestamp(since)],
+  url: [f.link('/api/v1/repos/alice/app/subscription'), ({ url }) => url],
+  repository_url: [f.link('/api/v1/repos/alice/app'), ({ repository }) => repository],
 })
 
 /** A repository is watched or not; Allot ignores none. */
@@ -107,7 +107,6 @@ const watchOf = async (services: Services, request: Recipient, watching: Promise
 }
 
 const subscription = at('/repos/{username}/{reponame}/subscription', {
-  tag: 'repository',
   scope: 'repository',
   reads: 'required',
 })

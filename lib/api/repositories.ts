@@ -13,7 +13,7 @@ import type { Account } from '../records/schema/index.ts'
 import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryEdit } from '../repositories/repository-edit.ts'
-import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
+import * as f from './fields.ts'
 import { repositoryView } from './repository-presenter.ts'
 import { at, type Services } from './route.ts'
 import { hostNameOf, stillThere } from './users.ts'
@@ -23,28 +23,28 @@ const description = v.pipe(v.string(), v.maxLength(LIMITS.description))
 const template = v.pipe(v.string(), v.maxLength(100))
 
 const CreateRepoOption = v.object({
-  name: text('app'),
-  description: v.optional(example(description, 'An application')),
-  private: v.optional(example(v.boolean(), true)),
-  auto_init: v.optional(example(v.boolean(), true)),
+  name: f.text('app'),
+  description: v.optional(f.example(description, 'An application')),
+  private: v.optional(f.example(v.boolean(), true)),
+  auto_init: v.optional(f.example(v.boolean(), true)),
   gitignores: v.optional(v.pipe(v.string(), v.maxLength(1000))),
   license: v.optional(template),
   readme: v.optional(template),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
   // Refused, not ignored: a client that asks for SHA-256 cannot push to a SHA-1 repository.
   object_format_name: v.optional(v.picklist(['', 'sha1'], 'must be sha1, the only format of objects')),
-  ...acceptedBooleans('template'),
+  ...f.acceptedBooleans('template'),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 
 const EditRepoOption = v.object({
   name: v.optional(v.string()),
-  description: v.optional(example(description, 'An application')),
+  description: v.optional(f.example(description, 'An application')),
   website: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.website))),
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(LIMITS.defaultBranch))),
-  ...acceptedBooleans(
+  ...f.acceptedBooleans(
     'allow_fast_forward_only_merge',
     'allow_manual_merge',
     'allow_merge_commits',
@@ -68,7 +68,7 @@ const EditRepoOption = v.object({
   ),
 })
 
-const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRepository> => ({
+const newRepository = (body: CreateRepoOption, baseUrl: string): f.Complete<NewRepository> => ({
   host: hostNameOf(baseUrl),
   name: body.name,
   description: body.description,
@@ -83,7 +83,7 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRep
 })
 
 /** Topics have routes of their own. */
-const editIn = (body: v.InferOutput<typeof EditRepoOption>): Complete<Omit<RepositoryEdit, 'topics'>> => ({
+const editIn = (body: v.InferOutput<typeof EditRepoOption>): f.Complete<Omit<RepositoryEdit, 'topics'>> => ({
   name: body.name,
   description: body.description,
   website: body.website,
@@ -103,7 +103,7 @@ const create = async (
 }
 
 export const newRepositoryRoutes = [
-  at('/org/{org}/repos', { tag: 'organization', scope: 'organization' }).post('createOrgRepoDeprecated', '', {
+  at('/org/{org}/repos', { scope: 'organization' }).post('createOrgRepoDeprecated', '', {
     summary: 'Create a repository in an organization',
     body: CreateRepoOption,
     of: repositoryView,
@@ -122,7 +122,7 @@ export const newRepositoryRoutes = [
       })
     },
   }),
-  at('/orgs/{org}/repos', { tag: 'organization', scope: 'organization' }).post('createOrgRepo', '', {
+  at('/orgs/{org}/repos', { scope: 'organization' }).post('createOrgRepo', '', {
     summary: 'Create a repository in an organization',
     body: CreateRepoOption,
     of: repositoryView,
@@ -139,11 +139,11 @@ export const newRepositoryRoutes = [
   }),
 ]
 
-const rules = { tag: 'repository', scope: 'repository' } as const
+const rules = { scope: 'repository' } as const
 const repositories = at('/repos/{owner}/{repo}', rules)
 
 export const repositoryRoutes = [
-  at('/repositories', { ...rules, ids: { id: repositoryId } }).get('repoGetByID', '/{id}', {
+  at('/repositories', { ...rules, ids: { id: f.repositoryId } }).get('repoGetByID', '/{id}', {
     summary: 'A repository, by its id',
     of: repositoryView,
     run: ({ user, params }, { hosting }) => hosting.repositories.findById(user, params.id),

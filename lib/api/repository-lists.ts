@@ -9,19 +9,20 @@ import {
   SEARCH_SORTS,
 } from '../repositories/search/filters.ts'
 import { partsOf, readsMany } from '../repositories/search/search.ts'
-import { type Complete, idQuery, parameter, text } from './fields.ts'
+import * as f from './fields.ts'
 import { repositoryView } from './repository-presenter.ts'
 import { at } from './route.ts'
 import { searchResults } from './view.ts'
 
-const order = v.optional(
-  parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
+const order = f.optionalQuery(
+  v.picklist(Object.keys(ORDERS) as RepositoryOrder[]),
+  'What the repositories are ordered by.',
 )
 
-const ofUser = { tag: 'user', scope: ['user', 'repository'] } as const
+const ofUser = { scope: ['user', 'repository'] } as const
 
 export const repositoryListRoutes = [
-  at('/orgs/{org}/repos', { tag: 'organization', scope: 'organization' }).list('orgListRepos', '', {
+  at('/orgs/{org}/repos', { scope: 'organization' }).list('orgListRepos', '', {
     summary: "An organization's repositories",
     cached: true,
     of: repositoryView,
@@ -49,14 +50,14 @@ export const repositoryListRoutes = [
   }),
 ]
 
-const SearchError = v.object({ ok: v.boolean(), error: text('an internal error occurred') })
+const SearchError = v.object({ ok: v.boolean(), error: f.text('an internal error occurred') })
 
 /** Refuses a parameter that other servers of this kind take and Allot does not. */
 const unsupported = (message: string) =>
-  v.optional(parameter(v.pipe(v.string(), v.regex(/^$/, message)), `Not supported: ${message}.`))
+  f.optionalQuery(v.pipe(v.string(), v.regex(/^$/, message)), `Not supported: ${message}.`)
 
 const flag = (description: string) =>
-  v.optional(parameter(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'), description))
+  f.optionalQuery(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'), description)
 
 const SearchQuery = v.object({
   q: v.optional(
@@ -68,26 +69,22 @@ const SearchQuery = v.object({
       ),
     ),
   ),
-  uid: idQuery('Id of the owner to search within.'),
+  uid: f.idQuery('Id of the owner to search within.'),
   // Unused; declared so that it is checked and repeated in `Link`.
   exclusive: flag('A search within `uid` finds what that owner has: true and false are the same.'),
-  sort: v.optional(
-    parameter(
-      v.picklist(['', ...SEARCH_SORTS]),
-      `What the repositories are ordered by; \`alpha\` when absent. Another order or direction, and each filter, is refused when more than ${MAX_MATCHES} repositories match \`q\` and \`uid\`; with \`topic\` or \`includeDesc\`, when \`uid\` has more.`,
-    ),
+  sort: f.optionalQuery(
+    v.picklist(['', ...SEARCH_SORTS]),
+    `What the repositories are ordered by; \`alpha\` when absent. Another order or direction, and each filter, is refused when more than ${MAX_MATCHES} repositories match \`q\` and \`uid\`; with \`topic\` or \`includeDesc\`, when \`uid\` has more.`,
   ),
-  order: v.optional(parameter(v.picklist(['', 'asc', 'desc']), 'Direction of `sort`.')),
+  order: f.optionalQuery(v.picklist(['', 'asc', 'desc']), 'Direction of `sort`.'),
   private: flag('Whether to include private repositories.'),
   is_private: flag('Finds only private, or only public repositories.'),
   archived: flag('Finds only archived repositories, or only others.'),
-  mode: v.optional(
-    parameter(
-      v.picklist(['', ...SEARCH_MODES, 'collaborative']),
-      'Finds only repositories of this kind; all of them are `collaborative`.',
-    ),
+  mode: f.optionalQuery(
+    v.picklist(['', ...SEARCH_MODES, 'collaborative']),
+    'Finds only repositories of this kind; all of them are `collaborative`.',
   ),
-  starredBy: idQuery('Id of a user who has starred them.'),
+  starredBy: f.idQuery('Id of a user who has starred them.'),
   includeDesc: flag('Whether to search descriptions and topics as well as names.'),
   topic: flag('Whether to search topics only.'),
   team_id: unsupported('a search is not limited to a team; /teams/{id}/repos lists its repositories'),
@@ -98,7 +95,7 @@ const SearchQuery = v.object({
  * `private=false` leaves out repositories that are hidden from anyone, as on Forgejo. Neither `sort=alpha`,
  * the order of the index, nor `mode=collaborative`, which every repository matches, is a filter.
  */
-const filterIn = (query: v.InferOutput<typeof SearchQuery>): Complete<RepositoryFilter> => ({
+const filterIn = (query: v.InferOutput<typeof SearchQuery>): f.Complete<RepositoryFilter> => ({
   open: isSet(query.private) === false || undefined,
   private: isSet(query.is_private),
   archived: isSet(query.archived),
@@ -126,7 +123,7 @@ const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefin
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
 export const repositorySearchRoutes = [
-  at('/repos', { tag: 'repository', scope: 'repository' }).list('repoSearch', '/search', {
+  at('/repos', { scope: 'repository' }).list('repoSearch', '/search', {
     summary: 'Search repositories by a part of the name',
     query: SearchQuery,
     of: repositoryView,

@@ -4,7 +4,7 @@ import { type RepositoryDetails, repositoryDetails } from '../content/details.ts
 import { AllotError } from '../errors.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { example, number, Time, text, timestamp } from './fields.ts'
+import * as f from './fields.ts'
 import type { Recipient, Services } from './route.ts'
 import { hostNameOf, userView } from './users.ts'
 import { resource, shown, type View } from './view.ts'
@@ -12,7 +12,7 @@ import { resource, shown, type View } from './view.ts'
 export const Permission = v.object({
   admin: v.boolean(),
   push: v.boolean(),
-  pull: example(v.boolean(), true),
+  pull: f.example(v.boolean(), true),
 })
 
 const offer = resource<NonNullable<RepositoryDetails['offer']>>()({
@@ -22,44 +22,38 @@ const offer = resource<NonNullable<RepositoryDetails['offer']>>()({
 })
 
 const withoutParent = resource<RepositoryDetails>()({
-  id: [number(7), ({ repository }) => repository.id],
+  id: [f.number(7), ({ repository }) => repository.id],
   owner: shown(userView, ({ owner }) => owner),
-  name: [text('app'), ({ repository }) => repository.name],
-  full_name: [text('alice/app'), (details) => pathOf(details)],
-  description: [text('An application'), ({ repository }) => repository.description],
+  name: [f.text('app'), ({ repository }) => repository.name],
+  full_name: [f.text('alice/app'), (details) => pathOf(details)],
+  description: [f.text('An application'), ({ repository }) => repository.description],
   empty: [v.boolean(), ({ repository }) => repository.empty],
   private: [v.boolean(), ({ repository }) => repository.private],
   fork: [v.boolean(), ({ repository }) => repository.parent !== null],
   mirror: [v.boolean(), ({ repository }) => repository.mirror],
   /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
-  size: [number(12), ({ repository: { size, lfs } }) => Math.floor((size + lfs) / 1024)],
-  html_url: [text('https://code.example.org/alice/app'), (details, to) => pageOf(details, to)],
-  url: [
-    text('https://code.example.org/api/v1/repos/alice/app'),
-    (details, { apiUrl }) => `${apiUrl}/repos/${pathOf(details)}`,
-  ],
+  size: [f.number(12), ({ repository: { size, lfs } }) => Math.floor((size + lfs) / 1024)],
+  html_url: [f.link('/alice/app'), (details, to) => pageOf(details, to)],
+  url: [f.link('/api/v1/repos/alice/app'), (details, { apiUrl }) => `${apiUrl}/repos/${pathOf(details)}`],
   ssh_url: [
-    text('git@code.example.org:alice/app.git'),
+    f.text('git@code.example.org:alice/app.git'),
     (details, { htmlUrls, baseUrl }) => htmlUrls.ssh.of(pathOf(details), hostNameOf(baseUrl)),
   ],
-  clone_url: [
-    text('https://code.example.org/alice/app.git'),
-    (details, { baseUrl }) => `${baseUrl}/${pathOf(details)}.git`,
-  ],
-  website: [text(''), ({ repository }) => repository.website],
-  stars_count: [number(3), ({ repository }) => repository.stars],
-  forks_count: [number(0), ({ repository }) => repository.forks],
-  watchers_count: [number(1), ({ repository }) => repository.watchers],
-  open_issues_count: [number(1), ({ openIssues }) => openIssues],
+  clone_url: [f.link('/alice/app.git'), (details, { baseUrl }) => `${baseUrl}/${pathOf(details)}.git`],
+  website: [f.text(''), ({ repository }) => repository.website],
+  stars_count: [f.number(3), ({ repository }) => repository.stars],
+  forks_count: [f.number(0), ({ repository }) => repository.forks],
+  watchers_count: [f.number(1), ({ repository }) => repository.watchers],
+  open_issues_count: [f.number(1), ({ openIssues }) => openIssues],
   /** Drafts are not counted. */
-  release_counter: [number(1), ({ releases }) => releases],
-  default_branch: [text('main'), ({ repository }) => repository.defaultBranch],
+  release_counter: [f.number(1), ({ releases }) => releases],
+  default_branch: [f.text('main'), ({ repository }) => repository.defaultBranch],
   archived: [v.boolean(), ({ repository }) => repository.archived],
   /** Always false, for clients of Gitea and Forgejo. */
   template: [v.boolean(), () => false],
-  topics: [example(v.array(v.string()), ['git']), ({ repository }) => repository.topics ?? []],
-  created_at: [Time, ({ repository }) => timestamp(repository.createdAt)],
-  updated_at: [Time, ({ repository }) => timestamp(repository.updatedAt)],
+  topics: [f.example(v.array(v.string()), ['git']), ({ repository }) => repository.topics ?? []],
+  created_at: [f.Time, ({ repository }) => f.timestamp(repository.createdAt)],
+  updated_at: [f.Time, ({ repository }) => f.timestamp(repository.updatedAt)],
   permissions: [Permission, ({ permissions }) => permissions],
   /** The offer to a new owner, for those who give or take it. */
   repo_transfer: [

@@ -30,4 +30,4 @@ export const at: ReturnType<typeof resourcesFor<Services>> = resourcesFor()
 export const stream: ReturnType<typeof streamsFor<Identity, Services>> = streamsFor()
 
 /** Declare routes that only administrators may call. */
-export const adminRules = { tag: 'admin', scope: 'admin', reads: 'admin' } as const
+export const adminRules = { scope: 'admin', reads: 'admin' } as const

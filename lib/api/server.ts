@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { Html, Ndjson, type Route } from '../http/index.ts'
 import { VERSION } from '../version.ts'
-import { example, number, shortText, text } from './fields.ts'
+import * as f from './fields.ts'
 import { TREE_PAGE } from './git/refs.ts'
 import { DEFAULT_THEME } from './profile.ts'
 import { quotaAt } from './quota/services.ts'
@@ -10,7 +10,7 @@ import { at, type Services } from './route.ts'
 
 /** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 
-const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+allot-0.1.0') })
+const ServerVersion = v.object({ Version: f.text('0.1.0'), version: f.text('1.22.0+allot-0.1.0') })
 
 /**
  * The version of the Gitea API that clients of Gitea and Forgejo check for. In the dialect `forgejo` clients
@@ -22,20 +22,20 @@ const API_LEVEL: Record<Services['options']['dialect'], string> = {
 }
 
 const GeneralAPISettings = v.object({
-  max_response_items: number(50),
-  default_paging_num: number(30),
-  default_git_trees_per_page: number(1000),
-  default_max_blob_size: number(16_777_216),
+  max_response_items: f.number(50),
+  default_paging_num: f.number(30),
+  default_git_trees_per_page: f.number(1000),
+  default_max_blob_size: f.number(16_777_216),
 })
 
 const GeneralUISettings = v.object({
-  default_theme: text('gitea-auto'),
+  default_theme: f.text('gitea-auto'),
   /** Allot has no reactions. */
-  allowed_reactions: v.array(text('+1')),
-  custom_emojis: v.array(text('git')),
+  allowed_reactions: v.array(f.text('+1')),
+  custom_emojis: v.array(f.text('git')),
 })
 
-const off = example(v.boolean(), false)
+const off = f.example(v.boolean(), false)
 
 const GeneralRepoSettings = v.object({
   mirrors_disabled: v.boolean(),
@@ -48,10 +48,10 @@ const GeneralRepoSettings = v.object({
 })
 
 const GeneralAttachmentSettings = v.object({
-  enabled: example(v.boolean(), true),
-  allowed_types: text('*/*'),
-  max_size: number(100),
-  max_files: number(1),
+  enabled: f.example(v.boolean(), true),
+  allowed_types: f.text('*/*'),
+  max_size: f.number(100),
+  max_files: f.number(1),
 })
 
 const facts = { tag: 'miscellaneous' } as const
@@ -109,7 +109,7 @@ export const serverRoutes = [
 
 export const documentRoute = quotaAt('', facts).get('getOpenApiDocument', '/openapi.json', {
   summary: 'This API as an OpenAPI 3.1 document',
-  of: v.looseObject({ openapi: text('3.1.0') }),
+  of: v.looseObject({ openapi: f.text('3.1.0') }),
   run: ({ apiUrl }, { documentFor }) => documentFor(apiUrl),
 })
 
@@ -147,12 +147,12 @@ export const exportRoutes = [
 
 /** Forgejo's clients send capitalized names; names in lower case are accepted, too. */
 const MarkdownOption = v.object({
-  Text: v.optional(text('It **works**.')),
-  Mode: v.optional(example(shortText, 'gfm')),
+  Text: v.optional(f.text('It **works**.')),
+  Mode: v.optional(f.example(f.shortText, 'gfm')),
   Context: v.optional(address),
   Wiki: v.optional(v.boolean()),
   text: v.optional(v.string()),
-  mode: v.optional(shortText),
+  mode: v.optional(f.shortText),
   context: v.optional(address),
   wiki: v.optional(v.boolean()),
 })
@@ -177,7 +177,7 @@ export const markdownRoutes = [
     method: 'POST',
     summary: 'Render raw markdown as HTML',
     accepts: 'text/plain',
-    body: text('It **works**.'),
+    body: f.text('It **works**.'),
     of: Html,
     run: ({ body, baseUrl, client }, { markdown }) =>
       markdown.render(client(), { text: body, mode: 'markdown', baseUrl }),

@@ -4,30 +4,27 @@ import { AllotError } from '../errors.ts'
 import { requireScopes } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
 import { requireScopesToGive } from '../scopes.ts'
-import { example, number, shortText, Time, text, timestamp } from './fields.ts'
+import * as f from './fields.ts'
 import { at, type Services } from './route.ts'
 import { resource } from './view.ts'
 
 const tokenView = resource<Token & { readonly secret?: string }>()({
-  id: [number(4), ({ id }) => id],
-  name: [text('ci'), ({ name }) => name],
+  id: [f.number(4), ({ id }) => id],
+  name: [f.text('ci'), ({ name }) => name],
   /** The token itself in the reply that creates it; empty in every other. */
-  sha1: [text(''), ({ secret = '' }) => secret],
-  token_last_eight: [text('f3b0c442'), ({ lastEight }) => lastEight],
-  scopes: [v.array(text('read:user')), ({ scopes }) => scopes],
-  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  sha1: [f.text(''), ({ secret = '' }) => secret],
+  token_last_eight: [f.text('f3b0c442'), ({ lastEight }) => lastEight],
+  scopes: [v.array(f.text('read:user')), ({ scopes }) => scopes],
+  created_at: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
   /** When the token was last used, at most 61 minutes too early; null while it was not. */
-  last_used_at: [
-    v.nullable(Time),
-    ({ lastUsedAt }) => (lastUsedAt === undefined ? null : timestamp(lastUsedAt)),
-  ],
+  last_used_at: [v.nullable(f.Time), ({ lastUsedAt }) => f.timeOrNull(lastUsedAt)],
 })
 export const AccessToken = tokenView.schema
 export type AccessToken = v.InferOutput<typeof AccessToken>
 
 const CreateAccessTokenOption = v.object({
-  name: example(shortText, 'ci'),
-  scopes: v.optional(v.pipe(v.array(v.pipe(text('read:user'), v.maxLength(50))), v.maxLength(50))),
+  name: f.example(f.shortText, 'ci'),
+  scopes: v.optional(v.pipe(v.array(v.pipe(f.text('read:user'), v.maxLength(50))), v.maxLength(50))),
 })
 
 /**
@@ -50,7 +47,7 @@ const tokenOwner = async (
   return account
 }
 
-const tokens = at('/users/{username}/tokens', { tag: 'user', scope: 'user', reads: 'required' })
+const tokens = at('/users/{username}/tokens', { scope: 'user', reads: 'required' })
 
 export const tokenRoutes = [
   tokens.list('userGetTokens', '', {

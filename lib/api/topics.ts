@@ -13,7 +13,7 @@ const RepoTopicOptions = v.object({
   topics: example(v.pipe(v.array(topic), v.maxLength(100)), ['git', 'storage']),
 })
 
-const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
+const repositories = at('/repos/{owner}/{repo}', { scope: 'repository' })
 
 const authorized = (user: Identity, { owner, repo }: { owner: string; repo: string }) =>
   authorizeRepositoryAdmin(user, owner, repo)

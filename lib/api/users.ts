@@ -5,23 +5,7 @@ import { AllotError } from '../errors.ts'
 import { accountPage } from '../host-pages/html-pages.ts'
 import { type Account, accounts, Visibility } from '../records/schema/index.ts'
 import { type Profile, profileOf } from '../repositories/lists.ts'
-import {
-  acceptedBooleans,
-  emailText,
-  example,
-  fullNameText,
-  GivenVisibility,
-  idQuery,
-  locationText,
-  number,
-  parameter,
-  shortText,
-  Time,
-  text,
-  timestamp,
-  visibilityIn,
-  wholeNumber,
-} from './fields.ts'
+import * as f from './fields.ts'
 import { at, type Recipient } from './route.ts'
 import { resource, searchResults } from './view.ts'
 
@@ -29,13 +13,13 @@ import { resource, searchResults } from './view.ts'
 const isOpenTo = ({ user }: Recipient, { id }: Account) => user !== null && (user.admin || user.id === id)
 
 export const userView = resource<Account & Partial<Omit<Profile, 'account'>>>()({
-  id: [number(2), ({ id }) => id],
-  login: [text('alice'), ({ name }) => name],
-  full_name: [text('Alice'), ({ fullName }) => fullName],
-  email: [text('alice@noreply.code.example.org'), (account, recipient) => emailOf(account, recipient)],
-  avatar_url: [text('https://code.example.org/avatars/alice'), (account, to) => avatarUrl(account, to)],
+  id: [f.number(2), ({ id }) => id],
+  login: [f.text('alice'), ({ name }) => name],
+  full_name: [f.text('Alice'), ({ fullName }) => fullName],
+  email: [f.text('alice@noreply.code.example.org'), (account, recipient) => emailOf(account, recipient)],
+  avatar_url: [f.link('/avatars/alice'), (account, to) => avatarUrl(account, to)],
   html_url: [
-    text('https://code.example.org/alice'),
+    f.link('/alice'),
     (account, { htmlUrls, baseUrl }) => htmlUrls.of(accountPage(account), baseUrl),
   ],
   // The login of a host decides for each request.
@@ -44,12 +28,12 @@ export const userView = resource<Account & Partial<Omit<Profile, 'account'>>>()(
     (account, to) => (to.user?.id === account.id ? to.user.admin : isOpenTo(to, account) && account.admin),
   ],
   active: [v.boolean(), (account, recipient) => isOpenTo(recipient, account) && account.active],
-  created: [Time, ({ createdAt }) => timestamp(createdAt)],
-  location: [text(''), ({ location }) => location],
-  website: [text('https://alice.example.org'), ({ website }) => website],
-  description: [text(''), ({ description }) => description],
+  created: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
+  location: [f.text(''), ({ location }) => location],
+  website: [f.text('https://alice.example.org'), ({ website }) => website],
+  description: [f.text(''), ({ description }) => description],
   visibility: [Visibility, ({ visibility }) => visibility],
-  username: [text('alice'), ({ name }) => name],
+  username: [f.text('alice'), ({ name }) => name],
   followers_count: [v.optional(v.number()), ({ followers }) => followers],
   following_count: [v.optional(v.number()), ({ following }) => following],
   starred_repos_count: [v.optional(v.number()), ({ starred }) => starred],
@@ -82,10 +66,10 @@ export const stillThere = (account: Account | undefined): Account => {
   return account
 }
 
-const users = at('/users', { tag: 'user', scope: 'user' })
+const users = at('/users', { scope: 'user' })
 
 export const userRoutes = [
-  at('/user', { tag: 'user', scope: 'user', reads: 'required' }).get('userGetCurrent', '', {
+  at('/user', { scope: 'user', reads: 'required' }).get('userGetCurrent', '', {
     summary: 'The signed-in user',
     cached: true,
     of: userView,
@@ -97,8 +81,8 @@ export const userRoutes = [
   users.list('userSearch', '/search', {
     summary: 'Search users by a part of the login or full name',
     query: v.object({
-      q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
-      uid: idQuery('Id of the only user to find.'),
+      q: f.optionalQuery(f.shortText, 'Part of the login or of the full name.'),
+      uid: f.idQuery('Id of the only user to find.'),
     }),
     of: userView,
     // The specification's UserList is the bare array; Forgejo wraps it.
@@ -120,37 +104,37 @@ export const userRoutes = [
   }),
 ]
 
-const emailField = v.pipe(emailText, v.regex(OPTIONAL_EMAIL, 'expected an email address'))
+const emailField = v.pipe(f.emailText, v.regex(OPTIONAL_EMAIL, 'expected an email address'))
 
 /** Members that clients of Forgejo send and Allot ignores; like every member, they must have their type. */
 const ignoredMembers = {
-  source_id: v.optional(wholeNumber),
-  login_name: v.optional(shortText),
+  source_id: v.optional(f.wholeNumber),
+  login_name: v.optional(f.shortText),
 }
 
 const CreateUserOption = v.object({
   ...ignoredMembers,
-  username: text('alice'),
-  email: v.optional(example(emailField, 'alice@example.org')),
-  full_name: v.optional(example(fullNameText, 'Alice')),
-  password: v.optional(shortText),
-  visibility: GivenVisibility,
-  ...acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
+  username: f.text('alice'),
+  email: v.optional(f.example(emailField, 'alice@example.org')),
+  full_name: v.optional(f.example(f.fullNameText, 'Alice')),
+  password: v.optional(f.shortText),
+  visibility: f.GivenVisibility,
+  ...f.acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
 })
 
 const EditUserOption = v.object({
   ...ignoredMembers,
   email: v.optional(emailField),
-  full_name: v.optional(fullNameText),
-  password: v.optional(shortText),
-  website: v.optional(shortText),
-  description: v.optional(shortText),
-  location: v.optional(locationText),
-  admin: v.optional(example(v.boolean(), true)),
+  full_name: v.optional(f.fullNameText),
+  password: v.optional(f.shortText),
+  website: v.optional(f.shortText),
+  description: v.optional(f.shortText),
+  location: v.optional(f.locationText),
+  admin: v.optional(f.example(v.boolean(), true)),
   active: v.optional(v.boolean()),
   prohibit_login: v.optional(v.boolean()),
-  visibility: GivenVisibility,
-  ...acceptedBooleans(
+  visibility: f.GivenVisibility,
+  ...f.acceptedBooleans(
     'allow_create_organization',
     'allow_git_hook',
     'allow_import_local',
@@ -168,7 +152,7 @@ const activeIn = ({
 }: v.InferOutput<typeof EditUserOption>): boolean | undefined =>
   isProhibited === true ? false : (active ?? (isProhibited === false ? true : undefined))
 
-const adminUsers = at('/admin/users', { tag: 'admin', scope: 'admin', reads: 'admin' })
+const adminUsers = at('/admin/users', { scope: 'admin', reads: 'admin' })
 
 export const adminUserRoutes = [
   adminUsers.list('adminSearchUsers', '', {
@@ -183,7 +167,7 @@ export const adminUserRoutes = [
     run: ({ user, body, client }, { hosting }) => {
       const { username: name, full_name: fullName, ...rest } = body
       return hosting.accounts.createUser(
-        { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
+        { ...rest, name, fullName, visibility: f.visibilityIn(rest.visibility) },
         { client: client(), by: user },
       )
     },
@@ -198,7 +182,7 @@ export const adminUserRoutes = [
       if (account?.kind !== 'user') return undefined
       return hosting.accounts.edit(
         account.id,
-        { ...rest, fullName, active: activeIn(body), visibility: visibilityIn(rest.visibility) },
+        { ...rest, fullName, active: activeIn(body), visibility: f.visibilityIn(rest.visibility) },
         { client: client(), by: user },
       )
     },
@@ -207,7 +191,7 @@ export const adminUserRoutes = [
     summary:
       'Delete a user; with `purge=true` also what the user owns, organizations without another owner included',
     query: v.object({
-      purge: v.optional(parameter(v.boolean(), 'Whether to delete what the user owns, too.')),
+      purge: f.optionalQuery(v.boolean(), 'Whether to delete what the user owns, too.'),
     }),
     also: [422],
     run: async ({ user, params, query }, { hosting }) => {

@@ -5,33 +5,20 @@ import { AllotError } from '../../errors.ts'
 import { fileField, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
 import type { RepositoryName } from '../../repositories/names.ts'
-import {
-  attachmentId,
-  commentId,
-  example,
-  type IdParameter,
-  issueIndex,
-  number,
-  parameter,
-  releaseId,
-  shortText,
-  Time,
-  text,
-  timestamp,
-} from '../fields.ts'
+import * as f from '../fields.ts'
 import { at, type Recipient, type Services, stream } from '../route.ts'
 import { resource } from '../view.ts'
 
 export const attachmentView = resource<AttachmentRecord>()({
-  id: [number(11), ({ id }) => id],
-  name: [text('log.txt'), ({ name }) => name],
+  id: [f.number(11), ({ id }) => id],
+  name: [f.text('log.txt'), ({ name }) => name],
   /** Bytes */
-  size: [number(2048), ({ size }) => size],
-  download_count: [number(0), ({ downloads }) => downloads],
-  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
-  uuid: [text('8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'), ({ uuid }) => uuid],
+  size: [f.number(2048), ({ size }) => size],
+  download_count: [f.number(0), ({ downloads }) => downloads],
+  created_at: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
+  uuid: [f.text('8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'), ({ uuid }) => uuid],
   browser_download_url: [
-    text('https://code.example.org/attachments/8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
+    f.link('/attachments/8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
     ({ uuid }, { baseUrl }) => `${baseUrl}/attachments/${uuid}`,
   ],
   type: [v.literal('attachment'), () => 'attachment' as const],
@@ -51,7 +38,7 @@ const FORM_OVERHEAD = 64 * 1024
 interface Target {
   /** Path below that of the repository. */
   path: 'issues/{index}' | 'issues/comments/{id}' | 'releases/{id}'
-  schema: IdParameter
+  schema: f.IdParameter
   nameOf: (number: number) => AttachmentTargetName
   /**
    * The parts of an operation id around its verb: of `issueCreateIssueAttachment`, `issue` and
@@ -64,7 +51,7 @@ interface Target {
 }
 
 const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scope }: Target) => {
-  const ids = { index: schema, id: schema, attachment_id: attachmentId }
+  const ids = { index: schema, id: schema, attachment_id: f.attachmentId }
   const routes = at(`/repos/{owner}/{repo}/${path}/assets`, { tag: scope, scope, ids })
   const where = (request: { repository: RepositoryName; params: { index: number } | { id: number } }) => {
     const { repository, params } = request
@@ -79,7 +66,7 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
     routes.post(`${prefix}Create${name}Attachment`, '', {
       summary: `Attach a file to ${title}: one in a form, as \`attachment\``,
       query: v.object({
-        name: v.optional(parameter(shortText, 'Name of the attachment; that of the file when absent.')),
+        name: f.optionalQuery(f.shortText, 'Name of the attachment; that of the file when absent.'),
       }),
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
@@ -103,7 +90,7 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
     }),
     routes.patch(`${prefix}Edit${name}Attachment`, '/{attachment_id}', {
       summary: `Give an attachment of ${title} another name; answers 201, as a Forgejo does`,
-      body: v.object({ name: example(shortText, 'build.txt') }),
+      body: v.object({ name: f.example(f.shortText, 'build.txt') }),
       of: attachmentView,
       status: 201,
       run: (request, { hosting }) => {
@@ -122,7 +109,7 @@ const routesOf = ({ path, schema, nameOf, operation: [prefix, name], title, scop
 const targets: readonly Target[] = [
   {
     path: 'issues/{index}',
-    schema: issueIndex,
+    schema: f.issueIndex,
     nameOf: (issue) => ({ issue }),
     operation: ['issue', 'Issue'],
     title: 'an issue',
@@ -130,7 +117,7 @@ const targets: readonly Target[] = [
   },
   {
     path: 'issues/comments/{id}',
-    schema: commentId,
+    schema: f.commentId,
     nameOf: (comment) => ({ comment }),
     operation: ['issue', 'IssueComment'],
     title: 'a comment',
@@ -138,7 +125,7 @@ const targets: readonly Target[] = [
   },
   {
     path: 'releases/{id}',
-    schema: releaseId,
+    schema: f.releaseId,
     nameOf: (release) => ({ release }),
     operation: ['repo', 'Release'],
     title: 'a release',

@@ -2,33 +2,21 @@ import * as v from 'valibot'
 import type { TimelineItem } from '../../content/comment-lists.ts'
 import type { ContentDetails } from '../../content/details.ts'
 import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
-import {
-  commentId,
-  example,
-  issueIndex,
-  longText,
-  Moment,
-  number,
-  parameter,
-  secondsOf,
-  Time,
-  text,
-  timestamp,
-} from '../fields.ts'
+import * as f from '../fields.ts'
 import { at } from '../route.ts'
 import { resource } from '../view.ts'
 import { assets } from './attachments.ts'
 import { detailsOnIssues, onIssue, pageIn, viewInRepository } from './found.ts'
 
 const comment = resource<ContentDetails<CommentRecord> & { readonly issue: Issue }>()({
-  id: [number(9), ({ record }) => record.id],
+  id: [f.number(9), ({ record }) => record.id],
   ...onIssue,
-  original_author: [text(''), () => ''],
-  original_author_id: [number(0), () => 0],
-  body: [text('A newer compiler helps.'), ({ record }) => record.body],
+  original_author: [f.text(''), () => ''],
+  original_author_id: [f.number(0), () => 0],
+  body: [f.text('A newer compiler helps.'), ({ record }) => record.body],
   assets,
-  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
-  updated_at: [Time, ({ record }) => timestamp(record.updatedAt)],
+  created_at: [f.Time, ({ record }) => f.timestamp(record.createdAt)],
+  updated_at: [f.Time, ({ record }) => f.timestamp(record.updatedAt)],
 })
 export const Comment = comment.schema
 export const presentComment = comment.present
@@ -40,38 +28,37 @@ const commentView = viewInRepository(comment, detailsOnIssues<CommentRecord>)
  * out.
  */
 const timelineComment = resource<ContentDetails<TimelineItem> & { readonly issue: Issue }>()({
-  id: [number(9), ({ record }) => record.id],
+  id: [f.number(9), ({ record }) => record.id],
   type: [
-    example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
+    f.example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),
     ({ record }) => ('kind' in record ? record.kind : 'comment'),
   ],
   ...onIssue,
-  body: [text('A newer compiler helps.'), ({ record }) => ('kind' in record ? '' : record.body)],
-  old_title: [text(''), ({ record }) => ('kind' in record && record.oldTitle) || ''],
-  new_title: [text(''), ({ record }) => ('kind' in record && record.newTitle) || ''],
-  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
-  updated_at: [Time, ({ record }) => timestamp('kind' in record ? record.createdAt : record.updatedAt)],
+  body: [f.text('A newer compiler helps.'), ({ record }) => ('kind' in record ? '' : record.body)],
+  old_title: [f.text(''), ({ record }) => ('kind' in record && record.oldTitle) || ''],
+  new_title: [f.text(''), ({ record }) => ('kind' in record && record.newTitle) || ''],
+  created_at: [f.Time, ({ record }) => f.timestamp(record.createdAt)],
+  updated_at: [f.Time, ({ record }) => f.timestamp('kind' in record ? record.createdAt : record.updatedAt)],
 })
 
 const itemView = viewInRepository(timelineComment, detailsOnIssues<TimelineItem>)
 
 const CommentListQuery = v.object({
-  since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
-  before: v.optional(parameter(Moment, 'Only those that were changed at this time or before it.')),
+  since: f.optionalQuery(f.Moment, 'Only those that were changed at this time or after it.'),
+  before: f.optionalQuery(f.Moment, 'Only those that were changed at this time or before it.'),
 })
 
 /** @throws AllotError invalid for a day that does not exist */
 const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentListQuery>) => ({
-  since: secondsOf(since),
-  before: secondsOf(before),
+  since: f.secondsOf(since),
+  before: f.secondsOf(before),
 })
 
-const body = v.object({ body: example(v.pipe(longText, v.minLength(1)), 'A newer compiler helps.') })
+const body = v.object({ body: f.example(v.pipe(f.longText, v.minLength(1)), 'A newer compiler helps.') })
 
 const comments = at('/repos/{owner}/{repo}/issues', {
-  tag: 'issue',
   scope: 'issue',
-  ids: { index: issueIndex, id: commentId },
+  ids: { index: f.issueIndex, id: f.commentId },
 })
 
 export const commentRoutes = [

@@ -5,7 +5,7 @@ import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import type { Account, Issue, Repository } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { text } from '../fields.ts'
+import { link, text } from '../fields.ts'
 import type { Recipient } from '../route.ts'
 import { userView } from '../users.ts'
 import { type Resource, shown, type View } from '../view.ts'
@@ -28,12 +28,12 @@ export const pageOfComment = (
 /** Where a comment or an event of an issue stands, and who wrote it. */
 export const onIssue = {
   html_url: [
-    text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
+    link('/alice/app/issues/1#issuecomment-9'),
     (details: OnIssue, recipient: Recipient) => pageOfComment(details, details.issue, recipient),
   ],
   pull_request_url: [text(''), () => ''],
   issue_url: [
-    text('https://code.example.org/alice/app/issues/1'),
+    link('/alice/app/issues/1'),
     (details: OnIssue, recipient: Recipient) => pageOfIssue(details, details.issue, recipient),
   ],
   user: author,

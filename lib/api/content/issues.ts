@@ -1,19 +1,7 @@
 import * as v from 'valibot'
 import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import type { FoundIssue } from '../../content/issues.ts'
-import {
-  acceptedBooleans,
-  choice,
-  example,
-  issueIndex,
-  longText,
-  number,
-  parameter,
-  shortText,
-  Time,
-  text,
-  timestamp,
-} from '../fields.ts'
+import * as f from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient, type Services } from '../route.ts'
 import { resource } from '../view.ts'
@@ -26,22 +14,22 @@ const State = v.picklist(['open', 'closed'])
  * Allot has no labels, milestones or assignees: their members are those of an issue without them on Forgejo.
  */
 const issue = resource<IssueDetails>()({
-  id: [number(8), ({ record }) => record.id],
+  id: [f.number(8), ({ record }) => record.id],
   url: [
-    text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
+    f.link('/api/v1/repos/alice/app/issues/1'),
     (details, recipient) => `${repositoryUrls(details, recipient).api}/issues/${details.record.number}`,
   ],
   html_url: [
-    text('https://code.example.org/alice/app/issues/1'),
+    f.link('/alice/app/issues/1'),
     (details, recipient) => pageOfIssue(details, details.record, recipient),
   ],
-  number: [number(1), ({ record }) => record.number],
+  number: [f.number(1), ({ record }) => record.number],
   user: author,
-  original_author: [text(''), () => ''],
-  original_author_id: [number(0), () => 0],
-  title: [text('The build fails'), ({ record }) => record.title],
-  body: [text('It stops at the second step.'), ({ record }) => record.body],
-  ref: [text(''), () => ''],
+  original_author: [f.text(''), () => ''],
+  original_author_id: [f.number(0), () => 0],
+  title: [f.text('The build fails'), ({ record }) => record.title],
+  body: [f.text('It stops at the second step.'), ({ record }) => record.body],
+  ref: [f.text(''), () => ''],
   assets,
   labels: [v.array(v.never()), () => []],
   milestone: [v.null(), () => null],
@@ -49,17 +37,19 @@ const issue = resource<IssueDetails>()({
   assignees: [v.array(v.never()), () => []],
   state: [State, ({ record }) => record.state],
   is_locked: [v.boolean(), () => false],
-  comments: [number(1), ({ comments }) => comments],
-  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
-  updated_at: [Time, ({ record }) => timestamp(record.updatedAt)],
-  closed_at: [
-    v.nullable(v.string()),
-    ({ record }) => (record.closedAt === null ? null : timestamp(record.closedAt)),
-  ],
+  comments: [f.number(1), ({ comments }) => comments],
+  created_at: [f.Time, ({ record }) => f.timestamp(record.createdAt)],
+  updated_at: [f.Time, ({ record }) => f.timestamp(record.updatedAt)],
+  closed_at: [v.nullable(v.string()), ({ record }) => f.timeOrNull(record.closedAt)],
   due_date: [v.null(), () => null],
   pull_request: [v.null(), () => null],
   repository: [
-    v.object({ id: number(7), name: text('app'), owner: text('alice'), full_name: text('alice/app') }),
+    v.object({
+      id: f.number(7),
+      name: f.text('app'),
+      owner: f.text('alice'),
+      full_name: f.text('alice/app'),
+    }),
     ({ repository: { id, name }, owner }) => ({
       id,
       name,
@@ -67,7 +57,7 @@ const issue = resource<IssueDetails>()({
       full_name: `${owner.name}/${name}`,
     }),
   ],
-  pin_order: [number(0), () => 0],
+  pin_order: [f.number(0), () => 0],
 })
 export const Issue = issue.schema
 export const presentIssue = issue.present
@@ -81,16 +71,16 @@ const issueView = viewInRepository(issue, (tx, viewer, repository, found: readon
   ),
 )
 
-const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
+const title = v.pipe(f.text('The build fails'), v.minLength(1), v.maxLength(255))
 const IssueListQuery = v.object({
-  state: choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
-  q: v.optional(parameter(shortText, 'Words of the title, all of them, in any order.')),
-  type: choice('Finds only issues. There are no pull requests.', 'issues', 'pulls'),
-  created_by: v.optional(parameter(shortText, 'Name of the author.')),
-  labels: v.optional(parameter(shortText, 'Finds nothing unless empty: issues have no labels.')),
-  milestones: v.optional(parameter(shortText, 'Finds nothing unless empty: issues have no milestones.')),
-  assigned_by: v.optional(parameter(shortText, 'Finds nothing unless empty: issues are not assigned.')),
-  mentioned_by: v.optional(parameter(shortText, 'Finds nothing unless empty: mentions are not recorded.')),
+  state: f.choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
+  q: f.optionalQuery(f.shortText, 'Words of the title, all of them, in any order.'),
+  type: f.choice('Finds only issues. There are no pull requests.', 'issues', 'pulls'),
+  created_by: f.optionalQuery(f.shortText, 'Name of the author.'),
+  labels: f.optionalQuery(f.shortText, 'Finds nothing unless empty: issues have no labels.'),
+  milestones: f.optionalQuery(f.shortText, 'Finds nothing unless empty: issues have no milestones.'),
+  assigned_by: f.optionalQuery(f.shortText, 'Finds nothing unless empty: issues are not assigned.'),
+  mentioned_by: f.optionalQuery(f.shortText, 'Finds nothing unless empty: mentions are not recorded.'),
 })
 
 /** Matches no issue. */
@@ -110,11 +100,7 @@ const authorIn = async (
   return author ? ((await hosting.accounts.find(user, author))?.id ?? NO_ACCOUNT) : undefined
 }
 
-const issues = at('/repos/{owner}/{repo}/issues', {
-  tag: 'issue',
-  scope: 'issue',
-  ids: { index: issueIndex },
-})
+const issues = at('/repos/{owner}/{repo}/issues', { scope: 'issue', ids: { index: f.issueIndex } })
 
 export const issueRoutes = [
   issues.list('issueListIssues', '', {
@@ -133,7 +119,7 @@ export const issueRoutes = [
     summary: 'Open an issue',
     body: v.object({
       title,
-      body: v.optional(example(longText, 'It stops at the second step.')),
+      body: v.optional(f.example(f.longText, 'It stops at the second step.')),
       closed: v.optional(v.boolean()),
     }),
     of: issueView,
@@ -148,9 +134,9 @@ export const issueRoutes = [
     summary: 'Change an issue, close it, or open it again; answers 201, as a Forgejo does',
     body: v.object({
       title: v.optional(title),
-      body: v.optional(longText),
-      state: v.optional(example(State, 'closed')),
-      ...acceptedBooleans('unset_due_date'),
+      body: v.optional(f.longText),
+      state: v.optional(f.example(State, 'closed')),
+      ...f.acceptedBooleans('unset_due_date'),
     }),
     of: issueView,
     status: 201,

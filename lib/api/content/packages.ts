@@ -2,39 +2,42 @@ import * as v from 'valibot'
 import { type PackageDetails, packageDetails } from '../../content/details.ts'
 import type { FileWithDigests } from '../../content/packages/index.ts'
 import { type Account, PACKAGE_TYPES, type PackageVersion } from '../../records/schema/index.ts'
-import { number, parameter, shortText, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { at } from '../route.ts'
 import { userView } from '../users.ts'
 import { every, resource, shown, type View } from '../view.ts'
 
 const packages = resource<PackageDetails>()({
-  id: [number(12), ({ version }) => version.id],
+  id: [f.number(12), ({ version }) => version.id],
   owner: shown(userView, ({ owner }) => owner),
   /** Always null: packages belong to an owner, not to a repository. */
   repository: [v.null(), () => null],
   creator: shown(userView, ({ creator }) => creator),
-  type: [text('generic'), ({ version }) => version.type],
-  name: [text('tool'), ({ version }) => version.name],
-  version: [text('1.0.0'), ({ version }) => version.version],
+  type: [f.text('generic'), ({ version }) => version.type],
+  name: [f.text('tool'), ({ version }) => version.name],
+  version: [f.text('1.0.0'), ({ version }) => version.version],
   html_url: [
-    text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'),
+    f.link('/alice/-/packages/generic/tool/1.0.0'),
     ({ owner, version: { type, name, version } }, { htmlUrls, baseUrl }) =>
       htmlUrls.of({ kind: 'package', owner: owner.name, type, name, version }, baseUrl),
   ],
-  created_at: [Time, ({ version }) => timestamp(version.createdAt)],
+  created_at: [f.Time, ({ version }) => f.timestamp(version.createdAt)],
 })
 export const presentPackage = packages.present
 
 /** `Size` is capitalized, as on Forgejo. */
 const fileView = resource<FileWithDigests>()({
-  id: [number(13), ({ id }) => id],
-  Size: [number(5), ({ size }) => size],
-  name: [text('tool.tar.gz'), ({ name }) => name],
-  md5: [text('5d41402abc4b2a76b9719d911017c592'), ({ digests }) => digests.md5],
-  sha1: [text('aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'), ({ digests }) => digests.sha1],
-  sha256: [text('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'), ({ sha256 }) => sha256],
+  id: [f.number(13), ({ id }) => id],
+  Size: [f.number(5), ({ size }) => size],
+  name: [f.text('tool.tar.gz'), ({ name }) => name],
+  md5: [f.text('5d41402abc4b2a76b9719d911017c592'), ({ digests }) => digests.md5],
+  sha1: [f.text('aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'), ({ digests }) => digests.sha1],
+  sha256: [
+    f.text('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'),
+    ({ sha256 }) => sha256,
+  ],
   sha512: [
-    text(
+    f.text(
       '9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca72323c3d99ba5c11d7c7acc6e14b8c5da0c4663475c2e5c3adef46f73bcdec043',
     ),
     ({ digests }) => digests.sha512,
@@ -58,15 +61,15 @@ const packageView: View<typeof packages.schema, OfOwner> = {
   },
 }
 
-const routes = at('/packages/{owner}', { tag: 'package', scope: 'package' })
+const routes = at('/packages/{owner}', { scope: 'package' })
 const VERSION_PATH = '/{type}/{name}/{version}'
 
 export const packageRoutes = [
   routes.list('listPackages', '', {
     summary: 'The packages of a user or an organization, each version by itself, the newest first',
     query: v.object({
-      type: v.optional(parameter(shortText, `Type of the packages: \`${PACKAGE_TYPES.join('`, `')}\`.`)),
-      q: v.optional(parameter(shortText, 'Part of the name.')),
+      type: f.optionalQuery(f.shortText, `Type of the packages: \`${PACKAGE_TYPES.join('`, `')}\`.`),
+      q: f.optionalQuery(f.shortText, 'Part of the name.'),
     }),
     of: packageView,
     run: async ({ user, params, query, page }, { hosting }) => {

@@ -2,18 +2,7 @@ import * as v from 'valibot'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { FoundRelease, ReleaseEdit } from '../../content/releases.ts'
 import type { Release as ReleaseRecord } from '../../records/schema/index.ts'
-import {
-  type Complete,
-  example,
-  longText,
-  number,
-  parameter,
-  releaseId,
-  shortText,
-  Time,
-  text,
-  timestamp,
-} from '../fields.ts'
+import * as f from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { at, type Recipient } from '../route.ts'
 import { resource } from '../view.ts'
@@ -24,35 +13,35 @@ const urlOf = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): st
   `${repositoryUrls(details, recipient).api}/releases/${details.record.id}`
 
 const release = resource<ContentDetails<ReleaseRecord>>()({
-  id: [number(10), ({ record }) => record.id],
-  tag_name: [text('v1.0'), ({ record }) => record.tag],
-  target_commitish: [text('main'), ({ record }) => record.target],
-  name: [text('Version 1.0'), ({ record }) => record.name],
-  body: [text('The first release.'), ({ record }) => record.body],
-  url: [text('https://code.example.org/api/v1/repos/alice/app/releases/10'), urlOf],
+  id: [f.number(10), ({ record }) => record.id],
+  tag_name: [f.text('v1.0'), ({ record }) => record.tag],
+  target_commitish: [f.text('main'), ({ record }) => record.target],
+  name: [f.text('Version 1.0'), ({ record }) => record.name],
+  body: [f.text('The first release.'), ({ record }) => record.body],
+  url: [f.link('/api/v1/repos/alice/app/releases/10'), urlOf],
   html_url: [
-    text('https://code.example.org/alice/app/releases/tag/v1.0'),
+    f.link('/alice/app/releases/tag/v1.0'),
     ({ owner, repository, record: { tag } }, { htmlUrls, baseUrl }) =>
       htmlUrls.of({ kind: 'release', owner: owner.name, repo: repository.name, tag }, baseUrl),
   ],
   /** Always empty: links to the archives are in the tag. */
-  tarball_url: [text(''), () => ''],
-  zipball_url: [text(''), () => ''],
-  hide_archive_links: [example(v.boolean(), true), () => true],
+  tarball_url: [f.text(''), () => ''],
+  zipball_url: [f.text(''), () => ''],
+  hide_archive_links: [f.example(v.boolean(), true), () => true],
   upload_url: [
-    text('https://code.example.org/api/v1/repos/alice/app/releases/10/assets'),
+    f.link('/api/v1/repos/alice/app/releases/10/assets'),
     (details, recipient) => `${urlOf(details, recipient)}/assets`,
   ],
   draft: [v.boolean(), ({ record }) => record.draft],
   prerelease: [v.boolean(), ({ record }) => record.prerelease],
-  created_at: [Time, ({ record }) => timestamp(record.createdAt)],
-  published_at: [
-    v.nullable(Time),
-    ({ record }) => (record.publishedAt === null ? null : timestamp(record.publishedAt)),
-  ],
+  created_at: [f.Time, ({ record }) => f.timestamp(record.createdAt)],
+  published_at: [v.nullable(f.Time), ({ record }) => f.timeOrNull(record.publishedAt)],
   author,
   assets,
-  archive_download_count: [v.object({ zip: number(0), tar_gz: number(0) }), () => ({ zip: 0, tar_gz: 0 })],
+  archive_download_count: [
+    v.object({ zip: f.number(0), tar_gz: f.number(0) }),
+    () => ({ zip: 0, tar_gz: 0 }),
+  ],
 })
 export const Release = release.schema
 export const presentRelease = release.present
@@ -63,35 +52,31 @@ const releaseView = viewInRepository(release, (tx, viewer, repository, found: re
 })
 
 const options = {
-  target_commitish: v.optional(shortText),
-  name: v.optional(example(shortText, 'Version 1.0')),
-  body: v.optional(example(longText, 'The first release.')),
+  target_commitish: v.optional(f.shortText),
+  name: v.optional(f.example(f.shortText, 'Version 1.0')),
+  body: v.optional(f.example(f.longText, 'The first release.')),
   draft: v.optional(v.boolean()),
   prerelease: v.optional(v.boolean()),
 }
 const CreateReleaseOption = v.object({
-  tag_name: v.pipe(text('v1.0'), v.minLength(1), v.maxLength(255)),
+  tag_name: v.pipe(f.text('v1.0'), v.minLength(1), v.maxLength(255)),
   ...options,
 })
-const EditReleaseOption = v.object({ tag_name: v.optional(shortText), ...options })
+const EditReleaseOption = v.object({ tag_name: v.optional(f.shortText), ...options })
 
-const editIn = (body: v.InferOutput<typeof EditReleaseOption>): Complete<ReleaseEdit> => {
+const editIn = (body: v.InferOutput<typeof EditReleaseOption>): f.Complete<ReleaseEdit> => {
   const { tag_name: tag, target_commitish: target, name, body: notes, draft, prerelease } = body
   return { tag, target, name, body: notes, draft, prerelease }
 }
 
-const releases = at('/repos/{owner}/{repo}/releases', {
-  tag: 'repository',
-  scope: 'repository',
-  ids: { id: releaseId },
-})
+const releases = at('/repos/{owner}/{repo}/releases', { scope: 'repository', ids: { id: f.releaseId } })
 
 export const releaseRoutes = [
   releases.list('repoListReleases', '', {
     summary: "A repository's releases, the newest first; drafts for those who may write to it",
     query: v.object({
-      draft: v.optional(parameter(v.boolean(), 'Finds only drafts, or only others.')),
-      'pre-release': v.optional(parameter(v.boolean(), 'Finds only prereleases, or only others.')),
+      draft: f.optionalQuery(v.boolean(), 'Finds only drafts, or only others.'),
+      'pre-release': f.optionalQuery(v.boolean(), 'Finds only prereleases, or only others.'),
     }),
     of: releaseView,
     run: async ({ user, repository, query, page }, { hosting }) => {

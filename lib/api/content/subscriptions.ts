@@ -10,7 +10,6 @@ import { at, type Services } from '../route.ts'
 import { userView } from '../users.ts'
 
 const subscriptions = at('/repos/{owner}/{repo}/issues/{index}/subscriptions', {
-  tag: 'issue',
   scope: 'issue',
   ids: { index: issueIndex },
 })

@@ -8,16 +8,16 @@ import { SANDBOX, type StreamReply, type StreamRequest } from '../../http/index.
 import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
 import { requirePush, requireStill } from '../../repositories/write-access.ts'
-import { parameter, repositoryNameOf } from '../fields.ts'
+import { optionalQuery, repositoryNameOf } from '../fields.ts'
 import { at, missing, type Recipient, type Services } from '../route.ts'
 import { hostNameOf } from '../users.ts'
 
 /** Declares routes about the contents of a repository. */
-export const repositories = at('/repos/{owner}/{repo}', { tag: 'repository', scope: 'repository' })
+export const repositories = at('/repos/{owner}/{repo}', { scope: 'repository' })
 
 /** Query of a route that reads the contents of a commit. */
 export const refQuery = v.object({
-  ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
+  ref: optionalQuery(v.string(), 'Branch, tag or commit; the default branch when absent.'),
 })
 
 /** @throws AllotError not_found when the server has no git data; its routes are not served then */

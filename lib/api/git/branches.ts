@@ -5,7 +5,7 @@ import type { Account } from '../../records/schema/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findBranch, listBranches, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { number, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { resource, shown } from '../view.ts'
@@ -22,22 +22,22 @@ interface BranchDetails {
 }
 
 const person = resource<{ person: GitCommit['author']; people: BranchDetails['people'] }>()({
-  name: [text('Alice'), ({ person }) => person.name],
-  email: [text('alice@noreply.code.example.org'), ({ person }) => person.email],
-  username: [text('alice'), ({ person, people }) => people.get(person.email)?.name ?? ''],
+  name: [f.text('Alice'), ({ person }) => person.name],
+  email: [f.text('alice@noreply.code.example.org'), ({ person }) => person.email],
+  username: [f.text('alice'), ({ person, people }) => people.get(person.email)?.name ?? ''],
 })
 
 const head = resource<BranchDetails>()({
   id: [Sha, ({ commit }) => commit.id],
-  message: [text('Initial commit\n'), ({ commit }) => commit.message],
+  message: [f.text('Initial commit\n'), ({ commit }) => commit.message],
   url: [
-    text('https://code.example.org/alice/app/commit/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
+    f.link('/alice/app/commit/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
     ({ commit, urls }) => `${urls.html}/commit/${commit.id}`,
   ],
   author: shown(person, ({ commit, people }) => ({ person: commit.author, people })),
   committer: shown(person, ({ commit, people }) => ({ person: commit.committer, people })),
   verification: [Verification, ({ commit }) => presentVerification(commit.signature)],
-  timestamp: [Time, ({ commit }) => timestamp(commit.committer.time)],
+  timestamp: [f.Time, ({ commit }) => f.timestamp(commit.committer.time)],
   /** Always null: only webhooks have it. */
   added: [v.null(), () => null],
   removed: [v.null(), () => null],
@@ -45,16 +45,16 @@ const head = resource<BranchDetails>()({
 })
 
 const branchView = resource<BranchDetails>()({
-  name: [text('main'), ({ ref }) => shortName(ref)],
+  name: [f.text('main'), ({ ref }) => shortName(ref)],
   commit: shown(head, (details) => details),
   /** Allot protects no branches. */
   protected: [v.boolean(), () => false],
-  required_approvals: [number(0), () => 0],
+  required_approvals: [f.number(0), () => 0],
   enable_status_check: [v.boolean(), () => false],
-  status_check_contexts: [v.array(text('ci')), () => []],
+  status_check_contexts: [v.array(f.text('ci')), () => []],
   user_can_push: [v.boolean(), ({ canPush }) => canPush],
   user_can_merge: [v.boolean(), ({ canPush }) => canPush],
-  effective_branch_protection_name: [text(''), () => ''],
+  effective_branch_protection_name: [f.text(''), () => ''],
 })
 export const Branch = branchView.schema
 

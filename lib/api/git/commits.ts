@@ -5,12 +5,12 @@ import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { compare } from '../../repositories/contents/compare.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
-import { Moment, number, parameter, secondsOf, shortText } from '../fields.ts'
+import * as f from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { openAt, openIn, processReply, repositories } from './access.ts'
 import { Commit, type CommitFields, CommitFiles, presentCommits } from './schema.ts'
 
-const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
+const wanted = (name: string) => f.optionalQuery(v.boolean(), `Whether ${name}; true when absent.`)
 
 const fields = {
   stat: wanted('the number of changed lines is given'),
@@ -41,12 +41,12 @@ export const commitRoutes = [
   repositories.list('repoGetAllCommits', '/commits', {
     summary: "A branch's history, the newest commit first",
     query: v.object({
-      sha: v.optional(parameter(shortText, 'Branch, tag or commit; the default branch when absent.')),
-      path: v.optional(parameter(shortText, 'Only commits that changed this file or folder.')),
-      author: v.optional(parameter(shortText, "Only commits with this in the author's name or address.")),
-      since: v.optional(parameter(Moment, 'Only commits of this time and after it.')),
-      until: v.optional(parameter(Moment, 'Only commits of this time and before it.')),
-      not: v.optional(parameter(shortText, 'Leaves out the commits that this branch, tag or commit has.')),
+      sha: f.optionalQuery(f.shortText, 'Branch, tag or commit; the default branch when absent.'),
+      path: f.optionalQuery(f.shortText, 'Only commits that changed this file or folder.'),
+      author: f.optionalQuery(f.shortText, "Only commits with this in the author's name or address."),
+      since: f.optionalQuery(f.Moment, 'Only commits of this time and after it.'),
+      until: f.optionalQuery(f.Moment, 'Only commits of this time and before it.'),
+      not: f.optionalQuery(f.shortText, 'Leaves out the commits that this branch, tag or commit has.'),
       ...fields,
     }),
     of: Commit,
@@ -56,7 +56,7 @@ export const commitRoutes = [
       const open = await openIn(services, request)
       const commit = await commitOf(open, query.sha ?? '')
       if (commit === undefined) refuseEmpty(open)
-      const times = { since: secondsOf(query.since), until: secondsOf(query.until) }
+      const times = { since: f.secondsOf(query.since), until: f.secondsOf(query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
       if (!found) return undefined
       const items = await present(services, request, open, found.items, fieldsIn(query))
@@ -107,7 +107,7 @@ const changeReply = (
 }
 
 const Compare = v.object({
-  total_commits: number(1),
+  total_commits: f.number(1),
   /** The newest 250. */
   commits: v.array(Commit),
   files: CommitFiles,

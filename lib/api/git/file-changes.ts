@@ -10,7 +10,7 @@ import {
 } from '../../repositories/contents/file-changes.ts'
 import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { base64, example, exists, shortText, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { Otherwise } from '../kit.ts'
 import type { Recipient, Services } from '../route.ts'
 import { type Changeable, openForPush, repositories } from './access.ts'
@@ -28,11 +28,11 @@ import {
 
 const FileCommit = v.object({
   ...CommitMeta.entries,
-  html_url: text('https://code.example.org/alice/app/commit/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
+  html_url: f.link('/alice/app/commit/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
   author: CommitUser,
   committer: CommitUser,
   parents: v.array(CommitMeta),
-  message: text('Add README.md\n'),
+  message: f.text('Add README.md\n'),
   tree: CommitMeta,
 })
 
@@ -41,7 +41,7 @@ const FileResponse = v.object({ content: ContentsResponse, ...changed })
 const FileDeleteResponse = v.object({ content: v.null(), ...changed })
 const FilesResponse = v.object({ files: v.array(v.nullable(ContentsResponse)), ...changed })
 
-const GivenPerson = v.optional(v.object({ name: v.optional(shortText), email: v.optional(shortText) }))
+const GivenPerson = v.optional(v.object({ name: v.optional(f.shortText), email: v.optional(f.shortText) }))
 const givenText = v.optional(v.pipe(v.string(), v.maxLength(255)))
 
 const commitOptions = {
@@ -50,20 +50,20 @@ const commitOptions = {
   /** A branch to make for the commit. */
   new_branch: givenText,
   force_push: v.optional(v.boolean()),
-  message: v.optional(example(v.pipe(v.string(), v.maxLength(64 * 1024)), 'Add README.md')),
+  message: v.optional(f.example(v.pipe(v.string(), v.maxLength(64 * 1024)), 'Add README.md')),
   author: GivenPerson,
   committer: GivenPerson,
-  dates: v.optional(v.object({ author: v.optional(shortText), committer: v.optional(shortText) })),
+  dates: v.optional(v.object({ author: v.optional(f.shortText), committer: v.optional(f.shortText) })),
   signoff: v.optional(v.boolean()),
 }
 type CommitBody = v.InferOutput<v.ObjectSchema<typeof commitOptions, undefined>>
 
-/** Bytes of a body with files, which are a third larger as base64. */
+/** Bytes of a body with files, which are a third larger as f.base64. */
 const BODY_LIMIT = 16 * 1024 * 1024
 
-const content = example(v.pipe(base64, v.maxLength(BODY_LIMIT)), 'IyBhcHAK')
+const content = f.example(v.pipe(f.base64, v.maxLength(BODY_LIMIT)), 'IyBhcHAK')
 /** Id of the blob that is changed, or of the head of the branch. */
-const sha = v.optional(example(v.pipe(v.string(), v.maxLength(64)), ID))
+const sha = v.optional(f.example(v.pipe(v.string(), v.maxLength(64)), ID))
 const fromPath = v.optional(v.pipe(v.string(), v.maxLength(4096)))
 
 const CreateFileOptions = v.object({ ...commitOptions, content })
@@ -74,8 +74,8 @@ const ChangeFilesOptions = v.object({
   files: v.pipe(
     v.array(
       v.object({
-        operation: example(v.picklist(['create', 'update', 'upload', 'rename', 'delete']), 'create'),
-        path: text('README.md'),
+        operation: f.example(v.picklist(['create', 'update', 'upload', 'rename', 'delete']), 'create'),
+        path: f.text('README.md'),
         content: v.optional(content),
         sha,
         from_path: fromPath,
@@ -86,8 +86,8 @@ const ChangeFilesOptions = v.object({
   ),
 })
 
-const bytesOf = (base64: string | undefined): Buffer | undefined =>
-  base64 === undefined ? undefined : Buffer.from(base64, 'base64')
+const bytesOf = (encoded: string | undefined): Buffer | undefined =>
+  encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
 
 /** A day, or a time of it with or without its zone. */
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|([-+])(\d\d):(\d\d))?)?$/
@@ -103,7 +103,7 @@ const timeOf = (member: string, date: string | undefined): Pick<PersonAtTime, 't
   const [, zone, sign, hours = '0', minutes = '0'] = match ?? []
   // Without a zone, a time would be one of the place of the server.
   const time = Math.floor(Date.parse(zone === undefined && date.includes('T') ? `${date}Z` : date) / 1000)
-  if (match === null || !exists(date) || !(time >= 0 && time <= LAST_SECOND))
+  if (match === null || !f.exists(date) || !(time >= 0 && time <= LAST_SECOND))
     throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00+02:00`)
   const offset = Number(hours) * 60 + Number(minutes)
   return { time, offset: sign === '-' ? -offset : offset }
@@ -164,7 +164,7 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
       author: presentPerson(author),
       committer: presentPerson(committer),
       parents: parent === undefined ? [] : [metaOf(urls, parent)],
-      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created: timestamp(committer.time) },
+      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created: f.timestamp(committer.time) },
     },
     verification: presentVerification(signature),
   }

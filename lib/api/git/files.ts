@@ -15,34 +15,34 @@ import {
   submoduleUrls,
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { example, number, text } from '../fields.ts'
+import * as f from '../fields.ts'
 import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { contentsIn, type LargeRequest, openAt, refQuery, repositories } from './access.ts'
 import { Sha, urlsOf } from './schema.ts'
 
-const API = 'https://code.example.org/api/v1/repos/alice/app'
-const contentUrl = text(`${API}/contents/README.md?ref=main`)
-const blobUrl = text(`${API}/git/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`)
-const pageUrl = text('https://code.example.org/alice/app/src/branch/main/README.md')
+const API = '/api/v1/repos/alice/app'
+const contentUrl = f.link(`${API}/contents/README.md?ref=main`)
+const blobUrl = f.link(`${API}/git/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`)
+const pageUrl = f.link('/alice/app/src/branch/main/README.md')
 
 export const ContentsResponse = v.object({
-  name: text('README.md'),
-  path: text('README.md'),
+  name: f.text('README.md'),
+  path: f.text('README.md'),
   sha: Sha,
   /** Null for the entries of a folder. */
   last_commit_sha: v.nullable(Sha),
-  type: example(v.picklist(['file', 'dir', 'symlink', 'submodule']), 'file'),
-  size: number(12),
+  type: f.example(v.picklist(['file', 'dir', 'symlink', 'submodule']), 'file'),
+  size: f.number(12),
   /** Null for everything but files, and in lists. */
   encoding: v.nullable(v.literal('base64')),
-  content: v.nullable(text('IyBhcHAK')),
+  content: v.nullable(f.text('IyBhcHAK')),
   /** Target of a symbolic link; null for anything else. */
   target: v.nullable(v.string()),
   url: contentUrl,
   html_url: pageUrl,
   git_url: v.nullable(blobUrl),
-  download_url: v.nullable(text(`${API}/raw/README.md?ref=main`)),
+  download_url: v.nullable(f.link(`${API}/raw/README.md?ref=main`)),
   submodule_git_url: v.nullable(v.string()),
   _links: v.object({ self: contentUrl, git: v.nullable(blobUrl), html: pageUrl }),
   /** Id of the LFS object that the file stands for; absent for other files. */

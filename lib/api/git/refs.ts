@@ -5,23 +5,23 @@ import { SerializedJson } from '../../http/index.ts'
 import type { Slice } from '../../records/pages.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
-import { example, number, parameter, text, wholeNumber } from '../fields.ts'
+import * as f from '../fields.ts'
 import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { resource } from '../view.ts'
 import { type LargeRequest, openIn, repositories } from './access.ts'
 import { Sha, urlsOf } from './schema.ts'
 
-const API = 'https://code.example.org/api/v1/repos/alice/app/git'
+const API = '/api/v1/repos/alice/app/git'
 
 const reference = resource<Ref & { readonly urls: RepositoryUrls }>()({
-  ref: [text('refs/heads/main'), ({ ref }) => ref],
-  url: [text(`${API}/refs/heads/main`), ({ ref, urls }) => `${urls.api}/git/${encodePath(ref)}`],
+  ref: [f.text('refs/heads/main'), ({ ref }) => ref],
+  url: [f.link(`${API}/refs/heads/main`), ({ ref, urls }) => `${urls.api}/git/${encodePath(ref)}`],
   object: [
     v.object({
-      type: text('commit'),
+      type: f.text('commit'),
       sha: Sha,
-      url: text(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+      url: f.link(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
     }),
     ({ id, type, urls }) => ({ type, sha: id, url: `${urls.api}/git/${type}s/${id}` }),
   ],
@@ -29,32 +29,32 @@ const reference = resource<Ref & { readonly urls: RepositoryUrls }>()({
 
 const GitTree = v.object({
   sha: Sha,
-  url: text(`${API}/trees/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  url: f.link(`${API}/trees/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
   tree: v.array(
     v.object({
-      path: text('README.md'),
-      mode: text('100644'),
-      type: example(v.picklist(['blob', 'tree', 'commit']), 'blob'),
-      size: number(12),
+      path: f.text('README.md'),
+      mode: f.text('100644'),
+      type: f.example(v.picklist(['blob', 'tree', 'commit']), 'blob'),
+      size: f.number(12),
       sha: Sha,
-      url: text(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+      url: f.link(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
     }),
   ),
   /** Whether there are more entries on other pages. */
   truncated: v.boolean(),
-  page: number(1),
-  total_count: number(3),
+  page: f.number(1),
+  total_count: f.number(3),
 })
 
 /** Entries on a page of a tree, the default and the maximum: clients expect more than in other lists. */
 export const TREE_PAGE = 1000
 
 const GitBlob = v.object({
-  content: v.nullable(text('IyBhcHAK')),
+  content: v.nullable(f.text('IyBhcHAK')),
   encoding: v.nullable(v.literal('base64')),
-  url: text(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  url: f.link(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
   sha: Sha,
-  size: number(6),
+  size: f.number(6),
 })
 
 /** References that a list without `page` and `limit` has, which is the first page of them. */
@@ -83,7 +83,7 @@ const listRefs = async (
 }
 
 /** 0 is the default, as in lists. */
-const pageNumber = v.pipe(wholeNumber, v.minValue(0))
+const pageNumber = v.pipe(f.wholeNumber, v.minValue(0))
 
 const treePageOf = ({ page, per_page: perPage, limit }: TreeQuery) => {
   const size = Math.min(perPage || limit || TREE_PAGE, TREE_PAGE)
@@ -115,10 +115,10 @@ export const refRoutes = [
   repositories.get('GetTree', '/git/trees/{sha}', {
     summary: 'The entries of a tree, of a branch, a tag or a commit',
     query: v.object({
-      recursive: v.optional(parameter(v.boolean(), 'Whether the trees below it are listed, too.')),
-      page: v.optional(parameter(pageNumber, 'Number of the page, from 1.')),
-      per_page: v.optional(parameter(pageNumber, 'Entries on a page: at most 1000, the default.')),
-      limit: v.optional(parameter(pageNumber, 'The same as `per_page`.')),
+      recursive: f.optionalQuery(v.boolean(), 'Whether the trees below it are listed, too.'),
+      page: f.optionalQuery(pageNumber, 'Number of the page, from 1.'),
+      per_page: f.optionalQuery(pageNumber, 'Entries on a page: at most 1000, the default.'),
+      limit: f.optionalQuery(pageNumber, 'The same as `per_page`.'),
     }),
     of: GitTree,
     run: async (request, services) => {

@@ -8,37 +8,37 @@ import type { CommitChanges } from '../../repositories/contents/changes.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { example, number, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { type RepositoryUrls, repositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { hostNameOf, presentUser, User } from '../users.ts'
 import { resource, shown } from '../view.ts'
 
-const API = 'https://code.example.org/api/v1/repos/alice/app'
+const API = '/api/v1/repos/alice/app'
 export const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
 
-export const Sha = text(ID)
+export const Sha = f.text(ID)
 
-export const CommitMeta = v.object({ url: text(`${API}/git/commits/${ID}`), sha: Sha, created: Time })
+export const CommitMeta = v.object({ url: f.link(`${API}/git/commits/${ID}`), sha: Sha, created: f.Time })
 
 export const CommitUser = v.object({
-  name: text('Alice'),
-  email: text('alice@noreply.code.example.org'),
-  date: Time,
+  name: f.text('Alice'),
+  email: f.text('alice@noreply.code.example.org'),
+  date: f.Time,
 })
 
 /** A signature of a commit is shown, and never verified: `verified` is always false. */
 export const Verification = v.object({
   verified: v.boolean(),
-  reason: text('gpg.error.not_signed_commit'),
-  signature: text(''),
+  reason: f.text('gpg.error.not_signed_commit'),
+  signature: f.text(''),
   signer: v.null(),
-  payload: text(''),
+  payload: f.text(''),
 })
 
 const FileChange = v.object({
-  filename: text('README.md'),
-  status: example(v.picklist(['added', 'removed', 'modified']), 'modified'),
+  filename: f.text('README.md'),
+  status: f.example(v.picklist(['added', 'removed', 'modified']), 'modified'),
 })
 
 export const CommitFiles = v.array(FileChange)
@@ -58,13 +58,13 @@ export const commitUrl = ({ api }: RepositoryUrls, id: string): string => `${api
 export const metaOf = (urls: RepositoryUrls, { id, committer }: GitCommit) => ({
   url: commitUrl(urls, id),
   sha: id,
-  created: timestamp(committer.time),
+  created: f.timestamp(committer.time),
 })
 
 export const presentPerson = ({ name, email, time }: PersonAtTime): v.InferOutput<typeof CommitUser> => ({
   name,
   email,
-  date: timestamp(time),
+  date: f.timestamp(time),
 })
 
 export const presentVerification = (
@@ -96,22 +96,22 @@ interface CommitDetails extends GitCommit {
 }
 
 const metaOfCommit = {
-  url: [text(`${API}/git/commits/${ID}`), ({ id, urls }: CommitDetails) => commitUrl(urls, id)],
+  url: [f.link(`${API}/git/commits/${ID}`), ({ id, urls }: CommitDetails) => commitUrl(urls, id)],
   sha: [Sha, ({ id }: CommitDetails) => id],
-  created: [Time, ({ committer }: CommitDetails) => timestamp(committer.time)],
+  created: [f.Time, ({ committer }: CommitDetails) => f.timestamp(committer.time)],
 } as const
 
 const gitCommit = resource<CommitDetails>()({
   url: metaOfCommit.url,
   author: [CommitUser, ({ author }) => presentPerson(author)],
   committer: [CommitUser, ({ committer }) => presentPerson(committer)],
-  message: [text('Initial commit\n'), ({ message }) => message],
+  message: [f.text('Initial commit\n'), ({ message }) => message],
   tree: [
     CommitMeta,
     ({ urls, tree, committer }) => ({
       url: `${urls.api}/git/trees/${tree}`,
       sha: tree,
-      created: timestamp(committer.time),
+      created: f.timestamp(committer.time),
     }),
   ],
   verification: [
@@ -127,10 +127,7 @@ const userWith = ({ people }: CommitDetails, { email }: PersonAtTime, recipient:
 
 const commitView = resource<CommitDetails>()({
   ...metaOfCommit,
-  html_url: [
-    text(`https://code.example.org/alice/app/commit/${ID}`),
-    ({ id, urls }) => `${urls.html}/commit/${id}`,
-  ],
+  html_url: [f.link(`/alice/app/commit/${ID}`), ({ id, urls }) => `${urls.html}/commit/${id}`],
   commit: shown(gitCommit, (details) => details),
   author: [v.nullable(User), (details, recipient) => userWith(details, details.author, recipient)],
   committer: [v.nullable(User), (details, recipient) => userWith(details, details.committer, recipient)],
@@ -140,7 +137,7 @@ const commitView = resource<CommitDetails>()({
       parents.map((sha) => ({
         url: commitUrl(urls, sha),
         sha,
-        created: timestamp(times.get(sha) ?? committer.time),
+        created: f.timestamp(times.get(sha) ?? committer.time),
       })),
   ],
   files: [
@@ -148,7 +145,7 @@ const commitView = resource<CommitDetails>()({
     ({ changes, fields }) => (changes && fields.files ? [...changes.files] : null),
   ],
   stats: [
-    v.nullable(v.object({ total: number(3), additions: number(2), deletions: number(1) })),
+    v.nullable(v.object({ total: f.number(3), additions: f.number(2), deletions: f.number(1) })),
     ({ changes, fields }) => {
       if (changes === undefined || !fields.stat) return null
       const { additions, deletions } = changes

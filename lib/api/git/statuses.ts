@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { type StatusDetails, statusDetails } from '../../content/details.ts'
 import { STATUS_LIMITS, TARGET_URL } from '../../content/statuses.ts'
 import { type CommitStatus as StatusRecord, StatusState } from '../../records/schema/index.ts'
-import { choice, example, number, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { Repository, type RepositoryUrls, readRepository } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { userView } from '../users.ts'
@@ -11,36 +11,36 @@ import { resource, shown } from '../view.ts'
 import { openAt, repositories } from './access.ts'
 import { commitUrl, ID, Sha, urlsOf } from './schema.ts'
 
-const API = 'https://code.example.org/api/v1/repos/alice/app'
+const API = '/api/v1/repos/alice/app'
 
-const state = example(StatusState, 'success')
+const state = f.example(StatusState, 'success')
 
 const commitStatus = resource<StatusDetails & { readonly urls: RepositoryUrls }>()({
-  id: [number(15), ({ status }) => status.id],
+  id: [f.number(15), ({ status }) => status.id],
   status: [state, ({ status }) => status.state],
-  target_url: [text('https://ci.example.org/42'), ({ status }) => status.targetUrl],
-  description: [text('All tests pass'), ({ status }) => status.description],
-  url: [text(`${API}/statuses/${ID}`), ({ status, urls }) => `${urls.api}/statuses/${status.sha}`],
-  context: [text('ci/build'), ({ status }) => status.context],
+  target_url: [f.text('https://ci.example.org/42'), ({ status }) => status.targetUrl],
+  description: [f.text('All tests pass'), ({ status }) => status.description],
+  url: [f.link(`${API}/statuses/${ID}`), ({ status, urls }) => `${urls.api}/statuses/${status.sha}`],
+  context: [f.text('ci/build'), ({ status }) => status.context],
   creator: shown(userView, ({ creator }) => creator),
-  created_at: [Time, ({ status }) => timestamp(status.createdAt)],
-  updated_at: [Time, ({ status }) => timestamp(status.createdAt)],
+  created_at: [f.Time, ({ status }) => f.timestamp(status.createdAt)],
+  updated_at: [f.Time, ({ status }) => f.timestamp(status.createdAt)],
 })
 const CommitStatus = commitStatus.schema
 type CommitStatus = v.InferOutput<typeof CommitStatus>
 
 const CombinedStatus = v.object({
-  state: example(v.picklist(['success', 'pending', 'failure']), 'success'),
+  state: f.example(v.picklist(['success', 'pending', 'failure']), 'success'),
   sha: Sha,
-  total_count: number(1),
+  total_count: f.number(1),
   statuses: v.array(CommitStatus),
   repository: Repository,
-  commit_url: text(`${API}/git/commits/${ID}`),
-  url: text(`${API}/commits/${ID}/status`),
+  commit_url: f.link(`${API}/git/commits/${ID}`),
+  url: f.link(`${API}/commits/${ID}/status`),
 })
 
 const optionalText = (limit: number, value: string) =>
-  v.optional(v.nullable(example(v.pipe(v.string(), v.maxLength(limit)), value)))
+  v.optional(v.nullable(f.example(v.pipe(v.string(), v.maxLength(limit)), value)))
 
 const CreateStatusOption = v.object({
   state,
@@ -49,7 +49,7 @@ const CreateStatusOption = v.object({
   description: optionalText(STATUS_LIMITS.description, 'All tests pass'),
   target_url: v.optional(
     v.nullable(
-      example(
+      f.example(
         v.pipe(
           v.string(),
           v.maxLength(STATUS_LIMITS.targetUrl),
@@ -74,11 +74,11 @@ const readStatuses = async (
 const OLDEST_FIRST: readonly (string | undefined)[] = ['oldest', 'leastupdate', 'leastindex']
 
 const StatusQuery = v.object({
-  sort: choice(
+  sort: f.choice(
     'Order: the newest first when absent. A status never changes, so the names of other orders mean these two.',
     ...['oldest', 'recentupdate', 'leastupdate', 'leastindex', 'highestindex'],
   ),
-  state: choice('Only statuses of this state.', ...StatusState.options),
+  state: f.choice('Only statuses of this state.', ...StatusState.options),
 })
 
 /** Both paths list the statuses of a commit; clients use one or the other. */

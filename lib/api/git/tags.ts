@@ -4,7 +4,7 @@ import { encodePath } from '../../host-pages/html-urls.ts'
 import { readCommits, readTags } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { number, text } from '../fields.ts'
+import { link, number, text } from '../fields.ts'
 import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { resource } from '../view.ts'
@@ -46,14 +46,8 @@ const tagView = resource<TagDetails>()({
     v.nullable(CommitMeta),
     ({ commit, urls }) => (commit === undefined ? null : metaOf(urls, commit)),
   ],
-  zipball_url: [
-    text('https://code.example.org/alice/app/archive/v1.0.zip'),
-    (details) => archiveUrl(details, 'zip'),
-  ],
-  tarball_url: [
-    text('https://code.example.org/alice/app/archive/v1.0.tar.gz'),
-    (details) => archiveUrl(details, 'tar.gz'),
-  ],
+  zipball_url: [link('/alice/app/archive/v1.0.zip'), (details) => archiveUrl(details, 'zip')],
+  tarball_url: [link('/alice/app/archive/v1.0.tar.gz'), (details) => archiveUrl(details, 'tar.gz')],
   archive_download_count: archiveDownloads,
 })
 export const Tag = tagView.schema
@@ -62,7 +56,7 @@ const annotatedTag = resource<GitTag & { readonly urls: RepositoryUrls }>()({
   tag: [text('v1.0'), ({ name }) => name],
   sha: [Sha, ({ id }) => id],
   url: [
-    text('https://code.example.org/api/v1/repos/alice/app/git/tags/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
+    link('/api/v1/repos/alice/app/git/tags/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
     ({ id, urls }) => `${urls.api}/git/tags/${id}`,
   ],
   message: [text('Version 1.0\n'), ({ message }) => message],

@@ -1,30 +1,30 @@
 import * as v from 'valibot'
 import { readAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { number, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { adminRules } from '../route.ts'
 import { resource } from '../view.ts'
 import { quotaAt } from './services.ts'
 
 const auditView = resource<AuditRecord>()({
-  at: [Time, ({ at }) => timestamp(at)],
+  at: [f.Time, ({ at }) => f.timestamp(at)],
   /**
    * Who made the change; the id is 0 for the command line on the store itself, -1 for a sender of
    * `createQuota` who is not an owner yet.
    */
   actor: [
-    v.object({ id: number(1), login: text('root') }),
+    v.object({ id: f.number(1), login: f.text('root') }),
     ({ actor: id, actorName: login }) => ({ id, login }),
   ],
-  action: [text('rule changed'), ({ action }) => action],
+  action: [f.text('rule changed'), ({ action }) => action],
   /** Name of the rule, the group or the account at that time. */
-  subject: [text('free-total'), ({ subject }) => subject],
+  subject: [f.text('free-total'), ({ subject }) => subject],
   /**
    * The values before and after, as JSON; empty where there are none. A JSON string is the beginning of a
    * value that is too long.
    */
-  before: [text('{"limit":1073741824,"subjects":["size:all"]}'), ({ before }) => before],
-  after: [text('{"limit":2147483648,"subjects":["size:all"]}'), ({ after }) => after],
+  before: [f.text('{"limit":1073741824,"subjects":["size:all"]}'), ({ before }) => before],
+  after: [f.text('{"limit":2147483648,"subjects":["size:all"]}'), ({ after }) => after],
 })
 
 export const auditRoutes = [

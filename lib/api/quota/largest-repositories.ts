@@ -4,31 +4,31 @@
  */
 import * as v from 'valibot'
 import type { UsedRepository } from '../../content/usage/ledger-lists.ts'
-import { example, number, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { at } from '../route.ts'
 import { resource } from '../view.ts'
 import { bytes } from './schema.ts'
 
 /** A repository with the bytes that it and everything in it use. */
 const used = resource<UsedRepository>()({
-  id: [number(7), ({ repository }) => repository.id],
-  full_name: [text('alice/app'), ({ owner, repository }) => `${owner.name}/${repository.name}`],
+  id: [f.number(7), ({ repository }) => repository.id],
+  full_name: [f.text('alice/app'), ({ owner, repository }) => `${owner.name}/${repository.name}`],
   html_url: [
-    text('https://code.example.org/alice/app'),
+    f.link('/alice/app'),
     ({ owner, repository }, { htmlUrls, baseUrl }) =>
       htmlUrls.of({ kind: 'repository', owner: owner.name, repo: repository.name }, baseUrl),
   ],
   private: [v.boolean(), ({ repository }) => repository.private],
-  updated_at: [Time, ({ repository }) => timestamp(repository.updatedAt)],
+  updated_at: [f.Time, ({ repository }) => f.timestamp(repository.updatedAt)],
   /** Sum of the sizes. */
-  used: [example(bytes, 15_836), ({ used }) => used],
+  used: [f.example(bytes, 15_836), ({ used }) => used],
   size: [
     v.object({
-      git: example(bytes, 12_288),
-      LFS: example(bytes, 0),
-      attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
-      artifacts: example(bytes, 1500),
-      packages: example(bytes, 0),
+      git: f.example(bytes, 12_288),
+      LFS: f.example(bytes, 0),
+      attachments: v.object({ issues: f.example(bytes, 2048), releases: f.example(bytes, 0) }),
+      artifacts: f.example(bytes, 1500),
+      packages: f.example(bytes, 0),
     }),
     ({ usage: { git, lfs, issues, releases, artifacts, packages } }) => ({
       git,
@@ -42,7 +42,7 @@ const used = resource<UsedRepository>()({
 export const QuotaUsedRepository = used.schema
 export type QuotaUsedRepository = v.InferOutput<typeof QuotaUsedRepository>
 
-const admin = at('/admin', { tag: 'admin', scope: ['admin', 'repository'], reads: 'admin' })
+const admin = at('/admin', { scope: ['admin', 'repository'], reads: 'admin' })
 
 export const largestRepositoryRoutes = [
   admin.list('adminListLargestRepositories', '/quota/repositories', {

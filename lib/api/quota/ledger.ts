@@ -10,7 +10,7 @@ import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { checkExpiry, LedgerItem, type NamedEntry } from '../../repositories/ledger/ledger-checks.ts'
 import type { LedgerOperation } from '../../repositories/ledger/ledger-types.ts'
-import { example, Moment, number, parameter, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { Otherwise } from '../kit.ts'
 import { adminRules } from '../route.ts'
 import { view } from '../view.ts'
@@ -23,9 +23,9 @@ const ITEM = { repository: 'alice/app', name: 'log', size: 1500, run: 1 }
 const ENTRY = { kind: 'artifacts', key: 'build-1', ...ITEM } as const
 
 /** For a reservation: when the entry is gone. */
-const expires_at = v.optional(example(Moment, '2026-11-21T04:09:00Z'))
+const expires_at = v.optional(f.example(f.Moment, '2026-11-21T04:09:00Z'))
 const Item = v.object({ ...LedgerItem.entries, expires_at })
-const LedgerEntry = example(v.object({ ...params.entries, ...Item.entries }), ENTRY)
+const LedgerEntry = f.example(v.object({ ...params.entries, ...Item.entries }), ENTRY)
 
 /** @throws AllotError invalid for a time that has passed */
 const withExpiry = <E extends { expires_at?: string | undefined }>({ expires_at, ...entry }: E) => {
@@ -36,7 +36,7 @@ const withExpiry = <E extends { expires_at?: string | undefined }>({ expires_at,
 }
 
 const presentEntry = ({ expiresAt, ...entry }: NamedEntry): v.InferOutput<typeof LedgerEntry> =>
-  expiresAt === undefined ? entry : { ...entry, expires_at: timestamp(Math.ceil(Number(expiresAt) / 1000)) }
+  expiresAt === undefined ? entry : { ...entry, expires_at: f.timestamp(Math.ceil(Number(expiresAt) / 1000)) }
 
 const LINE_LIMIT = 10_000
 
@@ -50,8 +50,8 @@ const Operation = v.variant('op', [
 
 /** `true`, `false`, or subjects. */
 const within = v.pipe(
-  parameter(
-    text('true'),
+  f.parameter(
+    f.text('true'),
     'Store the entries only if each owner is within quota afterwards, and answer 413 otherwise: `true` for every subject that an entry counts toward, or subjects separated by commas. Usage that is equal to the limit fits.',
   ),
   v.transform((given) => (given === 'true' || given === 'false' ? given === 'true' : given.split(','))),
@@ -61,8 +61,8 @@ const WithinQuery = v.object({ within: v.optional(within) })
 
 /** The body has `explanation` when an owner would be over quota, and not when the body is too large. */
 const OverQuota = v.object({
-  message: text('the body must not be larger than 8388608 bytes'),
-  url: text('https://code.example.org/api/swagger'),
+  message: f.text('the body must not be larger than 8388608 bytes'),
+  url: f.link('/api/swagger'),
   explanation: v.optional(QuotaExplanationInfo),
 })
 
@@ -96,7 +96,7 @@ export const ledgerRoutes = [
   }),
   ledger.put('adminPutLedgerEntry', '/{kind}/{key}', {
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
-    body: example(Item, ITEM),
+    body: f.example(Item, ITEM),
     query: WithinQuery,
     of: entryView,
     status: [201, 200],
@@ -113,10 +113,10 @@ export const ledgerRoutes = [
   ledger.post('adminApplyLedger', '', {
     summary: 'Apply up to 10,000 ledger operations, one JSON object a line: all or nothing',
     accepts: 'application/x-ndjson',
-    body: text(`${JSON.stringify({ op: 'put', ...ENTRY })}\n`),
+    body: f.text(`${JSON.stringify({ op: 'put', ...ENTRY })}\n`),
     bodyLimit: BODY_LIMIT,
     query: WithinQuery,
-    of: v.object({ applied: number(1) }),
+    of: v.object({ applied: f.number(1) }),
     status: 200,
     also: { 413: OverQuota },
     run: async ({ body, query }, { hosting }) => ({

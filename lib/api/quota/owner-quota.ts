@@ -12,7 +12,7 @@ import type { Subject } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { LedgerRecord } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { number, text } from '../fields.ts'
+import { link, number, text } from '../fields.ts'
 import { type Recipient, resource, type View } from '../view.ts'
 import {
   AnySubjectQuery,
@@ -50,7 +50,7 @@ const attachment = resource<Used>()({
   name: [text('log.txt'), ({ entry }) => entry.name],
   size: [number(2048), ({ entry }) => entry.size],
   api_url: [
-    text('https://code.example.org/api/v1/repos/alice/app/issues/1/assets/11'),
+    link('/api/v1/repos/alice/app/issues/1/assets/11'),
     (used, to) => {
       const target = targetOf(used, to)
       return target && `${target}/assets/${used.attached?.id ?? encodeURIComponent(used.entry.key)}`
@@ -58,8 +58,8 @@ const attachment = resource<Used>()({
   ],
   contained_in: [
     v.object({
-      api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
-      html_url: text('https://code.example.org/alice/app/issues/1'),
+      api_url: link('/api/v1/repos/alice/app/issues/1'),
+      html_url: link('/alice/app/issues/1'),
     }),
     (used, to) => ({ api_url: targetOf(used, to), html_url: targetOf(used, to) && pageOf(used, to) }),
   ],
@@ -71,14 +71,14 @@ const packageView = resource<Used>()({
   type: [text('generic'), ({ entry }) => entry.type ?? ''],
   version: [text('1.0.0'), ({ entry }) => entry.version ?? ''],
   size: [number(5), ({ entry }) => entry.size],
-  html_url: [text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'), pageOf],
+  html_url: [link('/alice/-/packages/generic/tool/1.0.0'), pageOf],
 })
 export const QuotaUsedPackage = packageView.schema
 
 const artifact = resource<Used>()({
   name: [text('log'), ({ entry }) => entry.name],
   size: [number(1500), ({ entry }) => entry.size],
-  html_url: [text('https://code.example.org/alice/app/actions/runs/1'), pageOf],
+  html_url: [link('/alice/app/actions/runs/1'), pageOf],
 })
 export const QuotaUsedArtifact = artifact.schema
 

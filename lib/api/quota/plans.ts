@@ -8,23 +8,23 @@ import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../../quota/simulation.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/pages.ts'
-import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
+import * as f from '../fields.ts'
 import { adminRules, type Recipient } from '../route.ts'
 import { User } from '../users.ts'
 import { AnySubjectQuery, bytes, bytesLeft, presentRule, Subjects } from './schema.ts'
 import { type QuotaServices, quotaAt } from './services.ts'
 
-const exceeded = example(bytes, 1_073_745_920)
+const exceeded = f.example(bytes, 1_073_745_920)
 
 /** An owner over a limit or near it, with the subject and the rule that bind. */
 export const QuotaOverInfo = v.object({
   owner: User,
   subject: Subject,
-  rule: text('small'),
-  over: example(v.boolean(), true),
+  rule: f.text('small'),
+  over: f.example(v.boolean(), true),
   used: exceeded,
-  limit: givenLimit,
-  left: example(bytes, -4096),
+  limit: f.givenLimit,
+  left: f.example(bytes, -4096),
 })
 export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
 
@@ -36,7 +36,7 @@ const OVER = { over: true, limit: 1_073_741_824, left: -4096 }
 const QuotaSimulationInfo = v.object({
   owner: User,
   subjects: v.array(
-    v.object({ subject: Subject, used: exceeded, before: Answer, after: example(Answer, OVER) }),
+    v.object({ subject: Subject, used: exceeded, before: Answer, after: f.example(Answer, OVER) }),
   ),
 })
 
@@ -59,11 +59,11 @@ const presentAnswer = ({ over, binding }: ChangedOwner['answers'][number]['befor
   left: binding?.left ?? null,
 })
 
-const names = v.array(text('free'))
+const names = v.array(f.text('free'))
 
 /** The limit and subjects of a rule, the rules of a group, or the groups of an assignment. */
 const Setting = v.object({
-  limit: v.optional(givenLimit),
+  limit: v.optional(f.givenLimit),
   subjects: v.optional(v.array(Subject)),
   rules: v.optional(names),
   groups: v.optional(names),
@@ -72,9 +72,9 @@ const Setting = v.object({
 export const QuotaChange = v.object({
   action: v.picklist(['create', 'update', 'delete']),
   kind: v.picklist(['rule', 'group', 'assignment']),
-  name: text('small'),
+  name: f.text('small'),
   before: v.nullable(Setting),
-  after: v.nullable(example(Setting, { limit: 1_073_741_824, subjects: ['size:all'] })),
+  after: v.nullable(f.example(Setting, { limit: 1_073_741_824, subjects: ['size:all'] })),
 })
 export type QuotaChange = v.InferOutput<typeof QuotaChange>
 
@@ -119,10 +119,12 @@ const withOwners = async <T extends { owner: number }, B>(
 }
 
 const planMembers = {
-  rules: v.optional(v.array(v.object({ name: ruleName, limit: givenLimit, subjects: v.optional(Subjects) }))),
-  groups: v.optional(v.array(v.object({ name: groupName, rules: v.optional(v.array(ruleName)) }))),
+  rules: v.optional(
+    v.array(v.object({ name: f.ruleName, limit: f.givenLimit, subjects: v.optional(Subjects) })),
+  ),
+  groups: v.optional(v.array(v.object({ name: f.groupName, rules: v.optional(v.array(f.ruleName)) }))),
   /** The complete list of the groups of each user or organization, by its name. */
-  assignments: v.optional(example(recordOf(v.array(groupName)), { alice: ['free'] })),
+  assignments: v.optional(f.example(recordOf(v.array(f.groupName)), { alice: ['free'] })),
   prune: v.optional(v.boolean()),
 }
 const QuotaPlan = v.object(planMembers)
@@ -151,11 +153,9 @@ export const quotaPlanRoutes = [
       'The users and organizations that are over quota, for any subject or for one, largest excess first',
     query: v.object({
       ...AnySubjectQuery.entries,
-      within: v.optional(
-        parameter(
-          Percentage,
-          'Also finds owners with no more than this share of the limit left, such as `20%`.',
-        ),
+      within: f.optionalQuery(
+        Percentage,
+        'Also finds owners with no more than this share of the limit left, such as `20%`.',
       ),
     }),
     of: QuotaOverInfo,
@@ -169,7 +169,7 @@ export const quotaPlanRoutes = [
   quotas.list('adminSimulateQuota', '/simulate', {
     method: 'POST',
     summary: 'Whose answer would change if rules, groups and assignments were as proposed; nothing is stored',
-    body: v.object({ ...planMembers, default_groups: v.optional(v.array(groupName)) }),
+    body: v.object({ ...planMembers, default_groups: v.optional(v.array(f.groupName)) }),
     bodyLimit: PLAN_LIMIT,
     of: QuotaSimulationInfo,
     run: async (request, services) => {
@@ -183,9 +183,7 @@ export const quotaPlanRoutes = [
     summary:
       'Make rules, groups and assignments as the body says, all or nothing, and tell what that changed',
     query: v.object({
-      dry_run: v.optional(
-        parameter(v.boolean(), 'Whether to change nothing, and only answer what would change.'),
-      ),
+      dry_run: f.optionalQuery(v.boolean(), 'Whether to change nothing, and only answer what would change.'),
     }),
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,

@@ -6,7 +6,7 @@ import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { example, givenLimit, parameter, text } from '../fields.ts'
+import * as f from '../fields.ts'
 import { view } from '../view.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
@@ -15,14 +15,14 @@ export const bytes = v.number()
 /** Bytes left below a limit, negative when it is exceeded; null without a limit. */
 export const bytesLeft = v.nullable(bytes)
 /** Bytes, or -1 for unlimited. */
-const limit = givenLimit
+const limit = f.givenLimit
 
 /** Names of groups, like those of rules, are sent to administrators only. */
-const groupName = v.optional(text('free'))
+const groupName = v.optional(f.text('free'))
 
 export const QuotaRuleInfo = v.object({
   /** Name of the rule; over HTTP, only administrators see it. */
-  name: v.optional(text('small')),
+  name: v.optional(f.text('small')),
   /** Bytes; -1 is unlimited. */
   limit,
   /** The rule measures the sum of these subjects. */
@@ -46,30 +46,30 @@ export const QuotaInfo = v.object({
       /** Git data. */
       repos: v.object({
         /** Git data of public repositories. */
-        public: example(bytes, 0),
+        public: f.example(bytes, 0),
         /** Git data of private repositories. */
-        private: example(bytes, 12_288),
+        private: f.example(bytes, 12_288),
       }),
       /** Bytes that git clients store besides git data. */
       git: v.object({
         /** LFS objects. */
-        LFS: example(bytes, 0),
+        LFS: f.example(bytes, 0),
       }),
       /** Files that are not in git. */
       assets: v.object({
         /** Attachments. */
         attachments: v.object({
           /** Attachments of issues and comments. */
-          issues: example(bytes, 2048),
+          issues: f.example(bytes, 2048),
           /** Attachments of releases. */
-          releases: example(bytes, 0),
+          releases: f.example(bytes, 0),
         }),
         /** Artifacts of CI runs, and plain files. */
-        artifacts: example(bytes, 1500),
+        artifacts: f.example(bytes, 1500),
         /** Packages. */
         packages: v.object({
           /** Packages of every type. */
-          all: example(bytes, 5),
+          all: f.example(bytes, 5),
         }),
       }),
     }),
@@ -83,9 +83,9 @@ export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
 /** Usage at the end of a day on which it changed. */
 export const QuotaHistoryDay = v.object({
   /** The day in UTC, such as `2026-11-21`. */
-  date: text('2026-11-21'),
+  date: f.text('2026-11-21'),
   /** Usage of `size:all`. */
-  all: example(bytes, 15_841),
+  all: f.example(bytes, 15_841),
   size: QuotaInfo.entries.used.entries.size,
 })
 export type QuotaHistoryDay = v.InferOutput<typeof QuotaHistoryDay>
@@ -95,18 +95,16 @@ export const QuotaHistory = v.array(QuotaHistoryDay)
 
 /** A bounded range in place of pages: there is at most one entry a day. */
 export const HistoryQuery = v.object({
-  days: v.optional(
-    parameter(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
-      `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
-    ),
+  days: f.optionalQuery(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
+    `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
   ),
 })
 
 /** Bytes in examples: a usage, and the rest of its limit. */
-const used = example(bytes, 15_841)
-const left = v.nullable(example(bytes, 1_073_725_983))
-const yes = example(v.boolean(), true)
+const used = f.example(bytes, 15_841)
+const left = v.nullable(f.example(bytes, 1_073_725_983))
+const yes = f.example(v.boolean(), true)
 
 export const QuotaExplanationInfo = v.object({
   subject: Subject,
@@ -114,7 +112,7 @@ export const QuotaExplanationInfo = v.object({
   /** Bytes that count toward the subject. */
   used,
   /** The rule whose limit binds; null when the subject is unlimited. */
-  rule: v.optional(v.nullable(text('small'))),
+  rule: v.optional(v.nullable(f.text('small'))),
   /** The binding limit, the one with the fewest bytes left; null when the subject is unlimited. */
   limit: v.nullable(limit),
   left,
@@ -199,7 +197,7 @@ export const presentExplanation = (
 
 export const Subjects = v.pipe(v.array(Subject), v.maxLength(MAX_SUBJECTS))
 
-const subject = parameter(Subject, 'What the usage and the limits are of.')
-export const SubjectQuery = v.object({ subject: example(subject, 'size:all') })
+const subject = f.parameter(Subject, 'What the usage and the limits are of.')
+export const SubjectQuery = v.object({ subject: f.example(subject, 'size:all') })
 /** A query whose subject may be absent: then the one that binds is meant. */
 export const AnySubjectQuery = v.object({ subject: v.optional(subject) })

@@ -21,11 +21,7 @@ const CollaboratorPermission = v.object({
   user: User,
 })
 
-const repositories = at('/repos/{owner}/{repo}', {
-  tag: 'repository',
-  scope: 'repository',
-  reads: 'required',
-})
+const repositories = at('/repos/{owner}/{repo}', { scope: 'repository', reads: 'required' })
 
 export const collaboratorRoutes = [
   repositories.list('repoListCollaborators', '/collaborators', {

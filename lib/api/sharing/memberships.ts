@@ -12,7 +12,7 @@ export const OrganizationPermissions = v.object({
   can_create_repository: example(v.boolean(), true),
 })
 
-const members = at('/orgs/{org}', { tag: 'organization', scope: 'organization' })
+const members = at('/orgs/{org}', { scope: 'organization' })
 
 export const membershipRoutes = [
   members.list('orgListMembers', '/members', {

@@ -4,7 +4,7 @@ import type { FoundTeam } from '../../accounts/team-members.ts'
 import type { NewTeam, TeamEdit } from '../../accounts/teams.ts'
 import { OWNERS } from '../../accounts/teams.ts'
 import { Level, type Team as TeamRecord, Unit } from '../../records/schema/index.ts'
-import { example, number, shortText, text } from '../fields.ts'
+import * as f from '../fields.ts'
 import { organizationView } from '../organizations.ts'
 import { resource, shown } from '../view.ts'
 
@@ -21,18 +21,18 @@ const unitsOf = ({ team }: FoundTeam): [Unit, v.InferOutput<typeof Permission>][
 
 /** Without a record, it is the team of the owners. */
 export const teamView = resource<FoundTeam>()({
-  id: [number(14), ({ team, organization }) => team?.id ?? organization.id],
-  name: [text('Developers'), ({ team }) => team?.name ?? OWNERS],
-  description: [text('Those who write'), ({ team }) => team?.description ?? ''],
+  id: [f.number(14), ({ team, organization }) => team?.id ?? organization.id],
+  name: [f.text('Developers'), ({ team }) => team?.name ?? OWNERS],
+  description: [f.text('Those who write'), ({ team }) => team?.description ?? ''],
   organization: shown(organizationView, ({ organization }) => organization),
   includes_all_repositories: [v.boolean(), ({ team }) => team?.allRepositories ?? true],
-  permission: [example(Permission, 'write'), ({ team }) => team?.level ?? 'owner'],
+  permission: [f.example(Permission, 'write'), ({ team }) => team?.level ?? 'owner'],
   units: [
-    example(v.array(v.string()), ['repo.code', 'repo.issues']),
+    f.example(v.array(v.string()), ['repo.code', 'repo.issues']),
     (found) => unitsOf(found).map(([unit]) => unit),
   ],
   units_map: [
-    example(UnitsMap, { 'repo.code': 'write', 'repo.issues': 'read' }),
+    f.example(UnitsMap, { 'repo.code': 'write', 'repo.issues': 'read' }),
     (found) => Object.fromEntries(unitsOf(found)),
   ],
   can_create_org_repo: [v.boolean(), ({ team }) => team?.canCreate ?? true],
@@ -41,19 +41,19 @@ export const teamView = resource<FoundTeam>()({
 const teamName = v.pipe(v.string(), v.maxLength(255))
 
 const members = {
-  description: v.optional(v.nullable(example(shortText, 'Those who write'))),
+  description: v.optional(v.nullable(f.example(f.shortText, 'Those who write'))),
   /** Clients written in Go send an empty string for one that is not set. */
-  permission: v.optional(example(v.picklist([...Level.options, 'none', 'owner', '']), 'write')),
+  permission: v.optional(f.example(v.picklist([...Level.options, 'none', 'owner', '']), 'write')),
   includes_all_repositories: v.optional(v.nullable(v.boolean())),
   can_create_org_repo: v.optional(v.nullable(v.boolean())),
   units: v.optional(
-    v.nullable(example(v.pipe(v.array(Unit), v.maxLength(20)), ['repo.code', 'repo.issues'])),
+    v.nullable(f.example(v.pipe(v.array(Unit), v.maxLength(20)), ['repo.code', 'repo.issues'])),
   ),
   units_map: v.optional(v.nullable(UnitsMap)),
 }
 
-export const CreateTeamOption = v.object({ name: example(teamName, 'Developers'), ...members })
-export const EditTeamOption = v.object({ name: v.optional(example(teamName, 'Developers')), ...members })
+export const CreateTeamOption = v.object({ name: f.example(teamName, 'Developers'), ...members })
+export const EditTeamOption = v.object({ name: v.optional(f.example(teamName, 'Developers')), ...members })
 type Given = v.InferOutput<typeof EditTeamOption>
 
 /** A team cannot give ownership, so `owner` means `admin`, as with other servers of this API. */

@@ -6,12 +6,7 @@ import { every } from '../view.ts'
 import { teamView } from './team-format.ts'
 
 const scope = ['organization', 'repository'] as const
-const ofTeam = at('/teams/{id}/repos', {
-  tag: 'organization',
-  scope,
-  reads: 'required',
-  ids: { id: teamId },
-})
+const ofTeam = at('/teams/{id}/repos', { tag: 'organization', scope, reads: 'required', ids: { id: teamId } })
 const ofRepository = at('/repos/{owner}/{repo}/teams', { tag: 'repository', scope, reads: 'required' })
 
 const nameIn = ({ org, repo }: { org: string; repo: string }) => ({ owner: org, name: repo })

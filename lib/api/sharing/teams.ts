@@ -1,22 +1,13 @@
 /** Teams of organizations and their members. */
 import * as v from 'valibot'
-import { parameter, shortText, teamId } from '../fields.ts'
+import { optionalQuery, shortText, teamId } from '../fields.ts'
 import { at } from '../route.ts'
 import { userView } from '../users.ts'
 import { searchResults } from '../view.ts'
 import { CreateTeamOption, EditTeamOption, newTeamIn, teamEditIn, teamView } from './team-format.ts'
 
-const ofOrganization = at('/orgs/{org}/teams', {
-  tag: 'organization',
-  scope: 'organization',
-  reads: 'required',
-})
-const teams = at('/teams/{id}', {
-  tag: 'organization',
-  scope: 'organization',
-  reads: 'required',
-  ids: { id: teamId },
-})
+const ofOrganization = at('/orgs/{org}/teams', { scope: 'organization', reads: 'required' })
+const teams = at('/teams/{id}', { scope: 'organization', reads: 'required', ids: { id: teamId } })
 
 export const teamRoutes = [
   ofOrganization.list('orgListTeams', '', {
@@ -27,8 +18,8 @@ export const teamRoutes = [
   ofOrganization.list('teamSearch', '/search', {
     summary: 'The teams of an organization by a part of the name or the description',
     query: v.object({
-      q: v.optional(parameter(shortText, 'Part of the name or of the description.')),
-      include_desc: v.optional(parameter(v.boolean(), 'Accepted: descriptions are always searched.')),
+      q: optionalQuery(shortText, 'Part of the name or of the description.'),
+      include_desc: optionalQuery(v.boolean(), 'Accepted: descriptions are always searched.'),
     }),
     of: teamView,
     wrap: searchResults,
@@ -41,15 +32,11 @@ export const teamRoutes = [
     of: teamView,
     run: ({ user, params, body }, { hosting }) => hosting.teams.create(user, params.org, newTeamIn(body)),
   }),
-  at('/user/teams', { tag: 'user', scope: ['user', 'organization'], reads: 'required' }).list(
-    'userListTeams',
-    '',
-    {
-      summary: 'The teams that the signed-in user is in',
-      of: teamView,
-      run: ({ user, page }, { hosting }) => hosting.teams.of(user.id, page),
-    },
-  ),
+  at('/user/teams', { scope: ['user', 'organization'], reads: 'required' }).list('userListTeams', '', {
+    summary: 'The teams that the signed-in user is in',
+    of: teamView,
+    run: ({ user, page }, { hosting }) => hosting.teams.of(user.id, page),
+  }),
   teams.get('orgGetTeam', '', {
     summary: 'A team, for members of its organization',
     of: teamView,

@@ -12,7 +12,7 @@ const TransferRepoOption = v.object({
   team_ids: v.optional(v.nullable(v.array(wholeNumber))),
 })
 
-const transfer = at('/repos/{owner}/{repo}/transfer', { tag: 'repository', scope: 'repository' })
+const transfer = at('/repos/{owner}/{repo}/transfer', { scope: 'repository' })
 
 export const transferRoutes = [
   transfer.post('repoTransfer', '', {

@@ -7,7 +7,7 @@ import { NotFound, type Route } from '../../http/index.ts'
 import { commitWithRef } from '../../repositories/contents/open-repository.ts'
 import type { TestPush } from '../../webhooks/hooks.ts'
 import { type HookPlace, hookPlaces } from '../../webhooks/places.ts'
-import { parameter, shortText } from '../fields.ts'
+import { optionalQuery, shortText } from '../fields.ts'
 import { at, type Services } from '../route.ts'
 import {
   CreateHookOption,
@@ -117,7 +117,7 @@ const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
 }
 
 const TestQuery = v.object({
-  ref: v.optional(parameter(shortText, 'Branch, tag or commit of the push; the default branch when absent.')),
+  ref: optionalQuery(shortText, 'Branch, tag or commit of the push; the default branch when absent.'),
 })
 
 /** Sends a test to a webhook. */

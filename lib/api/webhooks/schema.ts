@@ -8,57 +8,57 @@ import {
 } from '../../records/schema/index.ts'
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
 import type { NewHook, ShownDelivery, ShownHook } from '../../webhooks/hooks.ts'
-import { type Complete, example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
+import * as f from '../fields.ts'
 import { resource, view } from '../view.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
 
 /** The secret and the header `Authorization` are never shown. */
 export const hookView = resource<HookRecord & Partial<Pick<ShownHook, 'inactiveReason'>>>()({
-  id: [number(15), ({ id }) => id],
-  type: [text('gitea'), ({ type }) => type],
+  id: [f.number(15), ({ id }) => id],
+  type: [f.text('gitea'), ({ type }) => type],
   config: [
-    v.object({ url: text(RECEIVER), content_type: text('json') }),
+    v.object({ url: f.text(RECEIVER), content_type: f.text('json') }),
     ({ url, contentType }) => ({ url, content_type: contentType }),
   ],
-  branch_filter: [text(''), ({ branchFilter }) => branchFilter],
-  events: [example(v.array(v.string()), ['push']), ({ events }) => events],
+  branch_filter: [f.text(''), ({ branchFilter }) => branchFilter],
+  events: [f.example(v.array(v.string()), ['push']), ({ events }) => events],
   /** Always empty, since the value that was set is never shown. */
-  authorization_header: [text(''), () => ''],
+  authorization_header: [f.text(''), () => ''],
   active: [
-    example(v.boolean(), true),
+    f.example(v.boolean(), true),
     ({ active, inactiveReason }) => active && inactiveReason === undefined,
   ],
   /**
    * Why nothing is sent although it was made active: the user who made or last changed it may not read the
    * events any more. Empty otherwise.
    */
-  inactive_reason: [text(''), ({ inactiveReason }) => inactiveReason ?? ''],
+  inactive_reason: [f.text(''), ({ inactiveReason }) => inactiveReason ?? ''],
   is_system_webhook: [v.boolean(), ({ scope }) => scope === 'instance'],
-  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
-  updated_at: [Time, ({ updatedAt }) => timestamp(updatedAt)],
+  created_at: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
+  updated_at: [f.Time, ({ updatedAt }) => f.timestamp(updatedAt)],
 })
 
 /** Clients written in Go send an empty string for a member that is not set. */
-const ContentType = v.optional(example(v.picklist(['json', 'form', '']), 'json'))
+const ContentType = v.optional(f.example(v.picklist(['json', 'form', '']), 'json'))
 const config = {
   content_type: ContentType,
-  secret: v.optional(example(shortText, 'a long random text')),
+  secret: v.optional(f.example(f.shortText, 'a long random text')),
   /** Deliveries are always sent with POST. */
   http_method: v.optional(v.picklist(['POST', 'post', ''])),
 }
-const url = example(v.pipe(v.string(), v.maxLength(HOOK_LIMITS.url)), RECEIVER)
+const url = f.example(v.pipe(v.string(), v.maxLength(HOOK_LIMITS.url)), RECEIVER)
 
 const optionalMembers = {
-  events: v.optional(example(v.pipe(v.array(shortText), v.maxLength(MAX_EVENTS)), ['push', 'release'])),
-  branch_filter: v.optional(shortText),
+  events: v.optional(f.example(v.pipe(v.array(f.shortText), v.maxLength(MAX_EVENTS)), ['push', 'release'])),
+  branch_filter: v.optional(f.shortText),
   authorization_header: v.optional(v.pipe(v.string(), v.maxLength(HOOK_LIMITS.authorization))),
-  active: v.optional(example(v.boolean(), true)),
+  active: v.optional(f.example(v.boolean(), true)),
   is_system_webhook: v.optional(v.boolean()),
 }
 
 export const CreateHookOption = v.object({
-  type: example(HookType, 'gitea'),
+  type: f.example(HookType, 'gitea'),
   config: v.object({ url, ...config }),
   ...optionalMembers,
 })
@@ -68,7 +68,9 @@ export const EditHookOption = v.object({
   ...optionalMembers,
 })
 
-export const editIn = (body: v.InferOutput<typeof EditHookOption>): Complete<Omit<HookEdit, 'baseUrl'>> => ({
+export const editIn = (
+  body: v.InferOutput<typeof EditHookOption>,
+): f.Complete<Omit<HookEdit, 'baseUrl'>> => ({
   url: body.config?.url || undefined,
   contentType: body.config?.content_type || undefined,
   secret: body.config?.secret || undefined,
@@ -91,29 +93,29 @@ const nextAttempt = ({ nextAt, createdAt }: DeliveryRecord): number =>
 
 export const deliveryView = resource<DeliveryRecord>()({
   /** Number of the delivery; the deliveries of a webhook are sent in this order. */
-  id: [number(3), ({ number }) => number],
+  id: [f.number(3), ({ number }) => number],
   /** Sent as `X-Gitea-Delivery`. A repetition has the same. */
-  guid: [text('0b989ba4-242f-11e5-81e1-c7b6966d2516'), ({ uuid }) => uuid],
-  event: [text('push'), ({ event }) => event],
+  guid: [f.text('0b989ba4-242f-11e5-81e1-c7b6966d2516'), ({ uuid }) => uuid],
+  event: [f.text('push'), ({ event }) => event],
   /** The action, such as `opened`; empty for events of one kind. */
-  action: [text(''), ({ action }) => action],
+  action: [f.text(''), ({ action }) => action],
   /** Whether it repeats an earlier delivery. */
   redelivery: [v.boolean(), ({ repeats }) => repeats !== null],
-  status: [example(v.picklist(['waiting', 'delivered', 'failed']), 'delivered'), ({ state }) => state],
+  status: [f.example(v.picklist(['waiting', 'delivered', 'failed']), 'delivered'), ({ state }) => state],
   /** Of the receiver's last answer; 0 when there was none. */
-  status_code: [number(200), ({ status }) => status ?? 0],
-  attempts: [number(1), ({ attempts }) => attempts],
+  status_code: [f.number(200), ({ status }) => status ?? 0],
+  attempts: [f.number(1), ({ attempts }) => attempts],
   /** Seconds of the last attempt. */
-  duration: [example(fraction, 0.05), ({ duration }) => (duration ?? 0) / 1000],
+  duration: [f.example(fraction, 0.05), ({ duration }) => (duration ?? 0) / 1000],
   /** Why the last attempt failed. */
-  error: [text(''), ({ error }) => error],
-  created_at: [Time, ({ createdAt }) => timestamp(createdAt)],
+  error: [f.text(''), ({ error }) => error],
+  created_at: [f.Time, ({ createdAt }) => f.timestamp(createdAt)],
   /** When it was delivered or given up. */
-  finished_at: [v.nullable(Time), ({ finishedAt }) => (finishedAt === null ? null : timestamp(finishedAt))],
+  finished_at: [v.nullable(f.Time), ({ finishedAt }) => f.timeOrNull(finishedAt)],
   /** Of one that waits. */
   next_attempt_at: [
-    v.nullable(Time),
-    (record) => (record.state === 'waiting' ? timestamp(nextAttempt(record)) : null),
+    v.nullable(f.Time),
+    (record) => (record.state === 'waiting' ? f.timestamp(nextAttempt(record)) : null),
   ],
 })
 
@@ -123,7 +125,7 @@ export const deliveryDetailsView = view(
     ...deliveryView.schema.entries,
     request: v.object({ payload: v.looseObject({}) }),
     /** Beginning of the receiver's last answer. */
-    response: v.object({ body: text('OK') }),
+    response: v.object({ body: f.text('OK') }),
   }),
   (record: ShownDelivery, recipient) => ({
     ...deliveryView.present(record, recipient),
@@ -132,5 +134,5 @@ export const deliveryDetailsView = view(
   }),
 )
 
-export const hookId = idParameter('Id of the webhook.', 15)
-export const deliveryId = idParameter('Number of the delivery.', 3)
+export const hookId = f.idParameter('Id of the webhook.', 15)
+export const deliveryId = f.idParameter('Number of the delivery.', 3)
