@@ -93,9 +93,7 @@ export const audienceOfAccount = ({ visibility }: Pick<Account, 'visibility'>): 
 
 /** The audience of a repository is never wider than that of its owner. */
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
-  audienceWithin(audienceOfAccount(owner), isPrivate)
-
-export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? PRIVATE : owner)
+  isPrivate ? PRIVATE : audienceOfAccount(owner)
 
 /** Audiences that include the viewer, no matter who owns the record. */
 export const openAudiences = (viewer: Viewer): readonly Audience[] => {

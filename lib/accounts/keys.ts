@@ -66,36 +66,30 @@ class Keys<K extends Owned> {
   }
 
   /**
-   * @throws UsedKeyError with the message when the user, or an account that it can see, has the key;
-   * AllotError invalid for an organization, which has no keys
+   * @throws AllotError conflict when the user, or an account that it can see, has the key; invalid for an
+   * organization, which has no keys
    */
   protected async refuseUsed(
     tx: WriteContext,
     { account, fingerprint }: Omit<Owned, 'id'>,
-    message: string,
+    refusal: AllotError,
   ): Promise<void> {
     const viewer = await existingUser(tx, account, 'keys')
     if ((await this.#collection.findBy(tx, 'fingerprint', [account, fingerprint])) !== undefined)
-      throw new UsedKeyError('key', message)
+      throw refusal
     const others = { prefix: [fingerprint], limit: OTHERS_LIMIT }
     const keys = await this.#collection.list(tx, 'fingerprint', others)
     for (const other of await accounts.getMany(
       tx,
       keys.map((key) => [key.account]),
     ))
-      if (other !== undefined && (await canSee(tx, viewer, other))) throw new UsedKeyError('key', message)
+      if (other !== undefined && (await canSee(tx, viewer, other))) throw refusal
   }
 }
 
 /** Refuses what is used already. The message is that of Forgejo, so pages have words of their own. */
-export class UsedKeyError extends AllotError {
-  readonly used: 'key' | 'title'
-
-  constructor(used: 'key' | 'title', message: string) {
-    super('conflict', message)
-    this.used = used
-  }
-}
+const used = (field: 'key' | 'armored' | 'title', message: string) =>
+  new AllotError('conflict', message, { field })
 
 /** Bounds the cost of a check, since an attacker could add one key to any number of accounts. */
 const OTHERS_LIMIT = 20
@@ -164,10 +158,10 @@ export class SshKeys extends Keys<SshKey> {
     if (title === '') throw new AllotError('invalid', 'Title is required', { field: 'title' })
     const { text, fingerprint } = await this.reader.ssh(client, key)
     return this.store.write(async (tx) => {
-      await this.refuseUsed(tx, { account, fingerprint }, 'Key content has been used as non-deploy key')
+      const refusal = used('key', 'Key content has been used as non-deploy key')
+      await this.refuseUsed(tx, { account, fingerprint }, refusal)
       const titled = { prefix: [account, titleHash(title)], limit: 1 }
-      if ((await sshKeys.list(tx, 'title', titled)).length > 0)
-        throw new UsedKeyError('title', 'Key title has been used')
+      if ((await sshKeys.list(tx, 'title', titled)).length > 0) throw used('title', 'Key title has been used')
       const id = await takeNumber(tx, 'sshKey')
       const members = { id, account, title, key: text, fingerprint, createdAt: now() }
       const record: SshKey = readOnly === true ? { ...members, readOnly } : members
@@ -228,7 +222,8 @@ export class GpgKeys extends Keys<GpgKey> {
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)
     return this.store.write(async (tx) => {
-      await this.refuseUsed(tx, { ...key, account }, 'A key with the same id already exists')
+      const refusal = used('armored', 'A key with the same id already exists')
+      await this.refuseUsed(tx, { ...key, account }, refusal)
       const record: GpgKey = { ...key, id: await takeNumber(tx, 'gpgKey'), account, subkeys: [] }
       for (const { fingerprint: _, ...subkey } of subkeys)
         record.subkeys.push({ ...subkey, id: await takeNumber(tx, 'gpgKey') })

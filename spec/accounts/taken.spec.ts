@@ -26,7 +26,7 @@ await quota.rules.create(small)
 await quota.groups.create({ name: 'free', rules: [] })
 
 /** Calls of services for what another record has, and the member that the error names. */
-const TAKEN: [what: string, call: () => Promise<unknown>, field: string | undefined][] = [
+const TAKEN: [what: string, call: () => Promise<unknown>, field: string][] = [
   ['the name of a user', () => accounts.createUser({ name: 'ANN' }), 'name'],
   [
     'the name of a user, with a password',
@@ -41,13 +41,13 @@ const TAKEN: [what: string, call: () => Promise<unknown>, field: string | undefi
   ['the name of a repository', () => repositories.create(ann, ann, { name: 'App' }), 'name'],
   ['the name of a repository, in an edit', () => repositories.edit(app.id, { name: 'library' }), 'name'],
   ['the name of a token', () => tokens.create(ann.id, 'ci', ['all']), 'name'],
-  ['an SSH key', () => sshKeys.add(ann.id, { title: 'other', key }), undefined],
+  ['an SSH key', () => sshKeys.add(ann.id, { title: 'other', key }), 'key'],
   [
     'the title of an SSH key',
     () => sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key }),
-    undefined,
+    'title',
   ],
-  ['a GPG key', () => gpgKeys.add(ann.id, { armored }), undefined],
+  ['a GPG key', () => gpgKeys.add(ann.id, { armored }), 'armored'],
   ['the name of a rule', () => quota.rules.create(small), 'name'],
   ['the name of a group', () => quota.groups.create({ name: 'free', rules: [] }), 'name'],
 ]

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { scopeOfKey, UsedKeyError } from '../../accounts/keys.ts'
+import { scopeOfKey } from '../../accounts/keys.ts'
 import { AllotError, takenMember } from '../../errors.ts'
 import type { Page } from '../../records/pages.ts'
 import type { GpgKey, SshKey } from '../../records/schema/index.ts'
@@ -31,7 +31,7 @@ export const keyPageRoutes = [
       const readOnly = form.text('readOnly') !== ''
       requireScopesToGive(user, 'an SSH key', [scopeOfKey({ readOnly })])
       const entered = { title: form.text('title'), key: form.text('key'), readOnly }
-      await services.hosting.sshKeys.add(user.id, entered, client).catch(usedFailure('key'))
+      await services.hosting.sshKeys.add(user.id, entered, client).catch(usedFailure)
       return `${KEYS}?done=added`
     },
     page: () => keysView(services, request),
@@ -42,7 +42,7 @@ export const keyPageRoutes = [
       async run() {
         const { user, client, form } = request
         const entered = { armored: form.text('armored') }
-        await services.hosting.gpgKeys.add(user.id, entered, client).catch(usedFailure('armored'))
+        await services.hosting.gpgKeys.add(user.id, entered, client).catch(usedFailure)
         return `${KEYS}?done=added`
       },
       page: () => keysView(services, request),
@@ -76,14 +76,14 @@ export const keyPageRoutes = [
 ]
 
 /** Says in words of the pages that a key or its title is used already. */
-const usedFailure =
-  (field: 'key' | 'armored') =>
-  (error: unknown): never => {
-    if (!(error instanceof UsedKeyError)) throw error
-    throw error.used === 'title'
-      ? takenMember('title', 'another key of yours has this title')
-      : takenMember(field, 'the key was added before, by you or by another user')
-  }
+const usedFailure = (error: unknown): never => {
+  if (!(error instanceof AllotError && error.code === 'conflict' && error.field !== undefined)) throw error
+  const isTitle = error.field === 'title'
+  throw takenMember(
+    error.field,
+    isTitle ? 'another key of yours has this title' : 'the key was added before, by you or by another user',
+  )
+}
 
 const keysView = async (
   { hosting, settings: { hasSsh } }: PageServices,
