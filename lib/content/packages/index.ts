@@ -33,6 +33,7 @@ type Digests = NonNullable<PackageFile['digests']>
 
 /** A file, and the digests of its content. */
 export interface FileWithDigests extends PackageFile {
+  /** Digests that old clients ask for, in hex. */
   readonly digests: Digests
 }
 

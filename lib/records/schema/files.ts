@@ -101,7 +101,16 @@ const PackageFile = v.object({
   /** Digest of the content, in hex. */
   sha256: v.string(),
   /** Further digests, in hex, once a client has asked for them. */
-  digests: v.optional(v.object({ md5: v.string(), sha1: v.string(), sha512: v.string() })),
+  digests: v.optional(
+    v.object({
+      /** MD5. */
+      md5: v.string(),
+      /** SHA-1. */
+      sha1: v.string(),
+      /** SHA-512. */
+      sha512: v.string(),
+    }),
+  ),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
