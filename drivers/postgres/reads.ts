@@ -6,7 +6,7 @@ import {
   keyText,
   type ReadTransaction,
 } from '../../lib/storage/index.ts'
-import { byteaArray, bytesOf, type Row } from './statements.ts'
+import { bytesOf, type Row } from './statements.ts'
 
 /** A read of one key, or of one page of a range. */
 export interface Query {
@@ -103,9 +103,9 @@ const isRange = (query: Query): query is Query & { end: Bytes } => query.end !==
 export const readValues = (queries: readonly Query[]): unknown[] => {
   const ranges = queries.filter(isRange)
   return [
-    byteaArray(queries.filter((query) => !isRange(query)).map(({ start }) => start)),
-    byteaArray(ranges.map(({ start }) => start)),
-    byteaArray(ranges.map(({ end }) => end)),
+    queries.filter((query) => !isRange(query)).map(({ start }) => start),
+    ranges.map(({ start }) => start),
+    ranges.map(({ end }) => end),
     ranges.map(({ limit }) => limit),
     ranges.map(({ reverse }) => reverse),
   ]

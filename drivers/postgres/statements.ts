@@ -80,25 +80,6 @@ export const statementsFor = (schema: string | undefined) => {
   }
 }
 
-const BYTEA_OID = 17
-const HEADER_BYTES = 20
-
-/** A `bytea[]` in binary format. The text format takes both sides several times as long. */
-export const byteaArray = (elements: readonly Bytes[]): Buffer => {
-  const size = elements.reduce((sum, element) => sum + 4 + element.length, HEADER_BYTES)
-  const array = Buffer.allocUnsafe(size)
-  // One dimension without nulls, with lower bound 1.
-  for (const [index, word] of [1, 0, BYTEA_OID, elements.length, 1].entries())
-    array.writeInt32BE(word, index * 4)
-  let offset = HEADER_BYTES
-  for (const element of elements) {
-    offset = array.writeInt32BE(element.length, offset)
-    array.set(element, offset)
-    offset += element.length
-  }
-  return array
-}
-
 /** Decodes a bytea in the server's text format, `\x00ff…`. */
 export const bytesOf = (text: string): Bytes => Buffer.from(text.slice(2), 'hex')
 

@@ -19,7 +19,6 @@ import {
 import { type QueryResult, readResults, readTransaction, readValues } from './reads.ts'
 import type { Session } from './session.ts'
 import type { Settings } from './settings.ts'
-import { byteaArray } from './statements.ts'
 
 /** Writes of one process that may wait at the same time. */
 const MAX_WAITING = 5000
@@ -223,7 +222,7 @@ export class Writer {
     const sent: Promise<unknown>[] = []
     if (changes.length > 0) {
       for (const write of batch) write.isSent = true
-      sent.push(session.run(this.#connections.statements.change, values.map(byteaArray), timeoutMs))
+      sent.push(session.run(this.#connections.statements.change, values, timeoutMs))
     }
     // Sent without waiting: after a failed statement, COMMIT rolls back.
     sent.push(session.commit(timeoutMs))
