@@ -9,18 +9,12 @@ const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 let repositories = 0
 /** @returns the path of a new repository of ann's with one issue */
 const aRepository = async (more = {}): Promise<string> => {
-  const name = `r${++repositories}`
-  await allot.as(ann, 'POST', '/user/repos', { name, ...more })
-  const made = await allot.as(ann, 'POST', `/repos/ann/${name}/issues`, { title: 'one' })
-  assert.equal(made.status, 201, made.text)
-  return `/repos/ann/${name}`
+  const { full_name } = await allot.made(ann, '/user/repos', { name: `r${++repositories}`, ...more })
+  await allot.made(ann, `/repos/${full_name}/issues`, { title: 'one' })
+  return `/repos/${full_name}`
 }
 
-const comment = async (at: string, body: string, by = ben) => {
-  const made = await allot.as(by, 'POST', `${at}/issues/1/comments`, { body })
-  assert.equal(made.status, 201, made.text)
-  return made.body
-}
+const comment = (at: string, body: string, by = ben) => allot.made(by, `${at}/issues/1/comments`, { body })
 
 describe('A comment', () => {
   it('can be created by every reader of the repository, is counted on its issue, and has the shape that Forgejo sends', async () => {
@@ -122,10 +116,7 @@ describe('GET /repos/{owner}/{repo}/issues/{index}/comments', () => {
 })
 
 describe('GET /repos/{owner}/{repo}/issues/comments', () => {
-  const openIssue = async (at: string, title: string): Promise<void> => {
-    const made = await allot.as(ann, 'POST', `${at}/issues`, { title })
-    assert.equal(made.status, 201, made.text)
-  }
+  const openIssue = (at: string, title: string) => allot.made(ann, `${at}/issues`, { title })
 
   it('lists the comments of all issues, oldest first, in pages, each with its issue', async () => {
     const at = await aRepository()

@@ -25,11 +25,7 @@ describe('When a write runs again because of a conflict', () => {
     await store.drop()
   })
 
-  const ok = async (method: string, path: string, body?: object) => {
-    const answer = await allot.as(allot.root, method, path, body)
-    assert.ok(answer.status < 300, answer.text)
-    return answer.body
-  }
+  const ok = (method: string, path: string, body?: object) => allot.done(allot.root, method, path, body)
   const limitedTo = (limit: number) => ok('PATCH', '/admin/quota/rules/r', { limit })
 
   it('the audit log has it after the change that it conflicted with', async () => {
@@ -95,11 +91,8 @@ describe('When a write runs again because of a conflict', () => {
 
   it('packages are listed with the one that was committed last first', async () => {
     const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
-    const upload = async (name: string) => {
-      const headers = { authorization: `token ${allot.root.token}` }
-      const url = `${allot.base}/api/packages/root/generic/${name}/1/file`
-      assert.equal((await fetch(url, { method: 'PUT', headers, body: 'a' })).status, 201)
-    }
+    const upload = (name: string) =>
+      allot.upload(allot.root, `/api/packages/root/generic/${name}/1/file`, 'a')
     mock.timers.enable({ apis: ['Date'], now: beginning })
     try {
       repeatNext('packageVersion', async () => {
@@ -119,15 +112,8 @@ describe('When a write runs again because of a conflict', () => {
   })
 
   const sized = (name: string) => ({ name, limit: 0, subjects: ['size:all'] })
-  const attach = async (path: string, name: string) => {
-    const body = new FormData()
-    body.set('attachment', new Blob(['a']), name)
-    const headers = { authorization: `token ${allot.root.token}` }
-    const { status } = await fetch(`${allot.api}${path}`, { method: 'POST', headers, body })
-    assert.equal(status, 201)
-  }
   const [RULES, GROUPS, TOKENS] = ['/admin/quota/rules', '/admin/quota/groups', '/users/root/tokens']
-  const [ASSETS, HOOKS] = ['/repos/root/demo/issues/1/assets', '/repos/root/demo/hooks']
+  const [ISSUE, HOOKS] = ['/repos/root/demo/issues/1', '/repos/root/demo/hooks']
   const hook = (name: string) => ({
     type: 'forgejo',
     config: { url: `https://example.com/${name}`, content_type: 'json' },
@@ -150,7 +136,7 @@ describe('When a write runs again because of a conflict', () => {
       'sshKey',
       (title) => ok('POST', '/user/keys', { title, key: generateSshKey('ed25519').key }),
     ],
-    ['attachments', ASSETS, 'attachment', (name) => attach(ASSETS, name)],
+    ['attachments', `${ISSUE}/assets`, 'attachment', (name) => allot.attach(allot.root, ISSUE, 'a', name)],
     ['webhooks', HOOKS, 'hook', (name) => ok('POST', HOOKS, hook(name))],
   ]
   for (const [index, [of, path, collection, add]] of lists.entries())

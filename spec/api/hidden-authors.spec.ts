@@ -10,10 +10,7 @@ let alice: Person
 let outsider: Person
 let hidden: Person
 
-const made = async (person: Person, method: string, path: string, body?: unknown) => {
-  const { status, text } = await allot.as(person, method, path, body)
-  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
-}
+const made: typeof allot.done = (...sent) => allot.done(...sent)
 
 /** Public content of every kind, by a member of the organization who hides afterwards. */
 const allot = startBefore({ repositories: false, webhooks: true })
@@ -27,7 +24,8 @@ before(async () => {
   await made(hidden, 'POST', `${at}/issues`, { title: 'crash' })
   await made(hidden, 'POST', `${at}/issues/1/comments`, { body: 'again' })
   await made(hidden, 'POST', `${at}/releases`, { tag_name: 'v1' })
-  for (const target of ['issues/1', 'issues/comments/1', 'releases/1']) await attach(`${at}/${target}/assets`)
+  for (const target of ['issues/1', 'issues/comments/1', 'releases/1'])
+    await allot.attach(hidden, `${at}/${target}`, 'x', 'screen.png')
   const viewer = { id: hidden.id, admin: false }
   const version = { owner: 'acme', type: 'generic', name: 'tool', version: '1' }
   await allot.allot.hosting.packages.add(viewer, version, 'file', Readable.from([Buffer.from('x')]))
@@ -36,13 +34,6 @@ before(async () => {
   const profile = { full_name: `${MARK} full`, description: MARK, visibility: 'private' }
   await made(allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
 })
-
-const attach = async (path: string): Promise<void> => {
-  const form = new FormData()
-  form.set('attachment', new Blob(['x']), 'screen.png')
-  const headers = { authorization: `token ${hidden.token}` }
-  assert.equal((await fetch(allot.api + path, { method: 'POST', body: form, headers })).status, 201)
-}
 
 const gets = (routes as unknown as Route<never, never>[]).filter(
   ({ method, auth }) => method === 'GET' && auth !== 'admin',

@@ -33,11 +33,7 @@ const FILE =
  */
 const readUrls = async (allot: TestServer): Promise<object> => {
   const ann = await allot.person('ann')
-  const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await allot.as(ann, method, path, body)
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
-    return answer.body
-  }
+  const send = (method: string, path: string, body?: unknown) => allot.done(ann, method, path, body)
   await send('POST', '/orgs', { username: 'acme' })
   const ofOrganization = await send('POST', '/orgs/acme/repos', { name: 'engine' })
   await send('POST', '/user/repos', { name: 'demo' })

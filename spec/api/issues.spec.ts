@@ -10,17 +10,12 @@ const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 let repositories = 0
 /** @returns the path of a new repository of ann's */
 const aRepository = async (more = {}): Promise<string> => {
-  const name = `r${++repositories}`
-  const made = await allot.as(ann, 'POST', '/user/repos', { name, ...more })
-  assert.equal(made.status, 201, made.text)
-  return `/repos/ann/${name}`
+  const { full_name } = await allot.made(ann, '/user/repos', { name: `r${++repositories}`, ...more })
+  return `/repos/${full_name}`
 }
 
-const open = async (repository: string, title: string, more = {}, by = ann) => {
-  const made = await allot.as(by, 'POST', `${repository}/issues`, { title, ...more })
-  assert.equal(made.status, 201, made.text)
-  return made.body
-}
+const open = (repository: string, title: string, more = {}, by = ann) =>
+  allot.made(by, `${repository}/issues`, { title, ...more })
 const openCount = async (repository: string) =>
   (await allot.as(ann, 'GET', repository)).body.open_issues_count
 

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
@@ -20,10 +19,8 @@ export interface World {
 export const all = routes as unknown as Route<never, never>[]
 
 /** Asserts that a step of the preparation succeeds. */
-const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>): Promise<void> => {
-  const { status, text } = await as(...asked)
-  assert.ok(status < 300, `${asked.slice(1, 3).join(' ')}: ${status} ${text}`)
-}
+const made = ({ done }: TestServer, ...sent: Parameters<TestServer['done']>): Promise<unknown> =>
+  done(...sent)
 
 /** Visible content. It is created first, so that it has the same ids in both instances. */
 export const openWorld = async (options: Partial<AllotOptions> = {}): Promise<World & { alice: Person }> => {
@@ -107,17 +104,7 @@ const withContents = async (allot: TestServer, person: Person, repository: strin
   await made(allot, person, 'POST', `${at}/issues/1/comments`, { body: MARK })
   await made(allot, person, 'POST', `${at}/releases`, { tag_name: MARK, name: MARK })
   for (const target of ['issues/1', 'issues/comments/1', 'releases/1'])
-    await attached(allot, person, `${at}/${target}`)
-}
-
-const attached = async (allot: TestServer, person: Person, target: string): Promise<void> => {
-  const form = new FormData()
-  form.set('attachment', new Blob([MARK]), MARK)
-  const authorization = `token ${person.token}`
-  const { status } = await fetch(`${allot.api}${target}/assets`, {
-    ...{ method: 'POST', body: form, headers: { authorization } },
-  })
-  assert.equal(status, 201, target)
+    await allot.attach(person, `${at}/${target}`, MARK, MARK)
 }
 
 /**

@@ -9,17 +9,12 @@ const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
 let repositories = 0
 /** @returns the path of a new repository of ann's */
 const aRepository = async (more = {}): Promise<string> => {
-  const name = `r${++repositories}`
-  const made = await allot.as(ann, 'POST', '/user/repos', { name, ...more })
-  assert.equal(made.status, 201, made.text)
-  return `/repos/ann/${name}`
+  const { full_name } = await allot.made(ann, '/user/repos', { name: `r${++repositories}`, ...more })
+  return `/repos/${full_name}`
 }
 
-const release = async (at: string, tag: string, more = {}) => {
-  const made = await allot.as(ann, 'POST', `${at}/releases`, { tag_name: tag, ...more })
-  assert.equal(made.status, 201, made.text)
-  return made.body
-}
+const release = (at: string, tag: string, more = {}) =>
+  allot.made(ann, `${at}/releases`, { tag_name: tag, ...more })
 const counter = async (at: string) => (await allot.as(ann, 'GET', at)).body.release_counter
 
 describe('A release', () => {

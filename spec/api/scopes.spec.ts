@@ -15,10 +15,7 @@ import { MARK, pathsOf } from './filled.ts'
 let alice: Person
 let root: Person
 
-const made = async (person: Person, ...asked: [method: string, path: string, body?: unknown]) => {
-  const { status, text } = await allot.as(person, ...asked)
-  assert.ok(status < 300, `${asked[0]} ${asked[1]}: ${status} ${text}`)
-}
+const made: typeof allot.done = (...sent) => allot.done(...sent)
 
 const allot = madeBefore(() => startPages({ quota: { defaultGroups: [] }, webhooks: true }))
 before(async () => {

@@ -31,11 +31,7 @@ describe('What others can add', () => {
   let team: { id: number }
   let app: { id: number }
   let acme: { id: number }
-  const made = async (path: string, body: object) => {
-    const answer = await allot.as(owner, 'POST', path, body)
-    assert.equal(answer.status, 201, answer.text)
-    return answer.body
-  }
+  const made = (path: string, body: object) => allot.made(owner, path, body)
   const fill = (count: number, save: (tx: WriteContext, id: number) => Promise<unknown>) =>
     new Store(driver).write(async (tx) => {
       for (let id = FIRST_ID; id < FIRST_ID + count; id++) await save(tx, id)

@@ -5,11 +5,7 @@ import { madeBefore, type Person, start, startBefore } from '../support/test-ser
 
 const allot = startBefore({ repositories: false })
 
-const made = async (person: Person, path: string, body: object) => {
-  const answer = await allot.as(person, 'POST', path, body)
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body
-}
+const made = (person: Person, path: string, body: object) => allot.made(person, path, body)
 
 /** Where a user finds repositories: each list by the names in it. */
 const listsOf = async (person: Person, owner: string, word: string) => {

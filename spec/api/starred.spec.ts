@@ -6,8 +6,7 @@ import { type Person, startBefore } from '../support/test-server.ts'
 const allot = startBefore({ repositories: false })
 
 const aRepository = async (owner: Person, name: string, more = {}) => {
-  const answer = await allot.as(owner, 'POST', '/user/repos', { name, ...more })
-  assert.equal(answer.status, 201, answer.text)
+  await allot.made(owner, '/user/repos', { name, ...more })
   return `${owner.name}/${name}`
 }
 

@@ -27,11 +27,8 @@ const hookAt = (path: string) => ({
   active: true,
 })
 
-const created = async (who: Person, path: string, body: object = { type: 'gitea', config: CONFIG }) => {
-  const answer = await allot.as(who, 'POST', path, body)
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body
-}
+const created = (who: Person, path: string, body: object = { type: 'gitea', config: CONFIG }) =>
+  allot.made(who, path, body)
 
 const GROUPS = ['/repos/alice/app/hooks', '/orgs/acme/hooks', '/user/hooks', '/admin/hooks'] as const
 const keeperOf = (path: string) => (path.startsWith('/admin') ? allot.root : alice!)

@@ -7,11 +7,7 @@ import { waitFor } from '../support/wait-for.ts'
 const allot = startBefore()
 const [stranger] = peopleBefore(allot, 'stranger')
 
-const change = async (by: Person, method: string, path: string, body?: object) => {
-  const { status, text, body: answer } = await allot.as(by, method, path, body)
-  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
-  return answer
-}
+const change: typeof allot.done = (...sent) => allot.done(...sent)
 
 const setVisibility = (account: Person, visibility: string) =>
   change(allot.root, 'PATCH', `/admin/users/${account.name}`, { visibility })

@@ -4,7 +4,7 @@ import { after, before, describe, it, mock } from 'node:test'
 import { commit, git } from '../git/client.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { replay } from './replay.ts'
-import { attach, LFS, OID, POINTER, pushed, startTarget, type Target, upload } from './two.ts'
+import { LFS, OID, POINTER, pushed, startTarget, type Target } from './two.ts'
 
 let source: TestServer
 let target: Target
@@ -32,19 +32,19 @@ before(async () => {
   await source.as(ann, 'POST', '/repos/ann/app/issues/1/comments', { body: 'a comment' })
   await source.as(ben, 'POST', '/repos/ann/app/issues/1/comments', { body: 'another' })
   await source.as(ann, 'DELETE', '/repos/ann/app/issues/2')
-  await attach(source, ann, '/repos/ann/app/issues/1', 'log\n', 'log.txt')
-  await attach(source, ann, '/repos/ann/app/issues/comments/1', 'image', 'image ü.png')
+  await source.attach(ann, '/repos/ann/app/issues/1', 'log\n', 'log.txt')
+  await source.attach(ann, '/repos/ann/app/issues/comments/1', 'image', 'image ü.png')
   const release = { tag_name: 'v1', name: 'First', body: 'notes', prerelease: true }
   await source.as(ann, 'POST', '/repos/ann/app/releases', release)
   await source.as(ann, 'POST', '/repos/ann/app/releases', { tag_name: 'next', draft: true })
-  await attach(source, ann, '/repos/ann/app/releases/1', 'binary', 'app.bin')
+  await source.attach(ann, '/repos/ann/app/releases/1', 'binary', 'app.bin')
   const checkout = await pushed(source, ann, 'ann/app')
   await commit(checkout, { 'big.bin': POINTER })
   await git(checkout, 'push', '--quiet', 'origin', 'HEAD:refs/heads/side')
-  await upload(source, ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
-  await upload(source, ann, '/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
-  for (const file of ['replaced', 'both']) await upload(source, ann, `${TOOL}/${file}`, 'first')
-  for (const path of LONG) await upload(source, ann, path, 'long')
+  await source.upload(ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
+  await source.upload(ann, '/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
+  for (const file of ['replaced', 'both']) await source.upload(ann, `${TOOL}/${file}`, 'first')
+  for (const path of LONG) await source.upload(ann, path, 'long')
   await source.as(ben, 'POST', '/repos/ann/app/forks', {})
   old = (await source.as(ann, 'GET', '/repos/ann/app')).body.created_at
   mock.timers.reset()
@@ -172,7 +172,7 @@ describe('A later run', () => {
     const replace = async (server: TestServer, who: Person, file: string, content: string) => {
       const headers = { authorization: `token ${who.token}` }
       assert.ok((await fetch(`${server.base}${TOOL}/${file}`, { method: 'DELETE', headers })).ok)
-      await upload(server, who, `${TOOL}/${file}`, content)
+      await server.upload(who, `${TOOL}/${file}`, content)
     }
     await replace(source, ann!, 'replaced', 'the second')
     await replace(source, ann!, 'both', 'the second')
@@ -249,7 +249,7 @@ describe('An attachment for which an issue has no place', () => {
     }
     for (let left = 500 - total; left > 0; left -= 50)
       await Promise.all(Array.from({ length: Math.min(left, 50) }, fill))
-    await attach(source, ann!, '/repos/ann/app/issues/1', 'more\n', 'more.txt')
+    await source.attach(ann!, '/repos/ann/app/issues/1', 'more\n', 'more.txt')
     const report = await into.from(source)
     assert.match(
       report.text,

@@ -179,9 +179,8 @@ describe('A Gitea', () => {
 
   it('of version 1.26 has its package files copied, and refuses issues that are off and the git data of inactive owners', async () => {
     const sha256 = createHash('sha256').update('kit').digest('hex')
-    const headers = { authorization: `token ${alice.token}` }
     const path = '/api/packages/alice/generic/kit/1.0/kit.tar'
-    assert.ok((await fetch(behind.base + path, { method: 'PUT', body: 'kit', headers })).ok)
+    await behind.upload(alice, path, 'kit')
     const [first, ...others] = recorded('/users/alice/repos').body as { owner: object; name: string }[]
     const inactive = { ...first, owner: { ...first!.owner, active: false } }
     const gitea = await forgejo(behind, {
@@ -215,10 +214,8 @@ describe('A Gitea', () => {
   })
 
   it('whose package file does not have the SHA-256 that is listed has it reported and not copied, but the other files are', async () => {
-    const headers = { authorization: `token ${alice.token}` }
     const path = '/api/packages/alice/generic/damaged/1.0/kit.tar'
-    for (const file of [path, `${path}.sig`])
-      assert.ok((await fetch(behind.base + file, { method: 'PUT', body: 'kit', headers })).ok)
+    for (const file of [path, `${path}.sig`]) await behind.upload(alice, file, 'kit')
     const sha256 = createHash('sha256').update('Kit').digest('hex')
     const files = [
       { name: 'kit.tar', size: 3, sha256 },

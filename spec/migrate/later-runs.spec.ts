@@ -7,11 +7,8 @@ import { startTarget, type Target } from './two.ts'
 const [APP, TEAM] = ['/repos/ann/app', { name: 'crew', permission: 'admin', description: 'first' }]
 let target: Target
 
-const as = async (server: TestServer, method: string, path: string, body?: object) => {
-  const answer = await server.as(server.root, method, path, body)
-  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const as = (server: TestServer, method: string, path: string, body?: object) =>
+  server.done(server.root, method, path, body)
 const teamPath = async (server: TestServer) => `/teams/${(await as(server, 'GET', '/orgs/acme/teams'))[1].id}`
 const releasePath = async (server: TestServer) =>
   `${APP}/releases/${(await as(server, 'GET', `${APP}/releases`))[0].id}`

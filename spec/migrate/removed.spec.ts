@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Report } from '../../bin/migrate/report.ts'
 import { madeBefore, peopleBefore, startBefore, type TestServer } from '../support/test-server.ts'
-import { attach, startTarget } from './two.ts'
+import { startTarget } from './two.ts'
 
 const APP = '/repos/ann/app'
 
@@ -78,7 +78,7 @@ const CASES: readonly Case[] = [
       kinds: ['issues'],
       own: true,
     },
-    change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
+    change: ({ path }) => target.attach(target.root, path, 'mine', 'mine.txt'),
   },
   {
     ...{ what: 'an issue with an attachment that was renamed here', on: 'issue', remove: issue },
@@ -87,7 +87,7 @@ const CASES: readonly Case[] = [
   {
     ...{ what: 'an issue with a comment that has an attachment from here', on: 'issue', remove: issue },
     ...{ kinds: ['issues', 'comments'], own: true },
-    ...{ change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt') },
+    ...{ change: ({ comment }) => target.attach(target.root, comment, 'mine', 'mine.txt') },
   },
   {
     ...{ what: 'a comment that was edited here', on: 'issue', remove: comment, kinds: ['comments'] },
@@ -101,7 +101,7 @@ const CASES: readonly Case[] = [
       kinds: ['comments'],
       own: true,
     },
-    change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt'),
+    change: ({ comment }) => target.attach(target.root, comment, 'mine', 'mine.txt'),
   },
   {
     ...{ what: 'a release that was edited here', on: 'release', remove: issue, kinds: ['releases'] },
@@ -115,7 +115,7 @@ const CASES: readonly Case[] = [
       kinds: ['releases'],
       own: true,
     },
-    change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
+    change: ({ path }) => target.attach(target.root, path, 'mine', 'mine.txt'),
   },
   {
     ...{ what: 'an attachment of an issue that was renamed here', on: 'issue', kinds: ['attachments'] },
@@ -139,11 +139,11 @@ const create = async (on: Case['on'], name: string): Promise<Place> => {
   const given = on === 'issue' ? { title: name } : { tag_name: name, name }
   const made = (await source.as(ann, 'POST', `${APP}/${on}s`, given)).body
   const path = `${APP}/${on}s/${on === 'issue' ? made.number : made.id}`
-  await attach(source, ann, path, 'theirs', 'theirs.txt')
+  await source.attach(ann, path, 'theirs', 'theirs.txt')
   if (on === 'release') return { path, comment: '' }
   const { id } = (await source.as(ann, 'POST', `${path}/comments`, { body: 'theirs' })).body
   const comment = `${APP}/issues/comments/${id}`
-  await attach(source, ann, comment, 'theirs', 'theirs.txt')
+  await source.attach(ann, comment, 'theirs', 'theirs.txt')
   return { path, comment }
 }
 

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { migrate, select } from '../../bin/migrate/index.ts'
@@ -111,33 +110,3 @@ export const refsOf = (server: TestServer, who: Person, path: string): Promise<s
 export const LFS = 'large content\n'
 export const OID = createHash('sha256').update(LFS).digest('hex')
 export const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
-
-/**
- * Attaches a file to an issue, a comment or a release.
- * @param path of it in the API
- */
-export const attach = async (
-  { api }: TestServer,
-  { token }: Person,
-  path: string,
-  content: string,
-  name: string,
-): Promise<void> => {
-  const body = new FormData()
-  body.append('attachment', new Blob([content]), name)
-  const headers = { authorization: `token ${token}` }
-  const { status } = await fetch(`${api}${path}/assets`, { method: 'POST', body, headers })
-  assert.equal(status, 201)
-}
-
-/** Sends a file to a path of the server, as clients of LFS and packages do. */
-export const upload = async (
-  { base }: TestServer,
-  { token }: Person,
-  path: string,
-  content: string,
-): Promise<void> => {
-  const headers = { authorization: `token ${token}` }
-  const { ok } = await fetch(base + path, { method: 'PUT', body: content, headers })
-  assert.ok(ok, path)
-}

@@ -24,10 +24,7 @@ before(async () => {
   checkout = await aCheckout()
 })
 
-const change = async (by: Person, method: string, path: string, body?: object): Promise<void> => {
-  const { status, text } = await allot.as(by, method, path, body)
-  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
-}
+const change: typeof allot.done = (...sent) => allot.done(...sent)
 
 /** Someone who may push to a new private repository with one commit, with an SSH key. */
 const aGuest = async () => {

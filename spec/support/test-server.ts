@@ -34,6 +34,17 @@ export interface TestServer {
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** Sends a request with the token of a person; undefined sends it anonymously. */
   as(person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer>
+  /** Sends a request that must succeed, and returns the body of the response. */
+  done(...sent: Parameters<TestServer['as']>): Promise<Answer['body']>
+  /** Posts what must be created, and returns the body of the response. */
+  made(person: Person, path: string, body?: unknown): Promise<Answer['body']>
+  /**
+   * Attaches a file to an issue, a comment or a release, and returns the attachment.
+   * @param path of it in the API
+   */
+  attach(person: Person, path: string, content: string, name: string): Promise<Answer['body']>
+  /** Puts a file at a path of the server, as clients of LFS and packages do. */
+  upload(person: Person, path: string, content: string): Promise<void>
   /** Creates a user with a token of all scopes. */
   person(name?: string, options?: { password?: string; email?: string; admin?: boolean }): Promise<Person>
   /** Creates a token with the given scopes. */
@@ -110,16 +121,41 @@ export const start = async (
     return { name: login, id: account.id, token: secret, password: fields.password ?? '' }
   }
 
+  const as: TestServer['as'] = (user, method, path, body) =>
+    request(method, path, {
+      ...(user ? { token: user.token } : {}),
+      ...(body === undefined ? {} : { body }),
+    })
+
   return {
     allot,
     base,
     api,
     request,
-    as: (user, method, path, body) =>
-      request(method, path, {
-        ...(user ? { token: user.token } : {}),
-        ...(body === undefined ? {} : { body }),
-      }),
+    as,
+    async done(...sent) {
+      const { status, text, body } = await as(...sent)
+      assert.ok(status < 300, `${sent[1]} ${sent[2]}: ${status} ${text}`)
+      return body
+    },
+    async made(user, path, body) {
+      const answer = await as(user, 'POST', path, body)
+      assert.equal(answer.status, 201, answer.text)
+      return answer.body
+    },
+    async attach({ token }, path, content, name) {
+      const body = new FormData()
+      body.append('attachment', new Blob([content]), name)
+      const headers = { authorization: `token ${token}` }
+      const answer = await fetch(`${api}${path}/assets`, { method: 'POST', body, headers })
+      assert.equal(answer.status, 201, path)
+      return answer.json()
+    },
+    async upload({ token }, path, content) {
+      const headers = { authorization: `token ${token}` }
+      const { ok } = await fetch(base + path, { method: 'PUT', body: content, headers })
+      assert.ok(ok, path)
+    },
     person,
     root: options.authenticate === undefined ? await person(root, { admin: true }) : anonymous,
     async scoped({ id }, ...scopes) {

@@ -26,22 +26,11 @@ describe('Before something is deleted', () => {
   before(async () => {
     allot = await startPages({ repositories: { directory: temporaryDirectory() } })
     account = await allot.person('ann', { password: PASSWORD })
-    const headers = { authorization: `token ${account.token}` }
     for (const name of ['code', 'more', 'other']) await allot.as(account, 'POST', '/user/repos', { name })
-    await fetch(`${allot.base}/ann/code/info/lfs/objects/${OID}/5`, { method: 'PUT', headers, body: 'large' })
+    await allot.upload(account, `/ann/code/info/lfs/objects/${OID}/5`, 'large')
     const issue = await allot.as(account, 'POST', '/repos/ann/code/issues', { title: 'A bug' })
-    const form = new FormData()
-    form.append('attachment', new Blob(['y'.repeat(800)]), 'log.txt')
-    await fetch(`${allot.api}/repos/ann/code/issues/${issue.body.number}/assets`, {
-      method: 'POST',
-      headers,
-      body: form,
-    })
-    await fetch(`${allot.base}/api/packages/ann/generic/app/1.0/app.bin`, {
-      method: 'PUT',
-      headers,
-      body: 'x'.repeat(3000),
-    })
+    await allot.attach(account, `/repos/ann/code/issues/${issue.body.number}`, 'y'.repeat(800), 'log.txt')
+    await allot.upload(account, '/api/packages/ann/generic/app/1.0/app.bin', 'x'.repeat(3000))
     await allot.allot.ledger.put({
       kind: 'artifacts',
       key: 'run',

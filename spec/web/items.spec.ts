@@ -37,24 +37,10 @@ describe('The table of what uses the storage', () => {
       ['app', 3000],
       ['tool', 1500],
     ] as const)
-      await fetch(`${allot.base}/api/packages/ann/generic/${name}/1.0/${name}.bin`, {
-        method: 'PUT',
-        headers: { authorization: `token ${account.token}` },
-        body: 'x'.repeat(size),
-      })
+      await allot.upload(account, `/api/packages/ann/generic/${name}/1.0/${name}.bin`, 'x'.repeat(size))
     const issue = await allot.as(account, 'POST', '/repos/ann/code/issues', { title: 'A bug' })
-    const form = new FormData()
-    form.append('attachment', new Blob(['y'.repeat(800)]), 'log.txt')
-    await fetch(`${allot.api}/repos/ann/code/issues/${issue.body.number}/assets`, {
-      method: 'POST',
-      headers: { authorization: `token ${account.token}` },
-      body: form,
-    })
-    await fetch(`${allot.base}/ann/code/info/lfs/objects/${OID}/5`, {
-      method: 'PUT',
-      headers: { authorization: `token ${account.token}` },
-      body: 'large',
-    })
+    await allot.attach(account, `/repos/ann/code/issues/${issue.body.number}`, 'y'.repeat(800), 'log.txt')
+    await allot.upload(account, `/ann/code/info/lfs/objects/${OID}/5`, 'large')
     await allot.allot.ledger.put({
       kind: 'artifacts',
       key: 'run',
@@ -258,14 +244,7 @@ describe('The table of what uses the storage', () => {
     await allot.as(olga, 'POST', '/user/repos', { name: 'app' })
     const attach = async (by: typeof olga, file: string, size: number) => {
       const { body } = await allot.as(by, 'POST', '/repos/olga/app/issues', { title: file })
-      const form = new FormData()
-      form.append('attachment', new Blob(['z'.repeat(size)]), file)
-      const { status } = await fetch(`${allot.api}/repos/olga/app/issues/${body.number}/assets`, {
-        method: 'POST',
-        headers: { authorization: `token ${by.token}` },
-        body: form,
-      })
-      assert.equal(status, 201)
+      await allot.attach(by, `/repos/olga/app/issues/${body.number}`, 'z'.repeat(size), file)
     }
     await attach(olga, 'mine.txt', 700)
     for (let index = 0; index < 60; index++) await attach(mallory, `spam${index}.txt`, 100 + index)

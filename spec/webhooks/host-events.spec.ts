@@ -94,9 +94,7 @@ describe('A host that listens', () => {
     const { repositories, accounts } = allot.allot
     const owner = (await accounts.byName('alice'))!
     await assert.rejects(repositories.create(owner, owner, { name: 'taken' }), { code: 'conflict' })
-    const url = `${allot.base}/api/packages/alice/generic/kit/2/kit.tar`
-    const headers = { authorization: `token ${alice.token}` }
-    await fetch(url, { method: 'PUT', headers, body: 'bytes' })
+    await allot.upload(alice, '/api/packages/alice/generic/kit/2/kit.tar', 'bytes')
     await as(alice, 'DELETE', '/packages/alice/generic/kit/2')
     allot.allot.off('package', onPackage)
     allot.allot.off('repository', onRepository)

@@ -14,18 +14,12 @@ before(async () => {
 let repositories = 0
 /** @returns the path of a new repository of ann's with one commit, and the commit's id */
 const aRepository = async (): Promise<{ at: string; sha: string }> => {
-  const name = `r${++repositories}`
-  const made = await allot.as(ann, 'POST', '/user/repos', { name, auto_init: true })
-  assert.equal(made.status, 201, made.text)
-  const at = `/repos/ann/${name}`
+  const { full_name } = await allot.made(ann, '/user/repos', { name: `r${++repositories}`, auto_init: true })
+  const at = `/repos/${full_name}`
   return { at, sha: (await allot.as(ann, 'GET', `${at}/branches/main`)).body.commit.id }
 }
 
-const set = async (at: string, ref: string, body: object, by = ann) => {
-  const made = await allot.as(by, 'POST', `${at}/statuses/${ref}`, body)
-  assert.equal(made.status, 201, made.text)
-  return made.body
-}
+const set = (at: string, ref: string, body: object, by = ann) => allot.made(by, `${at}/statuses/${ref}`, body)
 const combined = async (at: string, ref: string, query = '') => {
   const { status, body } = await allot.as(undefined, 'GET', `${at}/commits/${ref}/status${query}`)
   assert.equal(status, 200)
