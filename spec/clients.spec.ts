@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, mock } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type AcquireOptions, ClientBudget, type ClientBudgetOptions } from '../lib/client-budget.ts'
 import { AllotError } from '../lib/errors.ts'
@@ -102,22 +102,18 @@ describe('A client budget', () => {
     assert.deepEqual(refused, ['a', 'a', 'e', 'f'])
   })
 
-  it('refuses what has waited for 1.5 seconds, and not what was given a slot before', async () => {
-    mock.timers.enable({ apis: ['setTimeout'] })
-    try {
-      const { ask, refused, given, release } = observed({ slots: 1, queue: 4 })
-      for (const client of ['a', 'b', 'c']) await ask(client)
-      mock.timers.tick(1499)
-      await release()
-      mock.timers.tick(1)
-      await turn()
-      assert.deepEqual([given, refused], [['a', 'b'], ['c']])
-      await release()
-      await ask('c')
-      assert.deepEqual(given, ['a', 'b', 'c'])
-    } finally {
-      mock.timers.reset()
-    }
+  it('refuses what has waited for 1.5 seconds, and not what was given a slot before', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { ask, refused, given, release } = observed({ slots: 1, queue: 4 })
+    for (const client of ['a', 'b', 'c']) await ask(client)
+    t.mock.timers.tick(1499)
+    await release()
+    t.mock.timers.tick(1)
+    await turn()
+    assert.deepEqual([given, refused], [['a', 'b'], ['c']])
+    await release()
+    await ask('c')
+    assert.deepEqual(given, ['a', 'b', 'c'])
   })
 
   it('ends the wait of a client that goes away', async () => {

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { accounts, memberships } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { basic, start, type TestServer } from '../support/test-server.ts'
+import { basic, madeBefore, start } from '../support/test-server.ts'
 
 /*
  * What a host can do with organizations in process, where no route has checked what an account is.
@@ -18,10 +18,9 @@ const SSH_KEY = `ssh-ed25519 ${Buffer.concat([
 ]).toString('base64')}`
 
 describe('An organization', () => {
-  let allot: TestServer
   let id: number
+  const allot = madeBefore(() => start({ repositories: false }))
   before(async () => {
-    allot = await start({ repositories: false })
     id = (await allot.allot.organizations.create(undefined, { name: 'acme' })).id
     await allot.person('taken', { email: 'taken@example.org' })
   })
@@ -93,10 +92,7 @@ describe('An organization', () => {
 })
 
 describe('A membership', () => {
-  let allot: TestServer
-  before(async () => {
-    allot = await start({ repositories: false })
-  })
+  const allot = madeBefore(() => start({ repositories: false }))
 
   it('is of a user in an organization, and nothing else is saved', async () => {
     const { organizations } = allot.allot

@@ -7,22 +7,22 @@ import type { AllotOptions } from '../../lib/index.ts'
 import { loginRoutes, pageRoutes } from '../../lib/web/page-routes.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { createPageClient, type PageServer, startPages } from '../web/browser.ts'
+import { madeBefore, type Person, peopleBefore, start, type TestServer } from '../support/test-server.ts'
+import { createPageClient, startPages } from '../web/browser.ts'
 
 /** The path of a route, with a value for each parameter. */
 const filled = (path: string) => path.replaceAll(/\{\w+\}/g, '1')
 
 describe('With requireSignIn', () => {
-  let allot: PageServer
-  let alice: Person
-  before(async () => {
-    allot = await startPages({
+  const allot = madeBefore(() =>
+    startPages({
       repositories: { directory: temporaryDirectory() },
       webhooks: true,
       requireSignIn: true,
-    })
-    alice = await allot.person('alice')
+    }),
+  )
+  const [alice] = peopleBefore(allot, 'alice')
+  before(async () => {
     await allot.as(alice, 'POST', '/user/repos', { name: 'open', auto_init: true })
     await allot.as(alice, 'PATCH', '/repos/alice/open', { name: 'opened' })
   })
@@ -164,8 +164,7 @@ describe('repositoryCreators and organizationCreators', () => {
       const byHost = await allot.allot.repositories.create(account, account, { name: 'by-the-host' })
       assert.equal(byHost.owner, alice.id)
       const bob = await allot.person('bob')
-      const browser = allot.browser()
-      await browser.signIn('', bob.token)
+      const browser = await allot.signedIn('', bob.token)
       const { text } = await browser.get('/bob')
       assert.equal(text.includes('Create one; '), users.repository === 201)
     })

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it, mock } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -484,17 +484,13 @@ describe('What users without write permission attach in a day to issues of one o
     assertError(await upload(two, 1), 413, /1000 bytes a day/)
   })
 
-  it('is counted for each owner, and again on the next day', async () => {
+  it('is counted for each owner, and again on the next day', async (t) => {
     assert.deepEqual(await statuses(upload(await anIssue(other!), LIMIT)), [201])
     const path = await anIssue()
     assertError(await upload(path, 1), 413, /1000 bytes a day/)
-    mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      assert.deepEqual(await statuses(upload(path, LIMIT)), [201])
-      assertError(await upload(path, 1), 413, /1000 bytes a day/)
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
+    assert.deepEqual(await statuses(upload(path, LIMIT)), [201])
+    assertError(await upload(path, 1), 413, /1000 bytes a day/)
   })
 
   it('does not limit those who may write: the owner, and collaborators', async () => {

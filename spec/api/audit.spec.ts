@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { before, describe, it, mock, type TestContext } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
 import { AUDIT_DAYS, MAX_OF_USER } from '../../lib/audit.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, type Person, start, type TestServer } from '../support/test-server.ts'
 
 interface Entry {
   at: string
@@ -13,10 +13,9 @@ interface Entry {
 }
 
 describe('GET /admin/audit', () => {
-  let allot: TestServer
   let root: Person
+  const allot = madeBefore(() => start({ repositories: false }))
   before(async () => {
-    allot = await start({ repositories: false })
     root = allot.root
   })
 
@@ -209,27 +208,23 @@ describe('GET /admin/audit', () => {
     assert.equal((await allot.as(narrow, 'GET', '/admin/audit')).status, 403)
   })
 
-  it('forgets changes after 400 days', async () => {
+  it('forgets changes after 400 days', async (t) => {
     const before = (await log('?limit=50')).length
     assert.ok(before > 5)
-    mock.timers.enable({ apis: ['Date'], now: Date.now() + 401 * 86_400_000 })
-    try {
-      assert.deepEqual(await log(), [])
-      for (let limit = 1; limit <= 3; limit++)
-        await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit: 10 + limit })
-      const { headers } = await allot.as(root, 'GET', '/admin/audit')
-      assert.equal(headers.get('x-total-count'), '3')
-      // Removed with every twentieth change.
-      for (let limit = 1; limit <= 20; limit++)
-        await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit: 100 + limit })
-      let lines = ''
-      await allot.allot.export(async (chunk) => {
-        lines += Buffer.from(chunk).toString()
-      })
-      assert.equal(lines.match(/^\{"collection":"audit"/gm)?.length, 23)
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 401 * 86_400_000 })
+    assert.deepEqual(await log(), [])
+    for (let limit = 1; limit <= 3; limit++)
+      await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit: 10 + limit })
+    const { headers } = await allot.as(root, 'GET', '/admin/audit')
+    assert.equal(headers.get('x-total-count'), '3')
+    // Removed with every twentieth change.
+    for (let limit = 1; limit <= 20; limit++)
+      await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit: 100 + limit })
+    let lines = ''
+    await allot.allot.export(async (chunk) => {
+      lines += Buffer.from(chunk).toString()
+    })
+    assert.equal(lines.match(/^\{"collection":"audit"/gm)?.length, 23)
   })
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { before, describe, it } from 'node:test'
-import { start, type TestServer } from '../support/test-server.ts'
+import { describe, it } from 'node:test'
+import { madeBefore, start, type TestServer } from '../support/test-server.ts'
 
 const ORIGIN = 'https://app.example.test'
 
@@ -44,7 +44,6 @@ describe('A POST that the page of another site can send', () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
     assert.equal(await sent(allot, new Blob(['{"name":"one"}']), undefined, { origin: ORIGIN }), 201)
     assert.equal(await sent(allot, new Blob(['{"name":"two"}'])), 403)
-    await allot.stop()
   })
 })
 
@@ -124,10 +123,7 @@ describe('CORS', () => {
 })
 
 describe('Conditional GET', () => {
-  let allot: TestServer
-  before(async () => {
-    allot = await start({ repositories: false })
-  })
+  const allot = madeBefore(() => start({ repositories: false }))
 
   it('answers 304 to a client that has the content, until the content changes', async () => {
     const { token } = allot.root

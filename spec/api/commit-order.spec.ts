@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { generateSshKey } from '../support/keygen.ts'
 import { repeatingDriver } from '../support/repeating-driver.ts'
 import { createSpecStore } from '../support/store.ts'
@@ -43,18 +43,14 @@ describe('When a write runs again because of a conflict', () => {
     ['in the same second', [100, 200, 300]],
     ['when the second run is in the next second', [900, 1100, 1200]],
   ] as const)
-    it(`the audit log has later changes after it, ${second}`, async () => {
+    it(`the audit log has later changes after it, ${second}`, async (t) => {
       const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
       const [first, again, later] = times.map((time) => beginning + time) as [number, number, number]
-      mock.timers.enable({ apis: ['Date'], now: first })
-      try {
-        repeatNext('audit', async () => mock.timers.setTime(again))
-        await limitedTo(11)
-        mock.timers.setTime(later)
-        await limitedTo(12)
-      } finally {
-        mock.timers.reset()
-      }
+      t.mock.timers.enable({ apis: ['Date'], now: first })
+      repeatNext('audit', async () => t.mock.timers.setTime(again))
+      await limitedTo(11)
+      t.mock.timers.setTime(later)
+      await limitedTo(12)
       const entries: { after: string }[] = await ok('GET', '/admin/audit?limit=2')
       assert.deepEqual(
         entries.map((entry) => JSON.parse(entry.after).limit),
@@ -89,21 +85,17 @@ describe('When a write runs again because of a conflict', () => {
     assert.equal((await ok('GET', `/repos/root/demo/commits/${sha}/status`)).state, 'success')
   })
 
-  it('packages are listed with the one that was committed last first', async () => {
+  it('packages are listed with the one that was committed last first', async (t) => {
     const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
     const upload = (name: string) =>
       allot.upload(allot.root, `/api/packages/root/generic/${name}/1/file`, 'a')
-    mock.timers.enable({ apis: ['Date'], now: beginning })
-    try {
-      repeatNext('packageVersion', async () => {
-        mock.timers.setTime(beginning + 1000)
-        await upload('first')
-        mock.timers.setTime(beginning + 2000)
-      })
-      await upload('second')
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: beginning })
+    repeatNext('packageVersion', async () => {
+      t.mock.timers.setTime(beginning + 1000)
+      await upload('first')
+      t.mock.timers.setTime(beginning + 2000)
+    })
+    await upload('second')
     const listed: { name: string }[] = await ok('GET', '/packages/root')
     assert.deepEqual(
       listed.map(({ name }) => name),

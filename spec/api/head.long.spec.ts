@@ -29,8 +29,7 @@ before(async () => {
   const directory = temporaryDirectory()
   const repositories = { directory, git: wrappedGit(`echo "$*" >> '${starts}'`) }
   site = await startSite({ repositories, webhooks: true })
-  mia = site.browser()
-  await mia.signIn('mia', PASSWORD)
+  mia = await site.signedIn('mia', PASSWORD)
   for (const name of REPOSITORIES) await addLargeFiles(name)
   const [attachment] = (await site.as(site.mia, 'GET', '/repos/mia/atlas/issues/1/assets')).body
   values = {

@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { KNOWN_VALUES, populate } from '../fuzz/populated.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { madeBefore, start } from '../support/test-server.ts'
 
 /**
  * No parameter and no member of a body leads to a key that the store cannot hold. For every length and every
@@ -126,10 +126,9 @@ const requestsOf = (route: AnyRoute, text: string): Asked[] => {
 }
 
 describe('A value that is too long for a key of the store', () => {
-  let allot: TestServer
   let tokens: Record<string, string | undefined>
+  const allot = madeBefore(() => start({ webhooks: true }))
   before(async () => {
-    allot = await start({ webhooks: true })
     await populate(allot.allot)
     const shy = (await allot.allot.hosting.accounts.byName('shy'))!
     const { secret } = await allot.allot.hosting.tokens.create(shy.id, 'spec', ['all'])
@@ -187,9 +186,8 @@ describe('A value that is too long for a key of the store', () => {
 })
 
 describe('A search', () => {
-  let allot: TestServer
+  const allot = madeBefore(() => start({ repositories: false }))
   before(async () => {
-    allot = await start({ repositories: false })
     await populate(allot.allot)
   })
 

@@ -314,6 +314,5 @@ describe('A host that keeps packages itself', () => {
     const without = await start({ packages: false })
     assert.equal((await fetch(`${without.base}/api/packages/root/generic/a/1/b`)).status, 404)
     assert.equal((await without.as(without.root, 'GET', '/packages/root')).status, 404)
-    await without.stop()
   })
 })

@@ -20,7 +20,8 @@ import { accounts } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { allot as runAllot } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { createPersistentStore, createSpecStore, type EmptyStore } from '../support/store.ts'
+import { createPersistentStore, createSpecStore } from '../support/store.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const quiet = { error: () => undefined, info: () => undefined }
@@ -37,11 +38,9 @@ const withQuota = async <T>(options: QuotaOptions, body: (quota: Quota) => Promi
   }
 }
 
-let store: EmptyStore
-let quota: Quota
+const store = madeBefore(() => createSpecStore())
+const quota = madeBefore(() => createQuota({ driver: store.driver, log: quiet }))
 before(async () => {
-  store = await createSpecStore()
-  quota = await createQuota({ driver: store.driver, log: quiet })
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.groups.create({ name: 'free', rules: ['small'] })
 })

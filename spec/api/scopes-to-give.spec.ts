@@ -197,8 +197,7 @@ describe('A session of the pages that began with a token', () => {
   for (const [what, needed, path, fields] of FORMS)
     it(`and makes or changes ${what} needs ${needed.join(' and ')}: ${path}`, async () => {
       const send = async (scopes: string[]) => {
-        const browser = allot.browser()
-        await browser.signIn('', await allot.scoped(root, ...scopes))
+        const browser = await allot.signedIn('', await allot.scoped(root, ...scopes))
         return browser.post(path, fields())
       }
       for (const scope of needed) {

@@ -163,8 +163,7 @@ describe('A session of the pages', () => {
   const told = async (scope: string, before: ReadonlySet<string>): Promise<Set<string>> => {
     const telling = new Set<string>()
     for (const person of [alice, root]) {
-      const browser = allot.browser()
-      await browser.signIn('', await allot.scoped(person, scope))
+      const browser = await allot.signedIn('', await allot.scoped(person, scope))
       for (const { path: pattern, scope: needed } of pages)
         for (const path of askedBy(scope, pathsOf(pattern), before)) {
           const { status, text } = await browser.get(path)

@@ -38,7 +38,7 @@ describe('GET /users/{username}/tokens', () => {
     })
   })
 
-  it('says when each token was last used, which is saved once an hour and not with the request', async () => {
+  it('says when each token was last used, which is saved once an hour and not with the request', async (t) => {
     const jane = await allot.person('jane')
     const { token, secret } = await allot.allot.hosting.tokens.create(jane.id, 'basic', ['all'])
     const use = () => allot.request('GET', '/user', { headers: basic('jane', secret) })
@@ -48,28 +48,24 @@ describe('GET /users/{username}/tokens', () => {
       const at = body.find((one: { name: string }) => one.name === name).last_used_at
       return at === null ? null : Date.parse(at)
     }
-    mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
-    try {
-      const begun = Date.now()
-      await use()
-      assert.equal(await lastUse('basic', false), null)
-      assert.equal(await lastUse('basic'), begun)
-      assert.equal(await lastUse('spec'), null)
-      mock.timers.tick(3_599_000)
-      await use()
-      assert.equal(await lastUse('basic'), begun)
-      mock.timers.tick(1000)
-      await use()
-      assert.equal(await lastUse('basic'), begun + 3_600_000)
-      mock.timers.tick(3_600_000)
-      await use()
-      await allot.request('DELETE', `/users/jane/tokens/${token.id}`, { token: jane.token })
-      assert.equal(await lastUse('spec'), begun + 7_200_000)
-      const { body } = await allot.request('GET', '/users/jane/tokens', { token: allot.root.token })
-      assert.equal(body.length, 1)
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
+    const begun = Date.now()
+    await use()
+    assert.equal(await lastUse('basic', false), null)
+    assert.equal(await lastUse('basic'), begun)
+    assert.equal(await lastUse('spec'), null)
+    t.mock.timers.tick(3_599_000)
+    await use()
+    assert.equal(await lastUse('basic'), begun)
+    t.mock.timers.tick(1000)
+    await use()
+    assert.equal(await lastUse('basic'), begun + 3_600_000)
+    t.mock.timers.tick(3_600_000)
+    await use()
+    await allot.request('DELETE', `/users/jane/tokens/${token.id}`, { token: jane.token })
+    assert.equal(await lastUse('spec'), begun + 7_200_000)
+    const { body } = await allot.request('GET', '/users/jane/tokens', { token: allot.root.token })
+    assert.equal(body.length, 1)
   })
 
   it('says of a token that two processes use when it was last used, up to the hour', async () => {
@@ -95,7 +91,7 @@ describe('GET /users/{username}/tokens', () => {
     }
   })
 
-  it('notes the use of a token on a connection that sends it for hours while nothing is written', async () => {
+  it('notes the use of a token on a connection that sends it for hours while nothing is written', async (t) => {
     const kim = await allot.person('kim')
     const used = async () => {
       await allot.request('GET', '/user', { token: kim.token })
@@ -103,15 +99,11 @@ describe('GET /users/{username}/tokens', () => {
       const { items } = await allot.allot.tokens.list(kim.id, { offset: 0, limit: 1 })
       return items[0]!.lastUsedAt
     }
-    mock.timers.enable({ apis: ['Date'], now: Date.now() })
-    try {
-      const first = (await used())!
-      await allot.request('GET', '/user', { token: kim.token })
-      mock.timers.tick(7_200_000)
-      assert.equal(await used(), first + 7200)
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    const first = (await used())!
+    await allot.request('GET', '/user', { token: kim.token })
+    t.mock.timers.tick(7_200_000)
+    assert.equal(await used(), first + 7200)
   })
 
   it('is allowed to the user and to administrators', async () => {

@@ -63,6 +63,5 @@ describe('GET /settings/ui, /settings/repository and /settings/attachment', () =
     const { enabled, max_size } = await settings(other, 'attachment')
     assert.deepEqual([enabled, max_size], [false, 1])
     assert.equal((await settings(other, 'api')).default_max_blob_size, 0)
-    await other.stop()
   })
 })

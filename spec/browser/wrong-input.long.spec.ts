@@ -215,8 +215,7 @@ describe('A form in a browser', { skip: withoutChromium }, () => {
     const context = await browser.newContext(options)
     context.setDefaultTimeout(PATIENT_MS)
     if (who !== undefined) {
-      const client = allot.browser()
-      await client.signIn(who, passwordOf(who))
+      const client = await allot.signedIn(who, passwordOf(who))
       const cookies = client.cookie.split('; ').map((cookie) => {
         const [name, ...value] = cookie.split('=')
         return { name: name!, value: value.join('='), url: allot.base }

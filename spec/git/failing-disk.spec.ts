@@ -6,9 +6,9 @@ import { folderOf } from '../../lib/git/folders.ts'
 import { runSync } from '../support/child.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { Answer, Person } from '../support/test-server.ts'
+import { type Answer, madeBefore, type Person } from '../support/test-server.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { startGit } from './served.ts'
 
 /** A git that may write no byte to any file while the file `full` exists. */
 const gitWithLimit = (): { git: string; full: string } => {
@@ -30,14 +30,15 @@ const CHANGE = { content: Buffer.from('text').toString('base64'), message: 'chan
 describe('While git cannot write, since the disk is full', () => {
   const limited = gitWithLimit()
   const directory = temporaryDirectory()
-  let allot: ServedGit
   let [alice, bob] = [] as unknown as [Person, Person]
   let refusedFirst: Answer
-  before(async () => {
-    allot = await startGit({
+  const allot = madeBefore(() =>
+    startGit({
       log: quiet,
       repositories: { directory, git: limited.git },
-    })
+    }),
+  )
+  before(async () => {
     ;[alice, bob] = [await allot.person('alice'), await allot.person('bob')]
     writeFileSync(limited.full, '')
     refusedFirst = await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })

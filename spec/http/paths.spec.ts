@@ -150,7 +150,6 @@ describe('The links of a response', () => {
       const lines = headers.map((line) => `X-Forwarded-${line}`)
       const answer = await behind.raw(closing('GET /api/v1/of/:one/literal', ...lines))
       assert.ok(answer.includes(`["${base}","${base}/api/v1"]`), answer)
-      await behind.stop()
     })
 
   it('never use an invalid X-Forwarded-Host, nor one with a path', async () => {

@@ -516,6 +516,5 @@ describe('A host that keeps LFS objects itself', () => {
         objects: [],
       })
       assert.equal(status, 404)
-      await without.stop()
     })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { generateGpgKey } from '../support/keygen.ts'
-import { type Person, startBefore } from '../support/test-server.ts'
+import { peopleBefore, startBefore } from '../support/test-server.ts'
 import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
@@ -34,15 +34,14 @@ const ORGANIZATIONS: Record<string, Reply> = {
   '/teams/2/members': { body: [{ login: 'bob' }], total: 1 },
 }
 
-let alice: Person
 let target: Target
 let source: Replay
 
 const asked = () => ({ base: source.base, root: behind.root })
 
 const behind = startBefore()
+const [alice] = peopleBefore(behind, 'alice')
 before(async () => {
-  alice = await behind.person('alice')
   await behind.person('bob')
   for (const name of ['demo', 'secret']) {
     await behind.as(alice, 'POST', '/user/repos', { name, private: name === 'secret' })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, describe, it, mock } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
@@ -129,17 +129,13 @@ describe('The token of git-lfs-authenticate', () => {
       assert.equal((await batch(path, token, 'download')).status, 404, path)
   })
 
-  it('expires after half an hour', async () => {
+  it('expires after half an hour', async (t) => {
     const { header, expires_at } = await access('alice/demo', 'download')
     const lifetime = Date.parse(expires_at) - Date.now()
     assert.ok(lifetime > 29 * 60_000 && lifetime <= 30 * 60_000)
-    mock.timers.enable({ apis: ['Date'], now: Date.parse(expires_at) + 1000 })
-    try {
-      const { status, body } = await batch('alice/demo', header.Authorization, 'download')
-      assert.deepEqual([status, body.message], [401, 'the token for Git LFS has expired'])
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.parse(expires_at) + 1000 })
+    const { status, body } = await batch('alice/demo', header.Authorization, 'download')
+    assert.deepEqual([status, body.message], [401, 'the token for Git LFS has expired'])
   })
 
   it('ends with the key that it was made for, with the account, and with the right', async () => {

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { hashSlowly } from '../support/hashing.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
@@ -16,8 +17,7 @@ describe('The table of owners', () => {
     const now = Date.now()
     allot = await startFixture(now)
     mock.timers.enable({ apis: ['Date'], now })
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
+    root = await allot.signedIn('root', PASSWORD)
   })
   after(() => {
     mock.timers.reset()
@@ -140,12 +140,10 @@ describe('The table of owners', () => {
   })
 
   it('is for administrators', async () => {
-    const ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    const ann = await allot.signedIn('ann', PASSWORD)
     for (const path of ['owners', 'owners.csv', 'account?name=ben', 'accounts/new', ''])
       assert.equal((await ann.get(`/-/admin/${path}`.replace(/\/$/, ''))).status, 403, path)
-    const reader = allot.browser()
-    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
+    const reader = await allot.signedIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
     await reader.get('/-/admin/owners')
     const change = { owner: 'ann', group: 'paid', change: 'add' }
     assert.equal((await reader.post('/-/admin/owners', change)).status, 403)
@@ -198,8 +196,7 @@ describe('The growth of an owner', () => {
     } as const)
   /** Growth in the CSV file, on the overview of all owners, and on the pages of the owner. */
   const shown = async () => {
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
+    root = await allot.signedIn('root', PASSWORD)
     const csv = (await root.get('/-/admin/owners.csv')).text
     const figure = /Last 30 days (.*?) (?:Over quota|History)/
     const [, total] = figure.exec(words((await root.get('/-/admin')).text))!
@@ -224,42 +221,31 @@ describe('The growth of an owner', () => {
 })
 
 describe('The table of the many owners of a shared store', () => {
-  it('shows the figures of the last scan, and scans again beside the requests', async () => {
+  it('shows the figures of the last scan, and scans again beside the requests', async (t) => {
     const allot = await startPages({ driver: { ...memory(), shared: true } })
-    try {
-      const { accounts } = allot.allot.hosting
-      for (let index = 0; index < 120; index++) await accounts.createUser({ name: `u${index}` })
-      const root = allot.browser()
-      await root.signIn('', allot.root.token)
-      const owners = async () => words((await root.get('/-/admin/owners?q=u7')).text)
-      await waitFor(async () => (await root.get('/-/admin/owners.csv')).status === 200)
-      assert.match((await root.get('/-/admin/owners.csv')).text, /^u77,/m)
-      assert.match(await owners(), /11 owners/)
-      await allot.allot.ledger.put({
-        ...{ kind: 'packages', key: 'k', owner: 'u77', name: 'p', size: 4096, type: 'npm', version: '1' },
-      })
-      assert.doesNotMatch(await owners(), /4 KiB/)
-      mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 })
-      // The first page after that begins the scan, whose figures a later page has.
-      for (let asked = 0; asked < 100 && !/4 KiB/.test(await owners()); asked++) await setImmediate()
-      assert.match(await owners(), /4 KiB/)
-      await root.post('/-/admin/account/active', { name: 'u70', active: '' })
-      assert.match(await owners(), /u70 disabled/)
-    } finally {
-      mock.timers.reset()
-      await allot.stop()
-    }
+    const { accounts } = allot.allot.hosting
+    for (let index = 0; index < 120; index++) await accounts.createUser({ name: `u${index}` })
+    const root = await allot.signedIn('', allot.root.token)
+    const owners = async () => words((await root.get('/-/admin/owners?q=u7')).text)
+    await waitFor(async () => (await root.get('/-/admin/owners.csv')).status === 200)
+    assert.match((await root.get('/-/admin/owners.csv')).text, /^u77,/m)
+    assert.match(await owners(), /11 owners/)
+    await allot.allot.ledger.put({
+      ...{ kind: 'packages', key: 'k', owner: 'u77', name: 'p', size: 4096, type: 'npm', version: '1' },
+    })
+    assert.doesNotMatch(await owners(), /4 KiB/)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 })
+    // The first page after that begins the scan, whose figures a later page has.
+    for (let asked = 0; asked < 100 && !/4 KiB/.test(await owners()); asked++) await setImmediate()
+    assert.match(await owners(), /4 KiB/)
+    await root.post('/-/admin/account/active', { name: 'u70', active: '' })
+    assert.match(await owners(), /u70 disabled/)
   })
 })
 
 describe('The forms about accounts', () => {
-  let allot: PageServer
-  let root: PageClient
-  before(async () => {
-    allot = await startPages()
-    root = allot.browser()
-    await root.signIn('', allot.root.token)
-  })
+  const allot = madeBefore(() => startPages())
+  const root = madeBefore(() => allot.signedIn('', allot.root.token))
 
   it('begin with a guide on an empty instance, which ends when everything is done', async () => {
     const { text } = await root.get('/-/admin')
@@ -450,8 +436,7 @@ describe('The forms about accounts', () => {
 
   it('list and keep all rules and groups, however many there are', async () => {
     const allot = await startPages()
-    const root = allot.browser()
-    await root.signIn('', allot.root.token)
+    const root = await allot.signedIn('', allot.root.token)
     const names = Array.from({ length: 1001 }, (_, index) => `many${index}`)
     await allot.allot.hosting.plans.apply({
       rules: names.map((name) => ({ name, limit: 5, subjects: ['size:wiki'] })),
@@ -587,8 +572,7 @@ describe('Passwords that administrators set', () => {
     })
     try {
       await accounts.edit(allot.root.id, { password: PASSWORD })
-      const root = allot.browser()
-      await root.signIn('root', PASSWORD)
+      const root = await allot.signedIn('root', PASSWORD)
       const ben = await allot.person('ben')
       await root.get('/-/admin/account?name=ben')
       // More than the share of one client, again and again.

@@ -6,7 +6,8 @@ import { now } from '../../lib/clock.ts'
 import { auditRecords } from '../../lib/records/schema/index.ts'
 import { Store, type WriteContext } from '../../lib/records/store.ts'
 import { wordFor } from '../../lib/web/parts/labels.ts'
-import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { startPages } from './browser.ts'
 
 /** The rows of the table, as text, and the links of each. */
 const rowsOf = (html: string) =>
@@ -24,12 +25,9 @@ const rowsOf = (html: string) =>
   }))
 
 describe('The page of the audit log', () => {
-  let allot: PageServer
-  let root: PageClient
+  const allot = madeBefore(() => startPages({ webhooks: true }))
+  const root = madeBefore(() => allot.signedIn('', allot.root.token))
   before(async () => {
-    allot = await startPages({ webhooks: true })
-    root = allot.browser()
-    await root.signIn('', allot.root.token)
     const ann = await allot.person('ann', { admin: true })
     const made: typeof allot.done = (...sent) => allot.done(...sent)
     await made(allot.root, 'POST', '/admin/quota/rules', {
@@ -205,28 +203,23 @@ describe('The page of the audit log of an old store', () => {
   it('shows records whose details cannot be read', async () => {
     const driver = memory()
     const allot = await startPages({ driver })
-    try {
-      const root = allot.browser()
-      await root.signIn('', allot.root.token)
-      const record = { at: now(), actor: allot.root.id, actorName: 'root', action: 'rule changed' } as const
-      const details = ['null', '{"limit":1', '7', 'true']
-      await new Store(driver).write(async (tx) => {
-        for (const [index, before] of details.entries())
-          await auditRecords.add(tx, {
-            ...{ ...record, nonce: `n${index}`, subject: `odd-${index}` },
-            ...{ before, after: '{"limit":1024}' },
-          })
-      })
-      const { status, text } = await root.get('/-/admin/audit?subject=odd')
-      assert.equal(status, 200)
-      assert.deepEqual(
-        rowsOf(text).map((row) => row.text),
-        ['odd-3', 'odd-2', 'odd-1']
-          .map((name) => `${name} rule changed details too long for the log root`)
-          .concat('odd-0 rule changed limit 1 KiB root'),
-      )
-    } finally {
-      await allot.stop()
-    }
+    const root = await allot.signedIn('', allot.root.token)
+    const record = { at: now(), actor: allot.root.id, actorName: 'root', action: 'rule changed' } as const
+    const details = ['null', '{"limit":1', '7', 'true']
+    await new Store(driver).write(async (tx) => {
+      for (const [index, before] of details.entries())
+        await auditRecords.add(tx, {
+          ...{ ...record, nonce: `n${index}`, subject: `odd-${index}` },
+          ...{ before, after: '{"limit":1024}' },
+        })
+    })
+    const { status, text } = await root.get('/-/admin/audit?subject=odd')
+    assert.equal(status, 200)
+    assert.deepEqual(
+      rowsOf(text).map((row) => row.text),
+      ['odd-3', 'odd-2', 'odd-1']
+        .map((name) => `${name} rule changed details too long for the log root`)
+        .concat('odd-0 rule changed limit 1 KiB root'),
+    )
   })
 })

@@ -16,8 +16,7 @@ import { type PageServer, startPages, withPages } from './browser.ts'
 import { MARKUP } from './fixture.ts'
 
 const signedIn = async (allot: PageServer) => {
-  const browser = allot.browser()
-  await browser.signIn('', allot.root.token)
+  const browser = await allot.signedIn('', allot.root.token)
   return browser
 }
 
@@ -80,21 +79,17 @@ describe('The brand of the host', () => {
   it('has its pictures of accounts in the API and on the pages, which allow images of their origin', async () => {
     const avatarUrl = 'https://People.example.org:8443/{username}/{username}.png?s=1'
     const allot = await startPages({ avatarUrl })
-    try {
-      await allot.person('Ann.B')
-      await allot.as(allot.root, 'POST', '/orgs', { username: 'acme' })
-      const urlOf = async (path: string) => (await allot.as(allot.root, 'GET', path)).body.avatar_url
-      const [ann, acme] = ['Ann.B', 'acme'].map((name) => avatarUrl.replaceAll('{username}', name))
-      assert.deepEqual([await urlOf('/users/Ann.B'), await urlOf('/orgs/acme')], [ann, acme])
-      const { text, headers } = await allot.browser().get('/Ann.B')
-      assert.ok(text.includes(`<img class="avatar large" src="${ann}" alt loading="lazy"`), text)
-      assert.match(
-        headers.get('content-security-policy')!,
-        /; img-src 'self' https:\/\/people\.example\.org:8443;/,
-      )
-    } finally {
-      await allot.stop()
-    }
+    await allot.person('Ann.B')
+    await allot.as(allot.root, 'POST', '/orgs', { username: 'acme' })
+    const urlOf = async (path: string) => (await allot.as(allot.root, 'GET', path)).body.avatar_url
+    const [ann, acme] = ['Ann.B', 'acme'].map((name) => avatarUrl.replaceAll('{username}', name))
+    assert.deepEqual([await urlOf('/users/Ann.B'), await urlOf('/orgs/acme')], [ann, acme])
+    const { text, headers } = await allot.browser().get('/Ann.B')
+    assert.ok(text.includes(`<img class="avatar large" src="${ann}" alt loading="lazy"`), text)
+    assert.match(
+      headers.get('content-security-policy')!,
+      /; img-src 'self' https:\/\/people\.example\.org:8443;/,
+    )
   })
 
   it('is escaped', () =>

@@ -19,7 +19,11 @@ export interface PageClient {
 }
 export type FormFields = Record<string, string | readonly string[]>
 
-export type PageServer = TestServer & { browser(): PageClient }
+export type PageServer = TestServer & {
+  browser(): PageClient
+  /** A browser in which the user has signed in; without a name by a token. */
+  signedIn(name: string, secret: string): Promise<PageClient>
+}
 
 export type PageOptions = NonNullable<AllotOptions['pages']>
 
@@ -39,7 +43,20 @@ export const startPages = async (
       ...startOptions,
     },
   )
-  return { ...server, browser: () => createPageClient(server.base) }
+  return withBrowser(server)
+}
+
+export const withBrowser = (server: TestServer): PageServer => {
+  const browser = () => createPageClient(server.base)
+  return {
+    ...server,
+    browser,
+    async signedIn(name, secret) {
+      const client = browser()
+      await client.signIn(name, secret)
+      return client
+    },
+  }
 }
 
 /** Starts the pages with these options, runs the body, and stops them. */

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { before, describe, it, mock } from 'node:test'
 import { AllotError } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
 
@@ -19,12 +20,11 @@ const fieldOf = (html: string, name: string): string =>
   new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(html)![0]
 
 describe('Before something is deleted', () => {
-  let allot: PageServer
   let ann: PageClient
   let root: PageClient
   let account: Awaited<ReturnType<PageServer['person']>>
+  const allot = madeBefore(() => startPages({ repositories: { directory: temporaryDirectory() } }))
   before(async () => {
-    allot = await startPages({ repositories: { directory: temporaryDirectory() } })
     account = await allot.person('ann', { password: PASSWORD })
     for (const name of ['code', 'more', 'other']) await allot.as(account, 'POST', '/user/repos', { name })
     await allot.upload(account, `/ann/code/info/lfs/objects/${OID}/5`, 'large')
@@ -46,10 +46,8 @@ describe('Before something is deleted', () => {
       name: 'far',
       size: 70_000,
     })
-    ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
-    root = allot.browser()
-    await root.signIn('', allot.root.token)
+    ann = await allot.signedIn('ann', PASSWORD)
+    root = await allot.signedIn('', allot.root.token)
     await root.get('/-/admin')
   })
 
@@ -274,69 +272,58 @@ describe('Before something is deleted', () => {
 describe('A deletion of several items of which one is refused', () => {
   it('deletes the others, and says which it did not delete', async () => {
     const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
-    try {
-      const person = await allot.person('ann', { password: PASSWORD })
-      const { hosting } = allot.allot
-      const viewer = { id: person.id, admin: false }
-      const file = () => Readable.from([Buffer.from('text')])
-      await allot.as(person, 'POST', '/user/repos', { name: 'old' })
-      await hosting.issues.create(viewer, { owner: 'ann', name: 'old' }, { title: 'A bug' })
-      const input = { name: 'log.txt', content: file(), maxSize: 100 }
-      await hosting.attachments.add(viewer, { owner: 'ann', name: 'old' }, { issue: 1 }, input)
-      mock.method(hosting.attachments, 'remove', async () => {
-        throw new AllotError('forbidden', 'this repository is archived')
-      })
-      for (const name of ['one', 'two'])
-        await hosting.packages.add(
-          viewer,
-          { owner: 'ann', type: 'generic', name, version: '1' },
-          'x',
-          file(),
-          undefined,
-        )
-      const ann = allot.browser()
-      await ann.signIn('ann', PASSWORD)
-      const itemsIn = (html: string) =>
-        [...html.matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
-      const before = itemsIn((await ann.get('/-/storage/ann/usage?kind=attachments')).text)
-      before.push(...itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text))
-      const { status, text } = await ann.post('/-/storage/ann/remove', { item: before, confirmed: 'yes' })
-      assert.equal(status, 403)
-      assert.match(words(text), /[Dd]eleted 2 of 3 items, and not log\.txt: .*archived/)
-      assert.deepEqual(itemsIn(text), before.slice(0, 1))
-      assert.match(text, /href="\/-\/storage\/ann\/usage"/)
-      assert.deepEqual(itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text), [])
-    } finally {
-      await allot.stop()
-    }
+    const person = await allot.person('ann', { password: PASSWORD })
+    const { hosting } = allot.allot
+    const viewer = { id: person.id, admin: false }
+    const file = () => Readable.from([Buffer.from('text')])
+    await allot.as(person, 'POST', '/user/repos', { name: 'old' })
+    await hosting.issues.create(viewer, { owner: 'ann', name: 'old' }, { title: 'A bug' })
+    const input = { name: 'log.txt', content: file(), maxSize: 100 }
+    await hosting.attachments.add(viewer, { owner: 'ann', name: 'old' }, { issue: 1 }, input)
+    mock.method(hosting.attachments, 'remove', async () => {
+      throw new AllotError('forbidden', 'this repository is archived')
+    })
+    for (const name of ['one', 'two'])
+      await hosting.packages.add(
+        viewer,
+        { owner: 'ann', type: 'generic', name, version: '1' },
+        'x',
+        file(),
+        undefined,
+      )
+    const ann = await allot.signedIn('ann', PASSWORD)
+    const itemsIn = (html: string) => [...html.matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
+    const before = itemsIn((await ann.get('/-/storage/ann/usage?kind=attachments')).text)
+    before.push(...itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text))
+    const { status, text } = await ann.post('/-/storage/ann/remove', { item: before, confirmed: 'yes' })
+    assert.equal(status, 403)
+    assert.match(words(text), /[Dd]eleted 2 of 3 items, and not log\.txt: .*archived/)
+    assert.deepEqual(itemsIn(text), before.slice(0, 1))
+    assert.match(text, /href="\/-\/storage\/ann\/usage"/)
+    assert.deepEqual(itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text), [])
   })
 
   it('deletes the others, and says so, when the reason is unexpected', async () => {
     const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
-    try {
-      const person = await allot.person('ann', { password: PASSWORD })
-      const { packages } = allot.allot.hosting
-      const viewer = { id: person.id, admin: false }
-      for (const name of ['one', 'two', 'six']) {
-        const version = { owner: 'ann', type: 'generic', name, version: '1' }
-        await packages.add(viewer, version, 'x', Readable.from([Buffer.from('text')]), undefined)
-      }
-      const ann = allot.browser()
-      await ann.signIn('ann', PASSWORD)
-      const list = async () => (await ann.get('/-/storage/ann/usage?kind=packages')).text
-      const items = [...(await list()).matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
-      const remove = packages.remove.bind(packages)
-      mock.method(packages, 'remove', (by: typeof viewer, version: Parameters<typeof remove>[1]) => {
-        if (version.name === 'two') throw new Error('the disk is gone')
-        return remove(by, version)
-      })
-      const { status, text } = await ann.post('/-/storage/ann/remove', { item: items, confirmed: 'yes' })
-      assert.equal(status, 503)
-      assert.match(words(text), /Deleted 2 of 3 items, and not two.*: an internal error occurred/)
-      assert.doesNotMatch(text, /the disk is gone/)
-      assert.equal((await list()).match(/name="item"/g)?.length, 1)
-    } finally {
-      await allot.stop()
+    const person = await allot.person('ann', { password: PASSWORD })
+    const { packages } = allot.allot.hosting
+    const viewer = { id: person.id, admin: false }
+    for (const name of ['one', 'two', 'six']) {
+      const version = { owner: 'ann', type: 'generic', name, version: '1' }
+      await packages.add(viewer, version, 'x', Readable.from([Buffer.from('text')]), undefined)
     }
+    const ann = await allot.signedIn('ann', PASSWORD)
+    const list = async () => (await ann.get('/-/storage/ann/usage?kind=packages')).text
+    const items = [...(await list()).matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
+    const remove = packages.remove.bind(packages)
+    mock.method(packages, 'remove', (by: typeof viewer, version: Parameters<typeof remove>[1]) => {
+      if (version.name === 'two') throw new Error('the disk is gone')
+      return remove(by, version)
+    })
+    const { status, text } = await ann.post('/-/storage/ann/remove', { item: items, confirmed: 'yes' })
+    assert.equal(status, 503)
+    assert.match(words(text), /Deleted 2 of 3 items, and not two.*: an internal error occurred/)
+    assert.doesNotMatch(text, /the disk is gone/)
+    assert.equal((await list()).match(/name="item"/g)?.length, 1)
   })
 })

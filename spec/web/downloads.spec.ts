@@ -80,8 +80,7 @@ describe('A file that a page sends', () => {
     it(`goes to a session that began with a token of ${scope} when the API sends it to that token`, async () => {
       // The pages of the storage need `read:user`.
       const token = await allot.scoped(ann, 'read:user', scope)
-      const browser = allot.browser()
-      await browser.signIn('', token)
+      const browser = await allot.signedIn('', token)
       for (const [of, part] of Object.entries(FILES) as [FileOf, string][]) {
         const expected = scope === 'all' || scope.endsWith(`:${part}`) ? 200 : 403
         const { status } = await fetch(urls[of], { headers: { authorization: `token ${token}` } })
@@ -93,8 +92,7 @@ describe('A file that a page sends', () => {
     })
 
   it('counts as a download when it is an attachment, once it is sent', async () => {
-    const browser = allot.browser()
-    await browser.signIn('', ann.token)
+    const browser = await allot.signedIn('', ann.token)
     const downloads = async () =>
       (await allot.as(ann, 'GET', '/repos/ann/code/issues/1/assets')).body[0].download_count
     for (const page of pages['an issue']) {
@@ -107,8 +105,7 @@ describe('A file that a page sends', () => {
   })
 
   it('has a tag and can be resumed, as one that the API sends', async () => {
-    const browser = allot.browser()
-    await browser.signIn('', ann.token)
+    const browser = await allot.signedIn('', ann.token)
     for (const [of, paths] of Object.entries(pages))
       for (const path of paths) {
         const whole = await browser.get(path)

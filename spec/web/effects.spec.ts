@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { type PageClient, type PageServer, words } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 const MIB = 1024 ** 2
@@ -10,12 +11,9 @@ const MIB = 1024 ** 2
  * limit.
  */
 describe('What a change does to owners', () => {
-  let allot: PageServer
-  let root: PageClient
+  const allot = madeBefore(() => startFixture())
+  const root = madeBefore(() => allot.signedIn('root', PASSWORD))
   before(async () => {
-    allot = await startFixture()
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
     await root.get('/-/admin/rules')
   })
 

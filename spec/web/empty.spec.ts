@@ -5,9 +5,9 @@ import { Readable } from 'node:stream'
 import { before, describe, it } from 'node:test'
 import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import type { PageClient } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { PASSWORD } from './fixture.ts'
-import { type Site, startSite } from './site.ts'
+import { startSite } from './site.ts'
 
 /** Pages on which there is nothing yet, with what the API lists after the command of the page. */
 const EMPTY: readonly [page: string, created: string, path: string, member: string, value: string][] = [
@@ -19,12 +19,9 @@ const EMPTY: readonly [page: string, created: string, path: string, member: stri
 ]
 
 describe('A page on which there is nothing yet', () => {
-  let site: Site
-  let noa: PageClient
+  const site = madeBefore(() => startSite())
+  const noa = madeBefore(() => site.signedIn('noa', PASSWORD))
   before(async () => {
-    site = await startSite()
-    noa = site.browser()
-    await noa.signIn('noa', PASSWORD)
     await site.as(site.noa, 'POST', '/orgs', { username: 'band' })
   })
 
@@ -136,8 +133,7 @@ describe('A page on which there is nothing yet', () => {
       const team = await site.as(site.noa, 'POST', '/orgs/choir/teams', { name, ...rights })
       assert.equal(team.status, 201, team.text)
       await site.as(site.noa, 'PUT', `/teams/${team.body.id}/members/${name}`)
-      const browser = site.browser()
-      await browser.signIn(name, PASSWORD)
+      const browser = await site.signedIn(name, PASSWORD)
       const commands = await Promise.all(
         ['/choir', '/choir/-/packages'].map(async (page) => /curl/.test((await browser.get(page)).text)),
       )

@@ -5,14 +5,14 @@ import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AllotError, invalid, invalidMember } from '../../lib/errors.ts'
 import { messageOf, refusalOf } from '../../lib/web/parts/labels.ts'
-import { createPageClient, type FormFields, type PageServer, startPages, words } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { createPageClient, type FormFields, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
 
 describe('A form', () => {
-  let allot: PageServer
+  const allot = madeBefore(() => startPages())
   before(async () => {
-    allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
 
@@ -31,8 +31,7 @@ describe('A form', () => {
   })
 
   it('is refused from another site, even with a valid token', async () => {
-    const ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    const ann = await allot.signedIn('ann', PASSWORD)
     await ann.get('/')
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
@@ -65,8 +64,7 @@ describe('A form', () => {
     await ann.get('/-/sign-in')
     const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
     assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in?ended=yes'])
-    const tab = allot.browser()
-    await tab.signIn('ann', PASSWORD)
+    const tab = await allot.signedIn('ann', PASSWORD)
     const [, opened = ''] = /name="form" value="([^"]*)"/.exec((await tab.get('/-/account')).text)!
     await tab.post('/-/sign-out', {})
     const late = await tab.post('/-/account/tokens', { form: opened, name: 'late', scope: 'read:user' })
@@ -79,8 +77,7 @@ describe('A form', () => {
   it('about what is hidden is answered as one about what does not exist', async () => {
     const { hosting } = allot.allot
     await hosting.organizations.create(allot.root.id, { name: 'hidden', visibility: 'private' })
-    const ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    const ann = await allot.signedIn('ann', PASSWORD)
     const answers = []
     for (const name of ['hidden', 'absent']) {
       await ann.get('/-/account')
@@ -104,15 +101,13 @@ describe('A form', () => {
 })
 
 describe('A page', () => {
-  let allot: PageServer
+  const allot = madeBefore(() => startPages())
   before(async () => {
-    allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
 
   it('sends headers that forbid inline scripts, other origins, framing and caching', async () => {
-    const ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    const ann = await allot.signedIn('ann', PASSWORD)
     for (const path of ['/', '/-/sign-in', '/-/storage/nobody', '/-/storage/ann/repositories']) {
       const { headers, text } = await ann.get(path)
       assert.equal(
@@ -159,22 +154,18 @@ describe('A page', () => {
 
   it('binds its cookie to the host behind TLS', async () => {
     const secure = await startPages({ baseUrl: 'https://git.example.test' })
-    try {
-      await secure.person('ann', { password: PASSWORD })
-      const ann = secure.browser()
-      const { headers } = await ann.signIn('ann', PASSWORD)
-      assert.match(
-        headers.get('set-cookie')!,
-        /^__Host-allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=\d+$/,
-      )
-      const { status } = await ann.get('/')
-      assert.equal(status, 200)
-      const origin = { origin: 'https://git.example.test' }
-      assert.equal((await ann.post('/-/sign-out', {}, { origin: secure.base })).status, 403)
-      assert.equal((await ann.post('/-/sign-out', {}, origin)).status, 303)
-    } finally {
-      await secure.stop()
-    }
+    await secure.person('ann', { password: PASSWORD })
+    const ann = secure.browser()
+    const { headers } = await ann.signIn('ann', PASSWORD)
+    assert.match(
+      headers.get('set-cookie')!,
+      /^__Host-allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=\d+$/,
+    )
+    const { status } = await ann.get('/')
+    assert.equal(status, 200)
+    const origin = { origin: 'https://git.example.test' }
+    assert.equal((await ann.post('/-/sign-out', {}, { origin: secure.base })).status, 403)
+    assert.equal((await ann.post('/-/sign-out', {}, origin)).status, 303)
   })
 
   it('logs an internal error under an id, and shows the id without the error', async () => {
@@ -182,23 +173,19 @@ describe('A page', () => {
     const failing = await startPages({
       log: { error: (fields) => void logged.push(fields), info: () => undefined },
     })
-    try {
-      const { hosting } = failing.allot
-      const broken = () => Promise.reject(new Error('secret detail'))
-      Object.assign(hosting.sessions, { find: broken })
-      const browser = failing.browser()
-      await browser.get('/-/style.css')
-      const { status, text } = await createPageClient(failing.base).get('/', {
-        cookie: `allot=${'x'.repeat(43)}`,
-      })
-      assert.equal(status, 500)
-      assert.doesNotMatch(text, /secret detail/)
-      assert.equal(logged.length, 1)
-      const [, id] = /log has it as ([\w-]+)/.exec(text)!
-      assert.equal((logged[0] as { requestId: string }).requestId, id)
-    } finally {
-      await failing.stop()
-    }
+    const { hosting } = failing.allot
+    const broken = () => Promise.reject(new Error('secret detail'))
+    Object.assign(hosting.sessions, { find: broken })
+    const browser = failing.browser()
+    await browser.get('/-/style.css')
+    const { status, text } = await createPageClient(failing.base).get('/', {
+      cookie: `allot=${'x'.repeat(43)}`,
+    })
+    assert.equal(status, 500)
+    assert.doesNotMatch(text, /secret detail/)
+    assert.equal(logged.length, 1)
+    const [, id] = /log has it as ([\w-]+)/.exec(text)!
+    assert.equal((logged[0] as { requestId: string }).requestId, id)
   })
 })
 
@@ -269,86 +256,74 @@ describe('A search field', () => {
 
   it('keeps what was entered beside the message when the search is refused, whatever it is', async () => {
     const allot = await startFixture()
-    try {
-      const browser = allot.browser()
-      await browser.signIn('root', PASSWORD)
-      for (const [path, name, refused] of [
-        ['/-/admin/owners', 'q', []],
-        ['/-/admin/audit', 'subject', []],
-        ['/-/admin/audit', 'actor', []],
-        ['/-/storage/ann/usage', 'q', []],
-        ['/-/storage/ann/usage', 'repository', []],
-        ['/-/storage/ann/repositories', 'q', []],
-        ['/ann/website/issues', 'q', [WORDS]],
-      ] as const)
-        for (const text of TEXTS) {
-          const page = await browser.get(`${path}?${new URLSearchParams({ [name]: text })}`)
-          const isRefused = refused.some((one) => one === text)
-          assert.equal(page.status, isRefused ? 422 : 200, `${path}: ${text}`)
-          const [field] = new RegExp(`<input[^>]* name="${name}"[^>]*>`).exec(page.text)!
-          assert.equal(field.includes('aria-invalid'), isRefused, `${path}: ${text}`)
-          if (!isRefused) continue
-          assert.ok(field.includes(`value="${text}"`), field)
-          assert.match(words(page.text), /Expected at most 16 different words, got 17\./)
-        }
-    } finally {
-      await allot.stop()
-    }
+    const browser = await allot.signedIn('root', PASSWORD)
+    for (const [path, name, refused] of [
+      ['/-/admin/owners', 'q', []],
+      ['/-/admin/audit', 'subject', []],
+      ['/-/admin/audit', 'actor', []],
+      ['/-/storage/ann/usage', 'q', []],
+      ['/-/storage/ann/usage', 'repository', []],
+      ['/-/storage/ann/repositories', 'q', []],
+      ['/ann/website/issues', 'q', [WORDS]],
+    ] as const)
+      for (const text of TEXTS) {
+        const page = await browser.get(`${path}?${new URLSearchParams({ [name]: text })}`)
+        const isRefused = refused.some((one) => one === text)
+        assert.equal(page.status, isRefused ? 422 : 200, `${path}: ${text}`)
+        const [field] = new RegExp(`<input[^>]* name="${name}"[^>]*>`).exec(page.text)!
+        assert.equal(field.includes('aria-invalid'), isRefused, `${path}: ${text}`)
+        if (!isRefused) continue
+        assert.ok(field.includes(`value="${text}"`), field)
+        assert.match(words(page.text), /Expected at most 16 different words, got 17\./)
+      }
   })
 })
 
 describe('A field that was refused', () => {
   it('is marked and described by the message, in every form, and is not folded away', async () => {
     const allot = await startFixture()
-    try {
-      const unmarked: string[] = []
-      const tried = new Set<string>()
-      for (const { who, path } of Object.values(PAGES)) {
-        const browser = allot.browser()
-        await browser.signIn(who, PASSWORD)
-        for (const { action, fields, texts } of formsIn((await browser.get(path)).text))
-          for (const text of texts) {
-            const form = `${action} ${fields.kind ?? ''} ${text}`
-            if (tried.has(form)) continue
-            tried.add(form)
-            const marked = await markedBy(REFUSED, (value) =>
-              browser.post(action, { ...accepted(fields), [text]: value }),
-            )
-            if (marked !== text) unmarked.push(`${form}: ${marked}`)
-          }
-      }
-      assert.deepEqual(unmarked, [])
-      assert.ok(tried.size >= 17, [...tried].join('\n'))
-      const root = allot.browser()
-      await root.signIn('root', PASSWORD)
-      for (const [path, fields, field] of [
-        ['/-/admin/rules', { name: 'total', limit: '1', subject: 'size:all' }, 'name'],
-        ['/-/admin/rules', { name: 'nothing', limit: '1' }, 'subject'],
-        ['/-/admin/rules', { name: 'strange', limit: '1', subject: ['size:none'] }, 'subject'],
-        ['/-/admin/groups', { name: 'paid' }, 'name'],
-        ['/-/admin/group', { name: 'paid', rule: 'none' }, 'rule'],
-        ['/-/admin/group', { name: 'paid', rule: ['total', 'total'] }, 'rule'],
-        ['/-/admin/group/members', { name: 'paid', owner: 'ben' }, 'owner'],
-        ['/-/admin/owners', { group: 'paid' }, 'owner'],
-        ['/-/admin/owners', { group: 'paid', owner: 'nobody' }, 'owner'],
-        ['/-/admin/owners', { group: 'none', owner: 'ann' }, 'group'],
-        ['/-/admin/account', { name: 'ann', visibility: 'none' }, 'visibility'],
-        ['/-/admin/account', { name: 'root', visibility: 'public' }, 'admin'],
-        ['/-/admin/accounts/new', { name: 'free', kind: 'user', visibility: 'none' }, 'visibility'],
-        ['/-/admin/account/token', { name: 'ann', token: 'x' }, 'scope'],
-        ['/-/account/tokens', { name: 'x' }, 'scope'],
-      ] as const)
-        assert.equal(await markedBy(['x'], () => root.post(path, fields)), field, path)
-      const again = { name: 'x', scope: 'read:user' }
-      assert.equal(await markedBy(['x', 'x'], () => root.post('/-/account/tokens', again)), 'name')
-      const visitor = allot.browser()
-      await visitor.get('/-/sign-in')
-      const signIn = (name: string) =>
-        markedBy(['x'], () => visitor.post('/-/sign-in', { name, secret: 'x' }))
-      assert.deepEqual([await signIn('ann'), await signIn('')], ['name and secret', 'secret'])
-    } finally {
-      await allot.stop()
+    const unmarked: string[] = []
+    const tried = new Set<string>()
+    for (const { who, path } of Object.values(PAGES)) {
+      const browser = await allot.signedIn(who, PASSWORD)
+      for (const { action, fields, texts } of formsIn((await browser.get(path)).text))
+        for (const text of texts) {
+          const form = `${action} ${fields.kind ?? ''} ${text}`
+          if (tried.has(form)) continue
+          tried.add(form)
+          const marked = await markedBy(REFUSED, (value) =>
+            browser.post(action, { ...accepted(fields), [text]: value }),
+          )
+          if (marked !== text) unmarked.push(`${form}: ${marked}`)
+        }
     }
+    assert.deepEqual(unmarked, [])
+    assert.ok(tried.size >= 17, [...tried].join('\n'))
+    const root = await allot.signedIn('root', PASSWORD)
+    for (const [path, fields, field] of [
+      ['/-/admin/rules', { name: 'total', limit: '1', subject: 'size:all' }, 'name'],
+      ['/-/admin/rules', { name: 'nothing', limit: '1' }, 'subject'],
+      ['/-/admin/rules', { name: 'strange', limit: '1', subject: ['size:none'] }, 'subject'],
+      ['/-/admin/groups', { name: 'paid' }, 'name'],
+      ['/-/admin/group', { name: 'paid', rule: 'none' }, 'rule'],
+      ['/-/admin/group', { name: 'paid', rule: ['total', 'total'] }, 'rule'],
+      ['/-/admin/group/members', { name: 'paid', owner: 'ben' }, 'owner'],
+      ['/-/admin/owners', { group: 'paid' }, 'owner'],
+      ['/-/admin/owners', { group: 'paid', owner: 'nobody' }, 'owner'],
+      ['/-/admin/owners', { group: 'none', owner: 'ann' }, 'group'],
+      ['/-/admin/account', { name: 'ann', visibility: 'none' }, 'visibility'],
+      ['/-/admin/account', { name: 'root', visibility: 'public' }, 'admin'],
+      ['/-/admin/accounts/new', { name: 'free', kind: 'user', visibility: 'none' }, 'visibility'],
+      ['/-/admin/account/token', { name: 'ann', token: 'x' }, 'scope'],
+      ['/-/account/tokens', { name: 'x' }, 'scope'],
+    ] as const)
+      assert.equal(await markedBy(['x'], () => root.post(path, fields)), field, path)
+    const again = { name: 'x', scope: 'read:user' }
+    assert.equal(await markedBy(['x', 'x'], () => root.post('/-/account/tokens', again)), 'name')
+    const visitor = allot.browser()
+    await visitor.get('/-/sign-in')
+    const signIn = (name: string) => markedBy(['x'], () => visitor.post('/-/sign-in', { name, secret: 'x' }))
+    assert.deepEqual([await signIn('ann'), await signIn('')], ['name and secret', 'secret'])
   })
 
   it('is the one that the error says, named by its label where the field does not show', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import type { PageClient, PageServer } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import type { PageClient } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
 
@@ -23,13 +24,11 @@ const primaryIn = (html: string) =>
     .map(([, , , text]) => text!.replace(/<[^>]*>/g, ''))
 
 describe('The frame of the pages', () => {
-  let allot: PageServer
   const browsers = new Map<string, PageClient>()
+  const allot = madeBefore(() => startFixture())
   before(async () => {
-    allot = await startFixture()
     for (const who of ['ann', 'root']) {
-      const browser = allot.browser()
-      await browser.signIn(who, PASSWORD)
+      const browser = await allot.signedIn(who, PASSWORD)
       browsers.set(who, browser)
     }
   })
@@ -97,14 +96,10 @@ describe('The frame of the pages', () => {
 })
 
 describe('The settings of a user', () => {
-  let allot: PageServer
-  before(async () => {
-    allot = await startFixture()
-  })
+  const allot = madeBefore(() => startFixture())
 
   it('change what others see, and keep what was entered when it is refused', async () => {
-    const ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    const ann = await allot.signedIn('ann', PASSWORD)
     assert.match((await ann.get('/-/settings')).text, /value="&lt;img src=x onerror=/)
     const entered = { fullName: 'Ann', description: 'Draws.', website: 'https://ann.test', location: 'Haifa' }
     const saved = await ann.post('/-/settings', entered)
@@ -121,8 +116,7 @@ describe('The settings of a user', () => {
   })
 
   it('need the scope that the API asks for', async () => {
-    const reader = allot.browser()
-    await reader.signIn('', await allot.scoped(allot.root, 'read:user'))
+    const reader = await allot.signedIn('', await allot.scoped(allot.root, 'read:user'))
     assert.equal((await reader.get('/-/settings')).status, 200)
     assert.equal((await reader.post('/-/settings', { fullName: 'x' })).status, 403)
     assert.equal((await allot.browser().get('/-/settings')).status, 303)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { SCOPES } from '../../lib/scopes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { madeBefore } from '../support/test-server.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
 
@@ -19,14 +20,15 @@ const names = (html: string): string[] =>
 const OID = createHash('sha256').update('large').digest('hex')
 
 describe('The table of what uses the storage', () => {
-  let allot: PageServer
   let ann: PageClient
   const items = (query = '') => ann.get(`/-/storage/ann/usage${query}`)
-  before(async () => {
-    allot = await startPages({
+  const allot = madeBefore(() =>
+    startPages({
       repositories: { directory: temporaryDirectory() },
       quota: { defaultGroups: ['free'] },
-    })
+    }),
+  )
+  before(async () => {
     const { rules, groups } = allot.allot.quota
     await rules.create({ name: 'files', limit: 4000, subjects: ['size:assets:all'] })
     await groups.create({ name: 'free', rules: ['files'] })
@@ -49,8 +51,7 @@ describe('The table of what uses the storage', () => {
       size: 600,
       run: 7,
     })
-    ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    ann = await allot.signedIn('ann', PASSWORD)
   })
 
   it('lists git data, LFS objects, packages, attachments and artifacts together, with their share', async () => {
@@ -103,8 +104,7 @@ describe('The table of what uses the storage', () => {
         : { kind: 'artifacts' as const, repository: 'long/git', run: 1 }),
     })
     await allot.allot.ledger.batch(Array.from({ length: 1100 }, (_, index) => entry(index)))
-    const browser = allot.browser()
-    await browser.signIn('long', PASSWORD)
+    const browser = await allot.signedIn('long', PASSWORD)
     const page = async (query: string) => {
       const { text } = await browser.get(`/-/storage/long/usage${query}`)
       return { shown: names(text), text: words(text) }
@@ -196,8 +196,7 @@ describe('The table of what uses the storage', () => {
     )
     assert.doesNotMatch(text, /class="chart"/)
     await allot.person('new', { password: PASSWORD })
-    const fresh = allot.browser()
-    await fresh.signIn('new', PASSWORD)
+    const fresh = await allot.signedIn('new', PASSWORD)
     assert.match(
       words((await fresh.get('/')).text),
       /Nothing is stored yet\. A chart shows here how usage changes/,
@@ -206,8 +205,7 @@ describe('The table of what uses the storage', () => {
 
   it('shows nothing of another owner, and deletes nothing of another owner', async () => {
     await allot.person('eve', { password: PASSWORD })
-    const eve = allot.browser()
-    await eve.signIn('eve', PASSWORD)
+    const eve = await allot.signedIn('eve', PASSWORD)
     const [value] = /packages:[^"]*/.exec((await items('?kind=packages')).text)!
     assert.equal((await eve.get('/-/storage/ann/usage')).status, 404)
     assert.equal((await eve.get(`/-/storage/eve/download?item=${encodeURIComponent(value)}`)).status, 404)
@@ -248,8 +246,7 @@ describe('The table of what uses the storage', () => {
     }
     await attach(olga, 'mine.txt', 700)
     for (let index = 0; index < 60; index++) await attach(mallory, `spam${index}.txt`, 100 + index)
-    const browser = allot.browser()
-    await browser.signIn('olga', PASSWORD)
+    const browser = await allot.signedIn('olga', PASSWORD)
     const list = async (query = '') => (await browser.get(`/-/storage/olga/usage${query}`)).text
     assert.match(words(await list('?kind=attachments')), /mine\.txt issue 1 in app · attached by olga/)
     const found = await list('?uploader=Mallory')
@@ -271,8 +268,7 @@ describe('The table of what uses the storage', () => {
       name: 'read',
       scopes: ['read:user'],
     })
-    const reader = allot.browser()
-    await reader.signIn('', body.sha1)
+    const reader = await allot.signedIn('', body.sha1)
     const { text } = await reader.get('/-/storage/ann/repositories')
     assert.doesNotMatch(text, /type="checkbox"/)
     const { body: other } = await allot.as(allot.root, 'GET', '/repos/ann/other')
@@ -282,14 +278,12 @@ describe('The table of what uses the storage', () => {
 })
 
 describe('The page of tokens and sessions', () => {
-  let allot: PageServer
   let ann: PageClient
   let person: Awaited<ReturnType<PageServer['person']>>
+  const allot = madeBefore(() => startPages())
   before(async () => {
-    allot = await startPages()
     person = await allot.person('ann', { password: PASSWORD })
-    ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    ann = await allot.signedIn('ann', PASSWORD)
   })
 
   it('makes a token, shows it once, lists it by its last eight characters, and revokes it after a confirmation', async () => {
@@ -359,8 +353,7 @@ describe('The page of tokens and sessions', () => {
       name: 'narrow',
       scopes: ['write:user'],
     })
-    const narrow = allot.browser()
-    await narrow.signIn('', body.sha1)
+    const narrow = await allot.signedIn('', body.sha1)
     assert.doesNotMatch((await narrow.get('/-/account')).text, /value="write:repository"/)
     const { status, text } = await narrow.post('/-/account/tokens', {
       name: 'wide',
@@ -371,8 +364,7 @@ describe('The page of tokens and sessions', () => {
   })
 
   it('signs out of all devices', async () => {
-    const other = allot.browser()
-    await other.signIn('ann', PASSWORD)
+    const other = await allot.signedIn('ann', PASSWORD)
     assert.match(words((await ann.get('/-/account')).text), /Sign out of all devices/)
     await ann.post('/-/sign-out', { everywhere: 'yes' })
     for (const browser of [ann, other]) assert.equal((await browser.get('/')).status, 303)

@@ -51,10 +51,8 @@ describe('Before an owner with many items is deleted', () => {
         run: 1,
       },
     }))
-    browser = allot.browser()
-    await browser.signIn('ann', PASSWORD)
-    root = allot.browser()
-    await root.signIn('', allot.root.token)
+    browser = await allot.signedIn('ann', PASSWORD)
+    root = await allot.signedIn('', allot.root.token)
     await root.get('/-/admin')
   })
 
@@ -139,8 +137,10 @@ describe('Before an owner with many items is deleted', () => {
     await repositories.create(account, account, { name: 'diary', private: true })
     const entry = { kind: 'artifacts', key: 'page', repository: 'shy/diary', name: 'page', run: 1 } as const
     await allot.allot.ledger.put({ ...entry, size: 1024 })
-    const reader = allot.browser()
-    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'write:admin', 'read:user'))
+    const reader = await allot.signedIn(
+      '',
+      await allot.scoped(allot.root, 'read:admin', 'write:admin', 'read:user'),
+    )
     await reader.get('/-/admin')
     const text = await pageOf(reader, '/-/admin/account/delete', { name: 'shy' })
     assert.match(rowOf(text, /repository of shy/), /^Hidden repository of shy/)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { type PageClient, startPages } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 const MIB = 1024 ** 2
@@ -15,11 +16,10 @@ const section = (html: string, id: string): string =>
   new RegExp(`<section aria-labelledby="${id}">.*?</section>`, 's').exec(html)![0]
 
 describe('The state of an owner', () => {
-  let allot: PageServer
   let root: PageClient
   let ann: PageClient
+  const allot = madeBefore(() => startPages())
   before(async () => {
-    allot = await startPages()
     const { accounts, organizations } = allot.allot.hosting
     await accounts.edit(allot.root.id, { password: PASSWORD })
     const { id } = await accounts.createUser({ name: 'ann', password: PASSWORD })
@@ -61,10 +61,8 @@ describe('The state of an owner', () => {
     await put('near', 9 * MIB, 76 * MIB)
     await put('full', 20 * MIB, 0)
     await put('both', 30 * MIB, 75 * MIB)
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
-    ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
+    root = await allot.signedIn('root', PASSWORD)
+    ann = await allot.signedIn('ann', PASSWORD)
   })
 
   const STATES = {
@@ -169,16 +167,9 @@ describe('The state of an owner', () => {
 })
 
 describe('The pages about usage', () => {
-  let allot: PageServer
-  let root: PageClient
-  let ann: PageClient
-  before(async () => {
-    allot = await startFixture()
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
-    ann = allot.browser()
-    await ann.signIn('ann', PASSWORD)
-  })
+  const allot = madeBefore(() => startFixture())
+  const root = madeBefore(() => allot.signedIn('root', PASSWORD))
+  const ann = madeBefore(() => allot.signedIn('ann', PASSWORD))
 
   it('suggest the smallest repository that suffices where only git data can be removed, and select it', async () => {
     const acme = (await ann.get('/-/storage/acme/usage?remove=total')).text

@@ -19,12 +19,8 @@ describe('The pages, mounted in a host', () => {
       .get('/ann', (_req, res) => void res.send('from the host'))
     const allot = await start({ repositories: false }, { mount: () => app })
     page = allot.allot.pages
-    try {
-      assert.equal((await createPageClient(allot.base).get('/ann')).text, 'from the host')
-      assert.equal((await createPageClient(allot.base).get('/-/nothing')).status, 404)
-    } finally {
-      await allot.stop()
-    }
+    assert.equal((await createPageClient(allot.base).get('/ann')).text, 'from the host')
+    assert.equal((await createPageClient(allot.base).get('/-/nothing')).status, 404)
   })
 
   it('keep the cookies that the host has set', async () => {
@@ -35,16 +31,12 @@ describe('The pages, mounted in a host', () => {
     })
     const allot = await start({ repositories: false }, { mount: () => app })
     page = allot.allot.pages
-    try {
-      const names = ({ headers }: { headers: Headers }) =>
-        headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0])
-      const browser = createPageClient(allot.base)
-      assert.deepEqual(names(await browser.get('/-/sign-in')), ['theme', 'allot'])
-      const signedIn = await browser.post('/-/sign-in', { name: '', secret: allot.root.token })
-      assert.deepEqual([signedIn.status, names(signedIn)], [303, ['theme', 'allot']])
-    } finally {
-      await allot.stop()
-    }
+    const names = ({ headers }: { headers: Headers }) =>
+      headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0])
+    const browser = createPageClient(allot.base)
+    assert.deepEqual(names(await browser.get('/-/sign-in')), ['theme', 'allot'])
+    const signedIn = await browser.post('/-/sign-in', { name: '', secret: allot.root.token })
+    assert.deepEqual([signedIn.status, names(signedIn)], [303, ['theme', 'allot']])
   })
 
   for (const baseUrl of ['http://git.example.test', 'https://git.example.test'])
@@ -95,20 +87,16 @@ describe('The pages, mounted in a host', () => {
       { mount: () => express().use('/console', (req, res, next) => page!(req, res, next)) },
     )
     page = allot.allot.pages
-    try {
-      const version = { owner: 'root', type: 'generic', name: 'tools', version: '1' }
-      const content = Readable.from([Buffer.from('built')])
-      const viewer = { id: allot.root.id, admin: true }
-      await allot.allot.hosting.packages.add(viewer, version, 'built.txt', content, undefined)
-      const root = createPageClient(`${allot.base}/console`)
-      const { text } = await root.get('/root/-/packages/generic/tools/1')
-      assert.match(
-        text.replaceAll('<wbr/>', ''),
-        / http:\/\/git\.example\.test\/api\/packages\/root\/generic\/tools\/1\/built\.txt<\/code>/,
-      )
-    } finally {
-      await allot.stop()
-    }
+    const version = { owner: 'root', type: 'generic', name: 'tools', version: '1' }
+    const content = Readable.from([Buffer.from('built')])
+    const viewer = { id: allot.root.id, admin: true }
+    await allot.allot.hosting.packages.add(viewer, version, 'built.txt', content, undefined)
+    const root = createPageClient(`${allot.base}/console`)
+    const { text } = await root.get('/root/-/packages/generic/tools/1')
+    assert.match(
+      text.replaceAll('<wbr/>', ''),
+      / http:\/\/git\.example\.test\/api\/packages\/root\/generic\/tools\/1\/built\.txt<\/code>/,
+    )
   })
 
   it('link items to their `html_url` when the host shows them', async () => {
@@ -118,44 +106,40 @@ describe('The pages, mounted in a host', () => {
       { mount: () => (req, res) => page!(req, res) },
     )
     page = allot.allot.pages
-    try {
-      const ann = await allot.person('ann')
-      const { hosting, ledger } = allot.allot
-      const account = (await hosting.accounts.byId(ann.id))!
-      await hosting.repositories.create(account, account, { name: 'demo' })
-      const repository = 'ann/demo'
-      await ledger.put({ kind: 'artifacts', key: 'a', repository, name: 'built', size: 5, run: 7 })
-      await ledger.put({
-        kind: 'attachments',
-        key: 't',
-        repository,
-        name: 'seen',
-        size: 4,
-        on: 'issue',
-        index: 3,
-      })
-      await ledger.put({
-        kind: 'packages',
-        key: 'p',
-        owner: 'ann',
-        name: '"><b>',
-        size: 3,
-        type: 'npm',
-        version: '1',
-      })
-      const browser = createPageClient(allot.base)
-      await browser.signIn('', ann.token)
-      const { text } = await browser.get('/')
-      for (const path of [
-        'ann',
-        'ann/demo/actions/runs/7',
-        'ann/demo/issues/3',
-        'ann/-/packages/npm/%22%3E%3Cb%3E/1',
-      ])
-        assert.ok(text.includes(`href="http://git.example.test/${path}"`), path)
-    } finally {
-      await allot.stop()
-    }
+    const ann = await allot.person('ann')
+    const { hosting, ledger } = allot.allot
+    const account = (await hosting.accounts.byId(ann.id))!
+    await hosting.repositories.create(account, account, { name: 'demo' })
+    const repository = 'ann/demo'
+    await ledger.put({ kind: 'artifacts', key: 'a', repository, name: 'built', size: 5, run: 7 })
+    await ledger.put({
+      kind: 'attachments',
+      key: 't',
+      repository,
+      name: 'seen',
+      size: 4,
+      on: 'issue',
+      index: 3,
+    })
+    await ledger.put({
+      kind: 'packages',
+      key: 'p',
+      owner: 'ann',
+      name: '"><b>',
+      size: 3,
+      type: 'npm',
+      version: '1',
+    })
+    const browser = createPageClient(allot.base)
+    await browser.signIn('', ann.token)
+    const { text } = await browser.get('/')
+    for (const path of [
+      'ann',
+      'ann/demo/actions/runs/7',
+      'ann/demo/issues/3',
+      'ann/-/packages/npm/%22%3E%3Cb%3E/1',
+    ])
+      assert.ok(text.includes(`href="http://git.example.test/${path}"`), path)
   })
 })
 
@@ -172,18 +156,14 @@ describe('The pages of a host with templates for `html_url`', () => {
           .use((_req, res) => void res.status(404).send('of the host'))
       const allot = await start({ repositories: false, htmlUrls }, { mount })
       page = allot.allot.pages
-      try {
-        const account = (await allot.allot.accounts.byName('root'))!
-        await allot.allot.repositories.create(account, account, { name: 'demo' })
-        const owner = (await allot.as(allot.root, 'GET', '/users/root')).body.html_url
-        const repository = (await allot.as(allot.root, 'GET', '/repos/root/demo')).body.html_url
-        const statusOf = async (path: string) => (await fetch(allot.base + path)).status
-        return {
-          urls: [owner, repository].map((url) => url.replace(allot.base, '')),
-          statuses: [await statusOf('/people/root'), await statusOf('/people/root/demo')],
-        }
-      } finally {
-        await allot.stop()
+      const account = (await allot.allot.accounts.byName('root'))!
+      await allot.allot.repositories.create(account, account, { name: 'demo' })
+      const owner = (await allot.as(allot.root, 'GET', '/users/root')).body.html_url
+      const repository = (await allot.as(allot.root, 'GET', '/repos/root/demo')).body.html_url
+      const statusOf = async (path: string) => (await fetch(allot.base + path)).status
+      return {
+        urls: [owner, repository].map((url) => url.replace(allot.base, '')),
+        statuses: [await statusOf('/people/root'), await statusOf('/people/root/demo')],
       }
     }
     assert.deepEqual(await shown({ pages: '/people' }), {
@@ -210,29 +190,25 @@ describe('The pages of a host with templates for `html_url`', () => {
       { mount: () => express().use('/storage', (req, res, next) => page!(req, res, next)) },
     )
     page = allot.allot.pages
-    try {
-      const { accounts, organizations, repositories, ledger } = allot.allot
-      const account = (await accounts.byName('root'))!
-      await repositories.create(account, account, { name: 'demo' })
-      await organizations.create(account.id, { name: 'acme' })
-      const file = { repository: 'root/demo', name: '"><b>', size: 5 }
-      await ledger.put({ ...file, kind: 'artifacts', key: 'a&b', run: 7 })
-      await ledger.put({ ...file, kind: 'attachments', key: 't', on: 'issue', index: 3 })
-      const root = createPageClient(`${allot.base}/storage`)
-      await root.signIn('', allot.root.token)
-      const linksOf = async (path: string) =>
-        [...(await root.get(path)).text.matchAll(/<a (?:class="[^"]*" )?href="(http[^"]*)">/g)].map(
-          ([, url]) => url,
-        )
-      const artifact = `${HOST}/root/demo/builds/7?name=%22%3E%3Cb%3E&amp;key=a%26b`
-      assert.deepEqual(await linksOf('/'), [`${HOST}/people/root`, artifact])
-      assert.deepEqual(await linksOf('/-/storage/acme'), [`${HOST}/teams/acme`])
-      assert.deepEqual(await linksOf('/-/storage/root/repositories/demo'), [`${HOST}/root/demo/tree`])
-      assert.deepEqual(await linksOf('/-/storage/root/artifacts'), [`${HOST}/people/root`, artifact])
-      assert.deepEqual(await linksOf('/-/storage/root/attachments'), [`${HOST}/people/root`])
-    } finally {
-      await allot.stop()
-    }
+    const { accounts, organizations, repositories, ledger } = allot.allot
+    const account = (await accounts.byName('root'))!
+    await repositories.create(account, account, { name: 'demo' })
+    await organizations.create(account.id, { name: 'acme' })
+    const file = { repository: 'root/demo', name: '"><b>', size: 5 }
+    await ledger.put({ ...file, kind: 'artifacts', key: 'a&b', run: 7 })
+    await ledger.put({ ...file, kind: 'attachments', key: 't', on: 'issue', index: 3 })
+    const root = createPageClient(`${allot.base}/storage`)
+    await root.signIn('', allot.root.token)
+    const linksOf = async (path: string) =>
+      [...(await root.get(path)).text.matchAll(/<a (?:class="[^"]*" )?href="(http[^"]*)">/g)].map(
+        ([, url]) => url,
+      )
+    const artifact = `${HOST}/root/demo/builds/7?name=%22%3E%3Cb%3E&amp;key=a%26b`
+    assert.deepEqual(await linksOf('/'), [`${HOST}/people/root`, artifact])
+    assert.deepEqual(await linksOf('/-/storage/acme'), [`${HOST}/teams/acme`])
+    assert.deepEqual(await linksOf('/-/storage/root/repositories/demo'), [`${HOST}/root/demo/tree`])
+    assert.deepEqual(await linksOf('/-/storage/root/artifacts'), [`${HOST}/people/root`, artifact])
+    assert.deepEqual(await linksOf('/-/storage/root/attachments'), [`${HOST}/people/root`])
   })
 })
 
@@ -250,28 +226,24 @@ describe("The pages with the host's own login", () => {
       { mount: () => (req, res) => page!(req, res) },
     )
     page = allot.allot.pages
-    try {
-      const chief = { 'x-user': 'chief' }
-      const browser = createPageClient(allot.base)
-      assert.match((await browser.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
-      const anonymous = await browser.get('/')
-      assert.equal(anonymous.status, 403)
-      assert.match(anonymous.text, /Sign in first\./)
-      assert.equal((await browser.get('/-/sign-in')).status, 404)
-      const { text } = await browser.get('/-/admin/rules', chief)
-      assert.doesNotMatch(text, /Sign out/)
-      const rule = { name: 'small', limit: '5', subject: 'size:all' }
-      assert.equal((await browser.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
-      const other = createPageClient(allot.base)
-      await other.get('/-/admin/rules', chief)
-      await browser.get('/-/admin/rules', chief)
-      assert.equal((await browser.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)
-      await browser.get('/-/admin/rules', chief)
-      assert.equal((await browser.post('/-/admin/rules', rule, chief)).status, 303)
-      assert.equal((await allot.allot.quota.rules.list({ offset: 0, limit: 9 })).total, 1)
-    } finally {
-      await allot.stop()
-    }
+    const chief = { 'x-user': 'chief' }
+    const browser = createPageClient(allot.base)
+    assert.match((await browser.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
+    const anonymous = await browser.get('/')
+    assert.equal(anonymous.status, 403)
+    assert.match(anonymous.text, /Sign in first\./)
+    assert.equal((await browser.get('/-/sign-in')).status, 404)
+    const { text } = await browser.get('/-/admin/rules', chief)
+    assert.doesNotMatch(text, /Sign out/)
+    const rule = { name: 'small', limit: '5', subject: 'size:all' }
+    assert.equal((await browser.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
+    const other = createPageClient(allot.base)
+    await other.get('/-/admin/rules', chief)
+    await browser.get('/-/admin/rules', chief)
+    assert.equal((await browser.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)
+    await browser.get('/-/admin/rules', chief)
+    assert.equal((await browser.post('/-/admin/rules', rule, chief)).status, 303)
+    assert.equal((await allot.allot.quota.rules.list({ offset: 0, limit: 9 })).total, 1)
   })
 })
 

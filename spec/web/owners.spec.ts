@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import type { PageClient, PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 /** What a page of owners shows: the filter and the order, and what is selected in the form. */
@@ -15,12 +15,9 @@ const stateOf = (html: string) => ({
 })
 
 describe('The form that changes the groups of several owners', () => {
-  let allot: PageServer
-  let root: PageClient
+  const allot = madeBefore(() => startFixture())
+  const root = madeBefore(() => allot.signedIn('root', PASSWORD))
   before(async () => {
-    allot = await startFixture()
-    root = allot.browser()
-    await root.signIn('root', PASSWORD)
     await allot.allot.quota.groups.create({ name: 'zeta' })
   })
 
@@ -85,23 +82,18 @@ describe('The form that changes the groups of several owners', () => {
 describe('Forms that change the groups of the same owners at the same time', () => {
   it('undo nothing of each other', async () => {
     const allot = await startFixture()
-    try {
-      const root = allot.browser()
-      await root.signIn('root', PASSWORD)
-      await root.get('/-/admin/owners')
-      const names = ['one', 'two', 'three', 'four']
-      for (const name of names) await allot.allot.quota.groups.create({ name })
-      const owner = ['ann', 'ben', 'acme', 'club']
-      const saved = await Promise.all(
-        names.map((group) => root.post('/-/admin/owners', { owner, change: 'add', group })),
-      )
-      for (const { headers } of saved) assert.equal(headers.get('location'), '/-/admin/owners?done=saved')
-      for (const name of owner) {
-        const assigned = await allot.allot.quota.groups.assignedTo(name)
-        assert.deepEqual(assigned.filter((group) => names.includes(group)).sort(), names.toSorted(), name)
-      }
-    } finally {
-      await allot.stop()
+    const root = await allot.signedIn('root', PASSWORD)
+    await root.get('/-/admin/owners')
+    const names = ['one', 'two', 'three', 'four']
+    for (const name of names) await allot.allot.quota.groups.create({ name })
+    const owner = ['ann', 'ben', 'acme', 'club']
+    const saved = await Promise.all(
+      names.map((group) => root.post('/-/admin/owners', { owner, change: 'add', group })),
+    )
+    for (const { headers } of saved) assert.equal(headers.get('location'), '/-/admin/owners?done=saved')
+    for (const name of owner) {
+      const assigned = await allot.allot.quota.groups.assignedTo(name)
+      assert.deepEqual(assigned.filter((group) => names.includes(group)).sort(), names.toSorted(), name)
     }
   })
 })
@@ -109,47 +101,42 @@ describe('Forms that change the groups of the same owners at the same time', () 
 describe('A preview that is canceled', () => {
   it('leads back to the form with what was entered', async () => {
     const allot = await startFixture()
-    try {
-      const root = allot.browser()
-      await root.signIn('root', PASSWORD)
-      await root.get('/-/admin/rules')
-      for (const [path, fields, entered] of [
-        [
-          '/-/admin/rules',
-          { name: 'fresh', limit: '7 MiB', subject: 'size:all' },
-          [/value="fresh"/, /value="7 MiB"/],
-        ],
-        [
-          '/-/admin/rule',
-          { name: 'total', limit: '8 MiB', subject: 'size:all' },
-          [/<h1>Rule total/, /value="8 MiB"/],
-        ],
-        [
-          '/-/admin/group',
-          { name: 'free', rule: 'plenty' },
-          [/value="plenty" checked/, /name="rule" value="total"\/>/],
-        ],
-        ['/-/admin/group/members', { name: 'paid', owner: 'ann' }, [/<h1>Group paid/, /value="ann"/]],
-      ] as const) {
-        const preview = await root.post(path, { ...fields, do: 'preview' })
-        assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
-        const { status, text } = await root.post(path, { ...fields, do: 'edit' })
-        assert.equal(status, 200, path)
-        for (const pattern of entered) assert.match(text, pattern, path)
-      }
-      for (const [path, fields, page] of [
-        ['/-/admin/rule/delete', { name: 'total' }, '/-/admin/rule?name=total'],
-        ['/-/admin/group/delete', { name: 'paid' }, '/-/admin/group?name=paid'],
-        ['/-/admin/group/members', { name: 'paid', remove: 'ben' }, '/-/admin/group?name=paid'],
-      ] as const) {
-        const preview = await root.post(path, { ...fields, do: 'preview' })
-        assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
-        const { status, headers } = await root.post(path, { ...fields, do: 'edit' })
-        assert.deepEqual([status, headers.get('location')], [303, page])
-        assert.equal((await root.get(page)).status, 200)
-      }
-    } finally {
-      await allot.stop()
+    const root = await allot.signedIn('root', PASSWORD)
+    await root.get('/-/admin/rules')
+    for (const [path, fields, entered] of [
+      [
+        '/-/admin/rules',
+        { name: 'fresh', limit: '7 MiB', subject: 'size:all' },
+        [/value="fresh"/, /value="7 MiB"/],
+      ],
+      [
+        '/-/admin/rule',
+        { name: 'total', limit: '8 MiB', subject: 'size:all' },
+        [/<h1>Rule total/, /value="8 MiB"/],
+      ],
+      [
+        '/-/admin/group',
+        { name: 'free', rule: 'plenty' },
+        [/value="plenty" checked/, /name="rule" value="total"\/>/],
+      ],
+      ['/-/admin/group/members', { name: 'paid', owner: 'ann' }, [/<h1>Group paid/, /value="ann"/]],
+    ] as const) {
+      const preview = await root.post(path, { ...fields, do: 'preview' })
+      assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
+      const { status, text } = await root.post(path, { ...fields, do: 'edit' })
+      assert.equal(status, 200, path)
+      for (const pattern of entered) assert.match(text, pattern, path)
+    }
+    for (const [path, fields, page] of [
+      ['/-/admin/rule/delete', { name: 'total' }, '/-/admin/rule?name=total'],
+      ['/-/admin/group/delete', { name: 'paid' }, '/-/admin/group?name=paid'],
+      ['/-/admin/group/members', { name: 'paid', remove: 'ben' }, '/-/admin/group?name=paid'],
+    ] as const) {
+      const preview = await root.post(path, { ...fields, do: 'preview' })
+      assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
+      const { status, headers } = await root.post(path, { ...fields, do: 'edit' })
+      assert.deepEqual([status, headers.get('location')], [303, page])
+      assert.equal((await root.get(page)).status, 200)
     }
   })
 })
@@ -161,8 +148,7 @@ describe('The owners of a large instance', () => {
   it('are read again after a change on a page, and not after a page that asks first', async (t) => {
     const allot = await startFixture()
     t.after(() => allot.stop())
-    const root = allot.browser()
-    await root.signIn('root', PASSWORD)
+    const root = await allot.signedIn('root', PASSWORD)
     const { organizations } = allot.allot.hosting
     for (let index = 0; index < MANY; index++)
       await organizations.create(undefined, { name: `large-${index}` })

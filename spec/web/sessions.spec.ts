@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, mock } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { browserNameOf } from '../../lib/web/parts/browser-name.ts'
@@ -66,57 +66,47 @@ describe('The session of a browser', () => {
     assert.equal(browserNameOf(`${'Version/ '.repeat(10_000)}Firefox/128`), 'Version')
   })
 
-  it('was last used when it was, also after the clock is set back', async () => {
-    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 9) })
+  it('was last used when it was, also after the clock is set back', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 9) })
     const allot = await startPages()
-    try {
-      await allot.person('ann', { password: PASSWORD })
-      const browser = await signIn(allot, {})
-      for (const hour of [13, 11]) {
-        mock.timers.setTime(Date.UTC(2026, 0, 1, hour, 30))
-        await browser.get('/-/account')
-        await allot.allot.hosting.sessionUses.flush()
-        const lastUse = `last used on 2026-01-01 about ${hour}:00 UTC`
-        assert.ok(listIn((await browser.get('/-/account')).text).includes(lastUse), lastUse)
-      }
-    } finally {
-      mock.timers.reset()
-      await allot.stop()
+    await allot.person('ann', { password: PASSWORD })
+    const browser = await signIn(allot, {})
+    for (const hour of [13, 11]) {
+      t.mock.timers.setTime(Date.UTC(2026, 0, 1, hour, 30))
+      await browser.get('/-/account')
+      await allot.allot.hosting.sessionUses.flush()
+      const lastUse = `last used on 2026-01-01 about ${hour}:00 UTC`
+      assert.ok(listIn((await browser.get('/-/account')).text).includes(lastUse), lastUse)
     }
   })
 
-  it('is listed with the browser, the address behind trusted proxies and the last use, and none of that is logged', async () => {
-    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
+  it('is listed with the browser, the address behind trusted proxies and the last use, and none of that is logged', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
     const logged: unknown[] = []
     const keep = (...line: unknown[]) => void logged.push(line)
     const allot = await startPages({ trustedProxies: 1, log: { error: keep, info: keep } })
-    try {
-      await allot.person('ann', { password: PASSWORD })
-      const from = (agent: string, address: string) => ({
-        'user-agent': agent,
-        'x-forwarded-for': `192.0.2.9, ${address}`,
-      })
-      const first = await signIn(allot, from('Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0', '203.0.113.7'))
-      mock.timers.tick(60_000)
-      const second = await signIn(allot, from('<b>', '2001:db8:1:2:3:4:5:6'))
-      mock.timers.tick(59 * 60_000)
-      await first.get('/-/account')
-      await allot.allot.hosting.sessionUses.flush()
-      const list = listIn((await second.get('/-/account')).text)
-      for (const row of [
-        /Unknown browser from 2001:db8:1:2::\/64 · signed in on 2026-01-01 12:01 UTC with the password This session/,
-        /Firefox on Linux from 203\.0\.113\.7 · signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 about 13:00 UTC /,
-      ])
-        assert.match(list, row)
-      assert.doesNotMatch(list, /192\.0\.2\.9/)
-      const passwords = { currentPassword: 'wrong', newPassword: CHOSEN, repeatedPassword: CHOSEN }
-      const refused = await second.post('/-/settings/password', passwords, from('curl/8', '203.0.113.8'))
-      assert.equal(refused.status, 422)
-      assert.doesNotMatch(JSON.stringify(logged), /203\.0\.113|2001:db8|Firefox|curl/)
-    } finally {
-      mock.timers.reset()
-      await allot.stop()
-    }
+    await allot.person('ann', { password: PASSWORD })
+    const from = (agent: string, address: string) => ({
+      'user-agent': agent,
+      'x-forwarded-for': `192.0.2.9, ${address}`,
+    })
+    const first = await signIn(allot, from('Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0', '203.0.113.7'))
+    t.mock.timers.tick(60_000)
+    const second = await signIn(allot, from('<b>', '2001:db8:1:2:3:4:5:6'))
+    t.mock.timers.tick(59 * 60_000)
+    await first.get('/-/account')
+    await allot.allot.hosting.sessionUses.flush()
+    const list = listIn((await second.get('/-/account')).text)
+    for (const row of [
+      /Unknown browser from 2001:db8:1:2::\/64 · signed in on 2026-01-01 12:01 UTC with the password This session/,
+      /Firefox on Linux from 203\.0\.113\.7 · signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 about 13:00 UTC /,
+    ])
+      assert.match(list, row)
+    assert.doesNotMatch(list, /192\.0\.2\.9/)
+    const passwords = { currentPassword: 'wrong', newPassword: CHOSEN, repeatedPassword: CHOSEN }
+    const refused = await second.post('/-/settings/password', passwords, from('curl/8', '203.0.113.8'))
+    assert.equal(refused.status, 422)
+    assert.doesNotMatch(JSON.stringify(logged), /203\.0\.113|2001:db8|Firefox|curl/)
   })
 })
 
@@ -150,22 +140,18 @@ describe('A crash while a browser is given a session', () => {
         if (call === 'commit' && commits-- <= 0) throw new StorageError('failed', 'the disk is gone')
       })
       const allot = await startPages({ driver })
-      try {
-        const { token } = await allot.person('ann', { password: PASSWORD })
-        for (let survived = 0, isDone = false; !isDone; survived++) {
-          const [browser, other] = [await signIn(allot, {}), allot.browser()]
-          await other.signIn('', token)
-          const change = await prepare(allot, browser)
-          commits = survived
-          const { status } = await change(CHOSEN)
-          commits = Number.POSITIVE_INFINITY
-          isDone = status === 303
-          const isChanged = (await allot.browser().signIn('ann', CHOSEN)).status === 303
-          const isAlive = (await other.get('/-/account')).status === 200
-          assert.deepEqual([isChanged, isAlive], [isDone, !isDone], `after ${survived} commits`)
-        }
-      } finally {
-        await allot.stop()
+      const { token } = await allot.person('ann', { password: PASSWORD })
+      for (let survived = 0, isDone = false; !isDone; survived++) {
+        const [browser, other] = [await signIn(allot, {}), allot.browser()]
+        await other.signIn('', token)
+        const change = await prepare(allot, browser)
+        commits = survived
+        const { status } = await change(CHOSEN)
+        commits = Number.POSITIVE_INFINITY
+        isDone = status === 303
+        const isChanged = (await allot.browser().signIn('ann', CHOSEN)).status === 303
+        const isAlive = (await other.get('/-/account')).status === 200
+        assert.deepEqual([isChanged, isAlive], [isDone, !isDone], `after ${survived} commits`)
       }
     })
 
@@ -175,19 +161,15 @@ describe('A crash while a browser is given a session', () => {
       if (call === 'commit' && commits-- <= 0) throw new StorageError('failed', 'the disk is gone')
     })
     const allot = await startPages({ driver })
-    try {
-      await allot.person('ann', { password: PASSWORD })
-      const browser = await signIn(allot, {})
-      await browser.get('/-/account')
-      for (let survived = 0, isDone = false; !isDone; survived++) {
-        commits = survived
-        const { status } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
-        commits = Number.POSITIVE_INFINITY
-        isDone = status === 303
-        assert.match(words((await browser.get('/-/account')).text), /1 session /, `after ${survived} commits`)
-      }
-    } finally {
-      await allot.stop()
+    await allot.person('ann', { password: PASSWORD })
+    const browser = await signIn(allot, {})
+    await browser.get('/-/account')
+    for (let survived = 0, isDone = false; !isDone; survived++) {
+      commits = survived
+      const { status } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
+      commits = Number.POSITIVE_INFINITY
+      isDone = status === 303
+      assert.match(words((await browser.get('/-/account')).text), /1 session /, `after ${survived} commits`)
     }
   })
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { before, describe, it, mock } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { countReads } from '../counted.ts'
 import { gnupg } from '../keys/gnupg.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { lacks } from '../support/requirements.mjs'
-import { type Person, start } from '../support/test-server.ts'
+import { madeBefore, start } from '../support/test-server.ts'
 import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
 
@@ -70,10 +70,7 @@ describe('The profile in the settings', () => {
 })
 
 describe('The password in the settings', () => {
-  let allot: PageServer
-  before(async () => {
-    allot = await startPages({ login: { failures: 6 } })
-  })
+  const allot = madeBefore(() => startPages({ login: { failures: 6 } }))
 
   const signedIn = async (name: string, secret = PASSWORD) => {
     const browser = allot.browser()
@@ -168,107 +165,90 @@ describe('The password in the settings', () => {
 
   it('is not shown where the host signs users in', async () => {
     const host = await startWithHost()
-    try {
-      const browser = createPageClient(host.base)
-      const { text } = await browser.get('/-/settings')
-      assert.doesNotMatch(text, /settings\/password/)
-      assert.match(text, /href="\/-\/settings\/keys"/)
-      assert.equal((await browser.get('/-/settings/password')).status, 404)
-      assert.equal((await change(browser, PASSWORD)).status, 404)
-    } finally {
-      await host.stop()
-    }
+    const browser = createPageClient(host.base)
+    const { text } = await browser.get('/-/settings')
+    assert.doesNotMatch(text, /settings\/password/)
+    assert.match(text, /href="\/-\/settings\/keys"/)
+    assert.equal((await browser.get('/-/settings/password')).status, 404)
+    assert.equal((await change(browser, PASSWORD)).status, 404)
   })
 })
 
 describe('The sessions in the settings', () => {
   it('are listed with their start, the newest first, and end one by one', async () => {
     const allot = await startPages()
-    try {
-      const ann = await allot.person('ann', { password: PASSWORD })
-      const eve = await allot.person('eve', { password: PASSWORD })
-      const [first, second, byToken, stranger] = [1, 2, 3, 4].map(() => allot.browser()) as [
-        PageClient,
-        PageClient,
-        PageClient,
-        PageClient,
-      ]
-      for (const browser of [first, second]) await browser.signIn('ann', PASSWORD)
-      await byToken.signIn('', ann.token)
-      await stranger.signIn(eve.name, PASSWORD)
-      const { text } = await first.get('/-/account')
-      assert.match(words(text), /Sessions 3 sessions/)
-      assert.match(words(text), /signed in on \d{4}-\d\d-\d\d \d\d:\d\d UTC with the token spec/)
-      assert.equal(text.match(/This session/g)!.length, 1)
-      const idsIn = (html: string) => [...html.matchAll(/name="session" value="(\w+)"/g)].map(([, id]) => id!)
-      const ids = idsIn(text)
-      assert.equal(ids.length, 2)
-      await stranger.get('/-/account')
-      for (const session of [...ids, '', 'x', '0'.repeat(64)])
-        assert.equal((await stranger.post('/-/account/sessions/end', { session })).status, 404, session)
-      // The session of the second browser is the one whose id its own page does not have.
-      const others = idsIn((await second.get('/-/account')).text)
-      const ofSecond = ids.find((id) => !others.includes(id))!
-      await first.get('/-/account')
-      await first.post('/-/account/sessions/end', { session: ofSecond })
-      assert.deepEqual(
-        [(await second.get('/-/account')).status, (await byToken.get('/-/account')).status],
-        [303, 200],
-      )
-      await first.get('/-/account')
-      for (const session of ids.filter((id) => id !== ofSecond)) {
-        const ended = await first.post('/-/account/sessions/end', { session })
-        assert.equal(ended.headers.get('location'), '/-/account?done=ended')
-      }
-      assert.equal((await byToken.get('/-/account')).status, 303)
-      assert.match(
-        words((await first.get('/-/account?done=ended')).text),
-        /The session has ended\. .*1 session /,
-      )
-    } finally {
-      await allot.stop()
+    const ann = await allot.person('ann', { password: PASSWORD })
+    const eve = await allot.person('eve', { password: PASSWORD })
+    const [first, second, byToken, stranger] = [1, 2, 3, 4].map(() => allot.browser()) as [
+      PageClient,
+      PageClient,
+      PageClient,
+      PageClient,
+    ]
+    for (const browser of [first, second]) await browser.signIn('ann', PASSWORD)
+    await byToken.signIn('', ann.token)
+    await stranger.signIn(eve.name, PASSWORD)
+    const { text } = await first.get('/-/account')
+    assert.match(words(text), /Sessions 3 sessions/)
+    assert.match(words(text), /signed in on \d{4}-\d\d-\d\d \d\d:\d\d UTC with the token spec/)
+    assert.equal(text.match(/This session/g)!.length, 1)
+    const idsIn = (html: string) => [...html.matchAll(/name="session" value="(\w+)"/g)].map(([, id]) => id!)
+    const ids = idsIn(text)
+    assert.equal(ids.length, 2)
+    await stranger.get('/-/account')
+    for (const session of [...ids, '', 'x', '0'.repeat(64)])
+      assert.equal((await stranger.post('/-/account/sessions/end', { session })).status, 404, session)
+    // The session of the second browser is the one whose id its own page does not have.
+    const others = idsIn((await second.get('/-/account')).text)
+    const ofSecond = ids.find((id) => !others.includes(id))!
+    await first.get('/-/account')
+    await first.post('/-/account/sessions/end', { session: ofSecond })
+    assert.deepEqual(
+      [(await second.get('/-/account')).status, (await byToken.get('/-/account')).status],
+      [303, 200],
+    )
+    await first.get('/-/account')
+    for (const session of ids.filter((id) => id !== ofSecond)) {
+      const ended = await first.post('/-/account/sessions/end', { session })
+      assert.equal(ended.headers.get('location'), '/-/account?done=ended')
     }
+    assert.equal((await byToken.get('/-/account')).status, 303)
+    assert.match(
+      words((await first.get('/-/account?done=ended')).text),
+      /The session has ended\. .*1 session /,
+    )
   })
 
-  it('are in the order of their start', async () => {
-    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
+  it('are in the order of their start', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
     const allot = await startPages()
-    try {
-      await allot.person('ann', { password: PASSWORD })
-      const browsers = [allot.browser(), allot.browser(), allot.browser()]
-      for (const browser of browsers) {
-        mock.timers.tick(60_000)
-        await browser.signIn('ann', PASSWORD)
-      }
-      const { text } = await browsers[1]!.get('/-/account')
-      const starts = [...words(text).matchAll(/signed in on 2026-01-01 (\d\d:\d\d) UTC/g)].map(([, at]) => at)
-      assert.deepEqual(starts, ['12:03', '12:02', '12:01'])
-    } finally {
-      mock.timers.reset()
-      await allot.stop()
+    await allot.person('ann', { password: PASSWORD })
+    const browsers = [allot.browser(), allot.browser(), allot.browser()]
+    for (const browser of browsers) {
+      t.mock.timers.tick(60_000)
+      await browser.signIn('ann', PASSWORD)
     }
+    const { text } = await browsers[1]!.get('/-/account')
+    const starts = [...words(text).matchAll(/signed in on 2026-01-01 (\d\d:\d\d) UTC/g)].map(([, at]) => at)
+    assert.deepEqual(starts, ['12:03', '12:02', '12:01'])
   })
 
   it('end only with the scope of changes, one by one and all together', async () => {
     const allot = await startPages()
-    try {
-      const ann = await allot.person('ann', { password: PASSWORD })
-      const [browser, reader] = [allot.browser(), allot.browser()]
-      await browser.signIn('ann', PASSWORD)
-      await reader.signIn('', await allot.scoped(ann, 'read:user'))
-      // The page of a session that may only read has no button that it would refuse.
-      const { text } = await reader.get('/-/account')
-      assert.doesNotMatch(text, /name="session"|name="everywhere"|action="[^"]*sessions\/end"/)
-      const [, session] = /name="session" value="(\w+)"/.exec((await browser.get('/-/account')).text)!
-      assert.equal((await reader.post('/-/account/sessions/end', { session: session! })).status, 403)
-      assert.equal((await reader.post('/-/sign-out', { everywhere: 'yes' })).status, 403)
-      assert.equal((await browser.get('/-/account')).status, 200)
-      assert.equal((await reader.post('/-/sign-out', {})).status, 303)
-      assert.equal((await reader.get('/-/account')).status, 303)
-      assert.equal((await browser.get('/-/account')).status, 200)
-    } finally {
-      await allot.stop()
-    }
+    const ann = await allot.person('ann', { password: PASSWORD })
+    const [browser, reader] = [allot.browser(), allot.browser()]
+    await browser.signIn('ann', PASSWORD)
+    await reader.signIn('', await allot.scoped(ann, 'read:user'))
+    // The page of a session that may only read has no button that it would refuse.
+    const { text } = await reader.get('/-/account')
+    assert.doesNotMatch(text, /name="session"|name="everywhere"|action="[^"]*sessions\/end"/)
+    const [, session] = /name="session" value="(\w+)"/.exec((await browser.get('/-/account')).text)!
+    assert.equal((await reader.post('/-/account/sessions/end', { session: session! })).status, 403)
+    assert.equal((await reader.post('/-/sign-out', { everywhere: 'yes' })).status, 403)
+    assert.equal((await browser.get('/-/account')).status, 200)
+    assert.equal((await reader.post('/-/sign-out', {})).status, 303)
+    assert.equal((await reader.get('/-/account')).status, 303)
+    assert.equal((await browser.get('/-/account')).status, 200)
   })
 
   it('are not read where the host signs users in', async () => {
@@ -293,30 +273,20 @@ describe('The sessions in the settings', () => {
 
   it('that have lost their credential are not listed', async () => {
     const allot = await startPages()
-    try {
-      const ann = await allot.person('ann', { password: PASSWORD })
-      const [browser, other] = [allot.browser(), allot.browser()]
-      await browser.signIn('ann', PASSWORD)
-      await other.signIn('', ann.token)
-      assert.match(words((await browser.get('/-/account')).text), /2 sessions/)
-      await allot.allot.hosting.tokens.remove(ann.id, 'spec')
-      assert.match(words((await browser.get('/-/account')).text), /1 session /)
-    } finally {
-      await allot.stop()
-    }
+    const ann = await allot.person('ann', { password: PASSWORD })
+    const [browser, other] = [allot.browser(), allot.browser()]
+    await browser.signIn('ann', PASSWORD)
+    await other.signIn('', ann.token)
+    assert.match(words((await browser.get('/-/account')).text), /2 sessions/)
+    await allot.allot.hosting.tokens.remove(ann.id, 'spec')
+    assert.match(words((await browser.get('/-/account')).text), /1 session /)
   })
 })
 
 describe('The other settings of a user', () => {
-  let allot: PageServer
-  let ann: Person
-  let browser: PageClient
-  before(async () => {
-    allot = await startPages({ ssh: { port: 22 } })
-    ann = await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
-    browser = allot.browser()
-    await browser.signIn('ann', PASSWORD)
-  })
+  const allot = madeBefore(() => startPages({ ssh: { port: 22 } }))
+  const ann = madeBefore(() => allot.person('ann', { password: PASSWORD, email: 'ann@example.test' }))
+  const browser = madeBefore(() => allot.signedIn('ann', PASSWORD))
 
   it('show further SSH keys on further pages', async () => {
     const { id } = await allot.person('many', { password: PASSWORD })
@@ -326,8 +296,7 @@ describe('The other settings of a user', () => {
       const key = Buffer.concat([field(Buffer.from('ssh-ed25519')), field(point)]).toString('base64')
       await allot.allot.hosting.sshKeys.add(id, { title: `key-${index}`, key: `ssh-ed25519 ${key}` })
     }
-    const own = allot.browser()
-    await own.signIn('many', PASSWORD)
+    const own = await allot.signedIn('many', PASSWORD)
     const titles = (html: string) => [...html.matchAll(/<bdi>(key-\d+)<\/bdi>/g)].map(([, title]) => title)
     const first = (await own.get('/-/settings/keys')).text
     const [, next] = /href="([^"]*)" rel="next"/.exec(first)!
@@ -375,8 +344,7 @@ describe('The other settings of a user', () => {
     )
     assert.equal((await allot.as(ann, 'GET', '/user/keys')).body.length, 1)
     const eve = await allot.person('eve', { password: PASSWORD })
-    const stranger = allot.browser()
-    await stranger.signIn(eve.name, PASSWORD)
+    const stranger = await allot.signedIn(eve.name, PASSWORD)
     const confirmed = { ...fields, confirmed: 'yes' }
     assert.equal((await stranger.post('/-/settings/keys/delete', confirmed)).status, 403)
     const deleted = await browser.post('/-/settings/keys/delete', confirmed)
@@ -411,8 +379,7 @@ describe('The other settings of a user', () => {
   })
 
   it('need the scopes that the API asks for', async () => {
-    const reader = allot.browser()
-    await reader.signIn('', await allot.scoped(ann, 'read:user'))
+    const reader = await allot.signedIn('', await allot.scoped(ann, 'read:user'))
     for (const [path, form] of [
       ['/-/settings/keys', '/-/settings/keys/ssh'],
       ['/-/settings/keys', '/-/settings/keys/gpg'],
@@ -421,8 +388,7 @@ describe('The other settings of a user', () => {
       assert.equal((await reader.get(path)).status, 200)
       assert.equal((await reader.post(form, { email: 'x', title: 'x', key: 'x' })).status, 403, form)
     }
-    const other = allot.browser()
-    await other.signIn('', await allot.scoped(ann, 'read:repository'))
+    const other = await allot.signedIn('', await allot.scoped(ann, 'read:repository'))
     for (const path of ['keys', 'password'])
       assert.equal((await other.get(`/-/settings/${path}`)).status, 403)
   })

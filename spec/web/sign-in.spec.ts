@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { before, describe, it, mock } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { passwordLinkPath } from '../../lib/web/parts/password-link.ts'
-import { basic } from '../support/test-server.ts'
-import { createPageClient, type PageServer, startPages } from './browser.ts'
+import { basic, madeBefore } from '../support/test-server.ts'
+import { createPageClient, startPages } from './browser.ts'
 
 const PASSWORD = 'a long password'
 
 describe('Signing in to the pages', () => {
-  let allot: PageServer
+  const allot = madeBefore(() => startPages())
   before(async () => {
-    allot = await startPages()
     await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
   })
 
@@ -136,8 +135,7 @@ describe('Signing in to the pages', () => {
   })
 
   it('does not store the secret of a session', async () => {
-    const browser = allot.browser()
-    await browser.signIn('ann', PASSWORD)
+    const browser = await allot.signedIn('ann', PASSWORD)
     const chunks: Uint8Array[] = []
     await allot.allot.export(async (bytes) => void chunks.push(bytes))
     const text = Buffer.concat(chunks).toString()
@@ -165,8 +163,7 @@ describe('Signing in to the pages', () => {
     }
     for (const [name, change] of Object.entries(changes)) {
       const { id } = await allot.person(name, { password: PASSWORD })
-      const browser = allot.browser()
-      await browser.signIn(name, PASSWORD)
+      const browser = await allot.signedIn(name, PASSWORD)
       assert.equal((await browser.get('/')).status, 200)
       await change(id)
       assert.equal((await browser.get('/')).status, 303, name)
@@ -182,25 +179,19 @@ describe('Signing in to the pages', () => {
   it('restricts a session to the scopes of the token that started it', async () => {
     const person = await allot.person('careful', { admin: true })
     const token = await allot.scoped(person, 'read:repository')
-    const browser = allot.browser()
-    await browser.signIn('', token)
+    const browser = await allot.signedIn('', token)
     const { status, text } = await browser.get('/')
     assert.equal(status, 403)
     assert.match(text, /required scope\(s\): \[read:user\]/)
   })
 
-  it('expires after the session lifetime, even when it is in use', async () => {
-    mock.timers.enable({ apis: ['Date'], now: Date.now() })
-    try {
-      const browser = allot.browser()
-      await browser.signIn('ann', PASSWORD)
-      mock.timers.tick(11 * 3600_000)
-      assert.equal((await browser.get('/')).status, 200)
-      mock.timers.tick(3600_000)
-      assert.equal((await browser.get('/')).status, 303)
-    } finally {
-      mock.timers.reset()
-    }
+  it('expires after the session lifetime, even when it is in use', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    const browser = await allot.signedIn('ann', PASSWORD)
+    t.mock.timers.tick(11 * 3600_000)
+    assert.equal((await browser.get('/')).status, 200)
+    t.mock.timers.tick(3600_000)
+    assert.equal((await browser.get('/')).status, 303)
   })
 
   it('keeps at most fifty sessions of an account', async () => {
@@ -219,31 +210,26 @@ describe('Signing in to the pages', () => {
 describe('The limit of failed logins', () => {
   it('counts the pages and the API together', async () => {
     const allot = await startPages({ login: { failures: 3 } })
-    try {
-      await allot.person('ann', { password: PASSWORD })
-      const browser = allot.browser()
-      const statuses: number[] = []
-      for (let times = 0; times < 4; times++) statuses.push((await browser.signIn('ann', 'wrong')).status)
-      assert.deepEqual(statuses, [422, 422, 422, 429])
-      const refused = await browser.signIn('ann', PASSWORD)
-      assert.equal(refused.status, 429)
-      assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
-      assert.doesNotMatch(refused.text, /aria-invalid/, 'what was entered is right')
-      assert.ok(Number(refused.headers.get('retry-after')) > 0)
-      const api = await allot.request('GET', '/user', {
-        headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },
-      })
-      assert.equal(api.status, 429)
-    } finally {
-      await allot.stop()
-    }
+    await allot.person('ann', { password: PASSWORD })
+    const browser = allot.browser()
+    const statuses: number[] = []
+    for (let times = 0; times < 4; times++) statuses.push((await browser.signIn('ann', 'wrong')).status)
+    assert.deepEqual(statuses, [422, 422, 422, 429])
+    const refused = await browser.signIn('ann', PASSWORD)
+    assert.equal(refused.status, 429)
+    assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
+    assert.doesNotMatch(refused.text, /aria-invalid/, 'what was entered is right')
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    const api = await allot.request('GET', '/user', {
+      headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },
+    })
+    assert.equal(api.status, 429)
   })
 })
 
 describe('A link that sets a password', () => {
-  let allot: PageServer
+  const allot = madeBefore(() => startPages({ login: { wrongTokens: 8 } }))
   before(async () => {
-    allot = await startPages({ login: { wrongTokens: 8 } })
     await allot.allot.hosting.accounts.edit(allot.root.id, { password: PASSWORD })
   })
 
@@ -263,8 +249,7 @@ describe('A link that sets a password', () => {
 
   it('is made on the page of the account, shows its user, signs in with the new password, and works once', async () => {
     await newUser('una')
-    const root = allot.browser()
-    await root.signIn('root', PASSWORD)
+    const root = await allot.signedIn('root', PASSWORD)
     await root.get('/-/admin/account?name=una')
     const made = await root.post('/-/admin/account/password-link', { name: 'una' })
     const [url] = /http:\/\/[^\s<]+\/-\/set-password\?[^\s<]+/.exec(made.text)!
@@ -360,28 +345,24 @@ describe('A link that sets a password', () => {
     assert.ok(!text.includes(fieldsOf(link).code!))
   })
 
-  it('expires after fourteen days, and wrong ones are limited, while a valid one works', async () => {
+  it('expires after fourteen days, and wrong ones are limited, while a valid one works', async (t) => {
     const id = await newUser('late')
     const link = await linkFor(id)
-    mock.timers.enable({ apis: ['Date'], now: Date.now() })
-    try {
-      mock.timers.tick(14 * 86_400_000)
-      assert.equal((await allot.browser().get(link)).status, 404)
-      const statuses: number[] = []
-      for (const query of [
-        '',
-        '?user=late',
-        '?user=late&code=x',
-        '?user=nobody&code=x',
-        '?user=late&code=y',
-        '',
-      ])
-        statuses.push((await allot.browser().get(`/-/set-password${query}`)).status)
-      assert.equal(statuses.at(-1), 429)
-      assert.ok(statuses.every((status) => status === 404 || status === 429))
-      assert.equal((await allot.browser().get(await linkFor(id))).status, 200)
-    } finally {
-      mock.timers.reset()
-    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    t.mock.timers.tick(14 * 86_400_000)
+    assert.equal((await allot.browser().get(link)).status, 404)
+    const statuses: number[] = []
+    for (const query of [
+      '',
+      '?user=late',
+      '?user=late&code=x',
+      '?user=nobody&code=x',
+      '?user=late&code=y',
+      '',
+    ])
+      statuses.push((await allot.browser().get(`/-/set-password${query}`)).status)
+    assert.equal(statuses.at(-1), 429)
+    assert.ok(statuses.every((status) => status === 404 || status === 429))
+    assert.equal((await allot.browser().get(await linkFor(id))).status, 200)
   })
 })

@@ -3,17 +3,17 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { before, describe, it } from 'node:test'
+import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { PageClient } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
-import { type Site, startSite } from './site.ts'
+import { startSite } from './site.ts'
 
-let site: Site
 let mia: PageClient
 let noa: PageClient
 const visitor = () => site.browser()
+const site = madeBefore(() => startSite())
 before(async () => {
-  site = await startSite()
   ;[mia, noa] = [site.browser(), site.browser()]
   await mia.signIn('mia', PASSWORD)
   await noa.signIn('noa', PASSWORD)
@@ -491,8 +491,7 @@ describe('The link to the storage of an organization', () => {
         [['read:admin'], true],
         [['read:repository'], false],
       ] as const) {
-        const root = site.browser()
-        await root.signIn('', await site.scoped(site.root, 'read:user', ...scopes))
+        const root = await site.signedIn('', await site.scoped(site.root, 'read:user', ...scopes))
         const { text } = await root.get('/crew', HTML)
         const { status } = await root.get('/-/storage/crew', HTML)
         const found = [text.includes('href="/-/storage/crew"'), status]

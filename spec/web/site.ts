@@ -10,7 +10,7 @@ import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { createPageClient, type PageServer } from './browser.ts'
+import { type PageServer, withBrowser } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
 
 export const LONG = 'a-repository-with-a-rather-long-name-that-goes-on-and-on-for-a-narrow-screen'
@@ -77,7 +77,7 @@ export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Si
   await made('/orgs/guild/repos', { name: 'plans', private: true })
   const commits = await pushAtlas(server, mia)
   await addContent(server, mia)
-  return { ...server, mia, noa, commits, browser: () => createPageClient(server.base) }
+  return { ...withBrowser(server), mia, noa, commits }
 }
 
 const README = `# Atlas

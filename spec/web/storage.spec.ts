@@ -257,8 +257,7 @@ describe('The administration pages', () => {
       (await ann.post('/-/admin/rules', { name: 'mine', limit: '1', subject: 'size:all' })).status,
       403,
     )
-    const reader = allot.browser()
-    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
+    const reader = await allot.signedIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
     await reader.get('/-/admin/rules')
     const given = { name: 'mine', limit: '1', subject: 'size:all' }
     assert.equal((await reader.post('/-/admin/rules', given)).status, 403)
