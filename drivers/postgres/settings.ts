@@ -34,29 +34,28 @@ export type Settings = ReturnType<typeof parseSettings>
 
 const SESSION_ATTRIBUTES = 'target_session_attrs'
 
-/** Every option, which the compiler checks, and whether it is a whole number from 1. */
-const IS_COUNT: Record<keyof PostgresOptions, boolean> = {
-  schema: false,
-  connections: true,
-  connectTimeout: true,
-  statementTimeout: true,
-  writeTimeout: true,
-  retries: true,
-  exclusive: false,
-  tls: false,
+/** The options that are whole numbers from 1. */
+const DEFAULTS = {
+  connections: 10,
+  connectTimeout: 5000,
+  statementTimeout: 20_000,
+  writeTimeout: 25_000,
+  retries: 30,
 }
 
 /** Milliseconds. Node runs a timer of more after 1 ms, and PostgreSQL refuses a longer statement_timeout. */
 const MAX_TIMEOUT = 2 ** 31 - 1
 
-const checkOptions = (options: PostgresOptions): void => {
-  checkOptionNames(options, Object.keys(IS_COUNT))
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || !IS_COUNT[name as keyof PostgresOptions]) continue
+const numbersOf = (options: PostgresOptions): typeof DEFAULTS => {
+  const numbers = { ...DEFAULTS }
+  for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+    const value = options[name] ?? DEFAULTS[name]
     checkArgument(Number.isInteger(value) && value > 0, name, 'a whole number from 1', value)
     const isTime = name.endsWith('Timeout')
     checkArgument(!isTime || value <= MAX_TIMEOUT, name, `at most ${MAX_TIMEOUT}`, value)
+    numbers[name] = value
   }
+  return numbers
 }
 
 /**
@@ -64,7 +63,7 @@ const checkOptions = (options: PostgresOptions): void => {
  * @throws StorageError `failed` when the URL is not a PostgreSQL URL; AllotError invalid for a wrong option
  */
 export const parseSettings = (url: string, options: PostgresOptions) => {
-  checkOptions(options)
+  checkOptionNames(options, [...Object.keys(DEFAULTS), 'schema', 'exclusive', 'tls'])
   const urls = parseHosts(url)
   const [{ pathname, searchParams }] = urls as [URL]
   const schema = options.schema ?? searchParams.get('schema') ?? undefined
@@ -79,11 +78,7 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
   const database = decodeName(pathname.slice(1)) || 'of the user'
   return {
     schema,
-    connections: options.connections ?? 10,
-    connectTimeout: options.connectTimeout ?? 5000,
-    statementTimeout: options.statementTimeout ?? 20_000,
-    writeTimeout: options.writeTimeout ?? 25_000,
-    retries: options.retries ?? 30,
+    ...numbersOf(options),
     exclusive: options.exclusive === true,
     tls: options.tls,
     /** One URL for each host; any of them may be the primary. */
