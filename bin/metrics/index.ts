@@ -26,12 +26,12 @@ export { aggregateWorkers } from './worker-metrics.ts'
 export const measureListener = async (
   allot: OpenAllot,
   listener: RequestListener,
-  { readers, basePath, log }: { readers: Config['server']['metrics']; basePath: string; log: Log },
+  { readers, log }: { readers: Config['server']['metrics']; log: Log },
 ): Promise<RequestListener> => {
   const readMetrics = cluster.isWorker ? workerMetrics() : () => register.metrics()
   collectDefaultMetrics()
   await allot.metrics(register)
-  return measureRequests(basePath, (req, res) => {
+  return measureRequests((req, res) => {
     if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
     authorize(allot, readers, req)
       .then(readMetrics)

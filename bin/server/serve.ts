@@ -199,11 +199,7 @@ const createListener = async (
   let listener = withHealthChecks(allot, allot.listener(server.pages ? { pages: '/' } : {}))
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()
-    listener = await measureListener(allot, listener, {
-      readers: server.metrics,
-      basePath: api.basePath,
-      log,
-    })
+    listener = await measureListener(allot, listener, { readers: server.metrics, log })
   }
   if (server.hsts) listener = withStrictTransport(listener)
   if (server.log === 'requests') listener = withRequestLog(log, api.trustedProxies, listener)

@@ -214,15 +214,17 @@ export const senderOfToken = (store: Store, token: string): Promise<TokenSender 
 export const keptSender = (store: Store, token: string, uses: LastUses<number>): KeptSender | undefined => {
   const key = senderKey(token)
   const sender = store.known<TokenSender>(key)
-  return sender && { key, user: sender.identity, use: () => uses.note(sender.tokenId) }
+  return (
+    sender && { madeOf: { key, value: sender }, user: sender.identity, use: () => uses.note(sender.tokenId) }
+  )
 }
 
 const senderKey = (token: string): string => `sender ${token}`
 
-/** A sender whom the store keeps under a key. */
+/** A sender whom the store keeps. */
 export interface KeptSender {
-  /** Undefined without credentials. */
-  readonly key: string | undefined
+  /** Where the store keeps the sender; absent without credentials. */
+  readonly madeOf?: { readonly key: string; readonly value: unknown }
   readonly user: Identity | null
   /** Notes that the token is used. */
   use?(): void

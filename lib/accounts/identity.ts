@@ -114,7 +114,7 @@ export class Identities {
     const { store, tokenUses, authenticate } = this.#options
     if (authenticate !== undefined || sudoIn(req) !== undefined) return undefined
     const credentials = credentialsIn(req)
-    if (credentials === undefined) return { key: undefined, user: null }
+    if (credentials === undefined) return { user: null }
     return isTokenScheme(credentials.scheme) ? keptSender(store, credentials.value, tokenUses) : undefined
   }
 

@@ -30,6 +30,6 @@ const madeOfName = async ({ params, headers }: StreamRequest<Identity, 'name'>):
 }
 
 /** The images themselves, at the `avatar_url` of each account. */
-export const avatarRoutes = (['GET', 'HEAD'] as const).map((method) =>
-  stream({ method, path: '/avatars/{name}', auth: 'none', handle: madeOfName }),
-)
+export const avatarRoutes = [
+  stream({ method: 'GET', path: '/avatars/{name}', auth: 'none', handle: madeOfName }),
+]

@@ -262,7 +262,6 @@ export const resourcesFor =
           ...accessOf(usual === 'GET', { ...rules, ...given({ tag, scope, reads }) }),
           ...paramsOf(path, ids),
           ...(isList ? { paging: declared.paging ?? 'pages' } : {}),
-          cacheable: cached !== false,
           method,
           path,
           operationId,

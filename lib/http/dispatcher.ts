@@ -11,12 +11,12 @@ import {
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import { type LastingRights, lastingRights } from './lasting.ts'
-import { type Log, noteUser } from './log.ts'
+import { type Log, noteRoute, noteUser } from './log.ts'
 import { inRequestOrder, isNext, trackInFlight, UnreadResponses } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
-import type { KeptReply } from './responses.ts'
-import type { Match, Routed } from './router.ts'
-import { sendEmpty } from './send.ts'
+import type { KeptReply, Sendable } from './responses.ts'
+import type { Match, NoMatch, Routed, Router } from './router.ts'
+import { sendEmpty, sendReply } from './send.ts'
 import { refuseAmbiguous } from './smuggling.ts'
 
 /**
@@ -32,8 +32,11 @@ export interface RequestContext<I = unknown, R = unknown> {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly url: RequestUrl
-  readonly route: R
+  /** Undefined for a request that no route takes. */
+  readonly route?: R | undefined
   readonly params: Match<R>['params']
+  /** Without a route, what the path takes, as in {@link NoMatch}. */
+  readonly allow?: string | undefined
   /** URL of the service as this client reaches it, without a slash at the end. */
   baseUrl: string
   /**
@@ -47,20 +50,20 @@ export interface RequestContext<I = unknown, R = unknown> {
   readonly next?: Next | undefined
 }
 
-/** Routes of one kind: how their input is read, and how their replies and failures are sent. */
-export interface Endpoints<
-  I = unknown,
-  R extends Routed & AccessRule = Routed & AccessRule,
-  Reply extends object = object,
-> {
+/** Routes of one kind: how their input is read, and what is sent for their replies and failures. */
+export interface Endpoints<I = unknown, R extends Routed & AccessRule = Routed & AccessRule> {
   /** Path that all routes begin with, such as `/api/v1`; requests with other paths are not matched. */
   readonly basePath: string
-  readonly router: {
-    /** @param isLast whether the request goes to nothing else when no route takes it */
-    match(method: string, path: string, isLast: boolean): Match<R> | undefined
-  }
+  readonly router: Pick<Router<R>, 'match'>
   /** Messages of 401 and 403; those of the API when absent. */
   readonly accessMessages?: AccessMessages
+  /** Who may send a request that no route takes. */
+  readonly otherwise: AccessRule
+  /**
+   * Whether a request that no route takes is answered all the same.
+   * @param isLast whether it goes to nothing else
+   */
+  takes(req: IncomingMessage, url: RequestUrl, other: NoMatch, isLast: boolean): boolean
   /**
    * Authenticates a request by credentials that only these routes take; undefined when the dispatcher
    * authenticates it.
@@ -68,12 +71,9 @@ export interface Endpoints<
    */
   authenticate?(context: RequestContext<I, R>): Promise<I | null> | undefined
   /** Reads and validates the input, and calls the handler of the route. */
-  handle(context: RequestContext<I, R>): Promise<Reply>
-  /**
-   * @throws ClientDisconnected when the client leaves before the end, which is not logged, unlike other
-   * failures
-   */
-  send(context: RequestContext<I, R>, reply: Reply): Promise<void>
+  answer(context: RequestContext<I, R>): Promise<Sendable>
+  /** The response to a request that failed before its response began. */
+  failure(context: RequestContext<I, R>, failure: Failure): Sendable
   /**
    * Whether a request whose resource does not exist, or that lacks a login, is passed on by `next`, since
    * something else may have its path.
@@ -85,8 +85,6 @@ export interface Endpoints<
   urlOf?(context: RequestContext<I, R>): string
   /** The reply that is kept for GETs like this one; undefined when the request must be handled. */
   kept?(req: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined
-  /** Sends the response to a request that failed before its response began. */
-  sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
 
 export type Next = (error?: unknown) => void
@@ -104,7 +102,12 @@ interface DispatcherOptions<I extends Caller> {
   baseUrl: string | undefined
   /** Number of reverse proxies in front of the server. */
   trustedProxies: number
-  /** Origins whose pages may read the responses; CORS is off when absent or empty. */
+  /** Name of all routes in the metrics; the path of each when absent. */
+  routesName?: string
+  /**
+   * Origins whose pages may read the responses; CORS is off when empty. Absent for pages, which no other
+   * origin may send forms to, whatever headers the host has set.
+   */
   corsOrigins?: readonly string[]
   /** Runs the handlers of routes. */
   runHandler?: <T>(handle: () => T) => T
@@ -130,15 +133,18 @@ export class Dispatcher<I extends Caller> {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   readonly handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     if (refuseAmbiguous(req, res)) return
-    const { endpoints: all, baseUrl = '', unmatched } = this.#options
+    const { endpoints: all, baseUrl = '', unmatched, routesName } = this.#options
     for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
-      const kept = url && this.#kept(endpoints, req, url)
+      if (url === undefined) continue
+      const kept = this.#kept(endpoints, req, url)
       if (kept !== undefined) return inRequestOrder(res, () => this.#sendKept(kept, req, res))
-      const match = url && endpoints.router.match(req.method ?? 'GET', url.path, next === undefined)
-      if (match === undefined) continue
+      const found = endpoints.router.match(req.method ?? 'GET', url.path)
+      const isTaken = found.route !== undefined || endpoints.takes(req, url, found, next === undefined)
+      if (!isTaken) continue
+      noteRoute(req, 'allow' in found && !found.allow ? undefined : (routesName ?? found.route?.path))
       const rights = lastingRights(() => this.#userNow(endpoints, context))
-      const context: Context<I> = { req, res, url: url!, ...match, baseUrl, user: undefined, rights, next }
+      const context: Context<I> = { req, res, url, ...found, baseUrl, user: undefined, rights, next }
       return inRequestOrder(res, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
@@ -151,49 +157,51 @@ export class Dispatcher<I extends Caller> {
 
   /** Undefined also for a request that waits, since the reply may change meanwhile. */
   #kept(endpoints: Endpoints<I>, req: IncomingMessage, url: RequestUrl): KeptReply<I> | undefined {
-    if (req.method !== 'GET' || endpoints.kept === undefined) return undefined
-    if (!this.#unread.isEmpty || !isNext(req)) return undefined
-    const { baseUrl, trustedProxies } = this.#options
+    if (req.method !== 'GET' || endpoints.kept === undefined || !isNext(req)) return undefined
+    const { baseUrl, trustedProxies, clientOf } = this.#options
     try {
-      return endpoints.kept(req, url, baseUrl ?? baseUrlOf(req, url.mount, trustedProxies))
+      const kept = endpoints.kept(req, url, baseUrl ?? baseUrlOf(req, url.mount, trustedProxies))
+      const mayHave = kept && !this.#unread.isTooMuch(() => clientOf(req, kept.sender.user))
+      return mayHave ? kept : undefined
     } catch {
       // The Host header is malformed, which the request is told when it is served.
       return undefined
     }
   }
 
-  #sendKept({ sender, send }: KeptReply<I>, req: IncomingMessage, res: ServerResponse): void {
+  #sendKept({ sender, path, reply }: KeptReply<I>, req: IncomingMessage, res: ServerResponse): void {
     const { corsOrigins = [], clientOf } = this.#options
     const { user } = sender
     this.#inFlight.begin(res)
     if (corsOrigins.length > 0) allowOrigin(req, res, corsOrigins)
     sender.use?.()
     noteUser({ req, user })
-    send(req, res)
+    noteRoute(req, path)
+    sendReply(req, res, reply)
     this.#unread.count(() => clientOf(req, user), res)
   }
 
   async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
-    const { corsOrigins = [], baseUrl, trustedProxies } = this.#options
+    const { corsOrigins, baseUrl, trustedProxies } = this.#options
     const { req, res, url } = context
     this.#inFlight.begin(res)
     try {
-      if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
+      if (corsOrigins?.length && allowOrigin(req, res, corsOrigins)) return
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
-      refuseForged(req, res, context.baseUrl)
-      const reply = await this.#admitAndHandle(endpoints, context)
-      if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
+      const mayBeForeign = corsOrigins !== undefined && res.hasHeader('Access-Control-Allow-Origin')
+      if (!mayBeForeign) refuseForged(req, context.baseUrl)
+      const reply = await this.#admitAndAnswer(endpoints, context)
       const client = () => this.#options.clientOf(req, context.user ?? null)
       if (req.method === 'GET') this.#unread.refuseMore(client)
-      await endpoints.send(context, reply)
+      await sendReply(req, res, reply)
       this.#unread.count(client, res)
     } catch (error) {
       await this.#fail(endpoints, context, error)
     }
   }
 
-  async #admitAndHandle(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
-    const { req, route } = context
+  async #admitAndAnswer(endpoints: Endpoints<I>, context: Context<I>): Promise<Sendable> {
+    const { req, route = endpoints.otherwise } = context
     if (route.auth !== 'none') {
       const user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
       context.user = user
@@ -202,11 +210,11 @@ export class Dispatcher<I extends Caller> {
       this.#unread.refuseMore(() => this.#options.clientOf(req, user))
     }
     const { runHandler = (run) => run() } = this.#options
-    return runHandler(() => endpoints.handle(context))
+    return runHandler(() => endpoints.answer(context))
   }
 
   async #userNow(endpoints: Endpoints<I>, context: Context<I>): Promise<I | null> {
-    const { user = null, route } = context
+    const { user = null, route = endpoints.otherwise } = context
     const now = user && (await this.#options.userNow(user))
     if (route.auth !== 'none') checkAccess(now, route, endpoints.accessMessages)
     return now
@@ -219,7 +227,7 @@ export class Dispatcher<I extends Caller> {
   async #redirect(endpoints: Endpoints<I>, context: Context<I>): Promise<boolean> {
     const { movedPath } = this.#options
     const { req, res, route, params, url, user } = context
-    if (movedPath === undefined || user === undefined || res.headersSent) return false
+    if (!movedPath || !route || user === undefined || res.headersSent) return false
     const path = await movedPath({ user, route, params, path: url.path })
     if (path === undefined) return false
     const search = url.search === '' ? '' : `?${url.search}`
@@ -247,15 +255,13 @@ export class Dispatcher<I extends Caller> {
     try {
       const failure = toFailure(cause, this.#options.log, failedRequest(req, res, url.path))
       if (res.headersSent) res.destroy()
-      else endpoints.sendFailure(context, failure)
+      else await sendReply(req, res, endpoints.failure(context, failure))
     } catch {
       // The host's log threw, or the view of the failure failed. The client must not wait forever.
       res.destroy()
     }
   }
 }
-
-const isMissing = (reply: { status?: number }): boolean => reply.status === 404
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof AllotError && error.code === code

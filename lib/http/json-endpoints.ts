@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
@@ -13,19 +13,17 @@ import {
   type JsonKind,
   type KeptReply,
   type KeptSender,
-  matchesETag,
   type OpenDownload,
   type Produce,
   type Reply,
   type ReplyStore,
-  replyKey,
   requestKey,
+  type Sendable,
   SerializedJson,
-  sizeOfReply,
 } from './responses.ts'
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
-import { HTML_HEADERS, JSON_HEADERS, send, sendDownload, sendEmpty, sendLines, signalOf } from './send.ts'
+import { HTML_HEADERS, JSON_HEADERS, openDownload, PRIVATE, signalOf } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Caller, S> {
@@ -51,7 +49,7 @@ interface JsonEndpointsOptions<I extends Caller, S> {
 
 /** A reply with the headers of its page. */
 interface JsonReply extends Reply {
-  readonly headers?: string[] | undefined
+  readonly headers?: readonly string[] | undefined
 }
 
 /** A route with the coercions of its parameters, which are derived from its schemas once. */
@@ -65,30 +63,45 @@ interface PreparedRoute<I extends Caller, S> extends Route<I, S> {
 type Context<I extends Caller, S> = RequestContext<I, PreparedRoute<I, S>>
 
 /** The JSON API: all paths below the base path, known or not. */
-export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
+export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, PreparedRoute<I, S>> {
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
   readonly accessMessages: AccessMessages
+  /** Wrong credentials get 401 on every path. */
+  readonly otherwise = { auth: 'optional' } as const
   readonly #options: JsonEndpointsOptions<I, S>
-  readonly #unmatched = prepared(unmatchedRoute<I, S>())
 
   constructor(options: JsonEndpointsOptions<I, S>) {
     this.basePath = options.basePath
     this.accessMessages = { ...API_MESSAGES, unauthenticated: options.signInMessage }
     this.#options = options
-    const unmatched = this.#unmatched
-    this.router = new Router(options.routes.map(prepared), { wrongMethod: unmatched, unknownPath: unmatched })
+    this.router = new Router(options.routes.map(prepared))
   }
 
-  async handle(context: Context<I, S>): Promise<JsonReply> {
-    const { route } = context
-    if (route === this.#unmatched) return replyUnmatched(context)
-    if (!route.cacheable) return this.#call(context)
-    const key = replyKey(context)
-    const known = this.#options.store.known<JsonReply>(key)
-    if (known === undefined) return this.#call(context)
-    this.#keep(context, key, known)
-    return known
+  takes(): boolean {
+    return true
+  }
+
+  async answer(context: Context<I, S>): Promise<Sendable> {
+    const { req, res, route, rights } = context
+    if (route === undefined) return unmatchedReply(context)
+    const { status, body, headers = [] } = await this.#call(context, route)
+    if (status === 404) throw notFound(this.#options.notFoundMessage)
+    if (body === undefined) return { status, headers: [...PRIVATE, ...headers] }
+    if (typeof body === 'function') rights.watch(signalOf(res), () => res.destroy())
+    const kind = route.responses[status]
+    switch (kind?.kind) {
+      case 'html':
+        return { status, headers: HTML_HEADERS, body: body as string }
+      case 'ndjson':
+        return { status, lines: body as Produce }
+      case 'download':
+        return openDownload(req, res, body as OpenDownload)
+      default:
+        // JSON, also where a status is not declared. Another kind of body needs a case.
+        kind satisfies JsonKind | undefined
+        return { status, headers, body: SerializedJson.of(body) }
+    }
   }
 
   /** @returns the reply to each request like this one, whose credentials were accepted and have not ended */
@@ -97,21 +110,9 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     return this.#options.store.known(requestKey(headers, url, baseUrl))
   }
 
-  /** Keeps a known reply for requests like this one until the reply or its sender is not kept any more. */
-  #keep({ req, url, baseUrl, user = null }: Context<I, S>, key: string, reply: JsonReply): void {
-    const { store, keptSender } = this.#options
-    const sender = req.method === 'GET' ? keptSender?.(req) : undefined
-    if (sender === undefined || sender.user !== user) return
-    const kept: KeptReply<I> = { sender, send: (req, res) => sendJson(req, res, reply) }
-    const requested = requestKey(req.headers, url, baseUrl)
-    // While a client is slow to read, requests are handled although their replies are kept.
-    if (store.known(requested) !== undefined) return
-    store.join(requested, sender.key === undefined ? [key] : [key, sender.key], kept)
-  }
-
   /** Reads and validates the input, and calls the handler. */
-  async #call(context: Context<I, S>): Promise<JsonReply> {
-    const { req, res, route, params, url, baseUrl, user = null } = context
+  async #call(context: Context<I, S>, route: PreparedRoute<I, S>): Promise<JsonReply> {
+    const { req, res, params, url, baseUrl, user = null } = context
     const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf, turns } = this.#options
     const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
@@ -129,7 +130,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
       inTurn: <T>(bytes: number, make: () => Promise<T>) => turns.parse(bytes, sender, make),
       whileAllowed: context.rights.whileAllowed,
       cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) =>
-        this.#load(context, async (tx) => withHeaders(await read(tx))) as Promise<T>,
+        this.#load(context, route.path, async (tx) => withHeaders(await read(tx))) as Promise<T>,
     }
     const { page, apiUrl, query } = request
     const withHeaders = (reply: JsonReply): JsonReply => {
@@ -145,63 +146,51 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     return withHeaders(await route.handle(request, services))
   }
 
-  /** Reads a reply, and keeps a 200 as it is sent: clients can ask for any number of things without one. */
-  async #load(context: Context<I, S>, read: (tx: ReadTransaction) => Promise<JsonReply>): Promise<JsonReply> {
-    let reply: JsonReply | undefined
-    const load = async (tx: ReadTransaction): Promise<JsonReply | undefined> => {
+  /**
+   * Reads a reply, and keeps a 200 as it is sent, for a sender whom the store keeps: clients can ask for any
+   * number of things without one.
+   */
+  async #load(
+    { req, url, baseUrl, user = null }: Context<I, S>,
+    path: string,
+    read: (tx: ReadTransaction) => Promise<JsonReply>,
+  ): Promise<JsonReply> {
+    const { store, keptSender } = this.#options
+    const sender = keptSender?.(req)
+    if (sender === undefined || sender.user !== user) return store.read(read)
+    const key = requestKey(req.headers, url, baseUrl)
+    const known = store.known<Kept<I>>(key)
+    // A request of HEAD, or one that has waited for others of its connection.
+    if (known !== undefined) return known.reply
+    let reply: JsonReply
+    const load = async (tx: ReadTransaction): Promise<Kept<I> | undefined> => {
       const { status, body, headers } = await read(tx)
-      reply = { status, body: body === undefined ? undefined : SerializedJson.of(body), headers }
-      return status === 200 ? reply : undefined
+      const serialized = body === undefined ? undefined : SerializedJson.of(body)
+      reply = { status, body: serialized, headers }
+      return status === 200 ? { sender, path, reply: { status, body: serialized, headers } } : undefined
     }
-    await this.#options.store.load(replyKey(context), load, sizeOfReply)
+    // Each character can take two bytes.
+    const sizeOf = (kept?: Kept<I>) => 2 * (kept?.reply.body?.text.length ?? 0)
+    await store.load(key, load, { sizeOf, madeOf: sender.madeOf })
     return reply!
   }
 
-  async send(context: Context<I, S>, reply: JsonReply): Promise<void> {
-    const { req, res, route } = context
-    const { status, body, headers = [] } = reply
-    if (status === 404) return this.#sendNotFound(context, this.#options.notFoundMessage)
-    if (body === undefined) return sendEmpty(res, status, headers)
-    const kind = route.responses[status]
-    if (typeof body === 'function') context.rights.watch(signalOf(res), () => res.destroy())
-    switch (kind?.kind) {
-      case 'html':
-        return send(res, status, body as string, HTML_HEADERS)
-      case 'ndjson':
-        return sendLines(req, res, status, body as Produce)
-      case 'download':
-        return sendDownload(req, res, body as OpenDownload)
-      default:
-        // JSON, also where a status is not declared, such as 405. Another kind of body needs a case.
-        kind satisfies JsonKind | undefined
-    }
-    if (route.method === 'GET' && status < 300) sendJson(req, res, reply)
-    else send(res, status, SerializedJson.of(body).text, [...JSON_HEADERS, ...headers])
-  }
-
-  sendFailure(context: Context<I, S>, failure: Failure): void {
-    const { res, route, baseUrl } = context
+  failure(context: Context<I, S>, failure: Failure): Sendable {
+    const { route, baseUrl } = context
     const { message, details } = failure
     const status = accountIsDeleted(context, failure) ? 401 : declaredStatus(route, failure)
-    if (status === 404) return this.#sendNotFound(context, message)
-    const body = errorBody(status, route.failure?.(message), {
-      ...{ message, url: baseUrl + REFERENCE_PATH },
-      ...details,
-    })
-    send(res, status, JSON.stringify(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
-  }
-
-  #sendNotFound({ res, baseUrl }: Context<I, S>, message: string | undefined): void {
-    if (this.#options.notFoundMessage === undefined) return sendEmpty(res, 404)
-    send(res, 404, JSON.stringify({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
+    const isMissing = status === 404
+    if (isMissing && this.#options.notFoundMessage === undefined) return { status, headers: PRIVATE }
+    const usual = { message, url: baseUrl + REFERENCE_PATH, ...(isMissing ? undefined : details) }
+    const body = errorBody(status, isMissing ? undefined : route?.failure?.(message), usual)
+    const headers = [...JSON_HEADERS, ...retryAfterHeader(failure)]
+    return { status, headers, body: JSON.stringify(body) }
   }
 }
 
-/** Sends what a GET has found, or 304 to a client that has it already. */
-const sendJson = (req: IncomingMessage, res: ServerResponse, { status, body, headers = [] }: JsonReply) => {
-  const { text, tag, size } = SerializedJson.of(body)
-  if (matchesETag(req.headers['if-none-match'], tag)) sendEmpty(res, 304, ['ETag', tag, ...headers])
-  else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
+/** A reply that the store keeps. */
+interface Kept<I> extends KeptReply<I> {
+  readonly reply: JsonReply & { readonly body: SerializedJson<unknown> | undefined }
 }
 
 const countOf = ({ total, body }: Reply, { limit }: Pagination) => {
@@ -216,33 +205,17 @@ const NO_MEMBERS = new URLSearchParams()
  * Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. A browser that opens the
  * base path, which `allot serve` prints, is sent to the page that describes the API.
  */
-const replyUnmatched = ({ req, params, url, baseUrl }: RequestContext): JsonReply => {
-  if (params.allow === undefined) throw new AllotError('bad_request', 'the path is not well encoded')
+const unmatchedReply = ({ req, allow, url, baseUrl }: RequestContext): Sendable => {
+  if (allow === undefined) throw new AllotError('bad_request', 'the path is not well encoded')
   if (url.path === '/' && isPageView(req))
-    return { status: 303, body: undefined, headers: ['Location', baseUrl + REFERENCE_PATH] }
-  if (params.allow === '') throw notFound()
-  const allowed = `${params.allow}, OPTIONS`
+    return { status: 303, headers: [...PRIVATE, 'Location', baseUrl + REFERENCE_PATH] }
+  if (allow === '') throw notFound()
+  const allowed = `${allow}, OPTIONS`
   const headers = ['Allow', allowed]
-  if (req.method === 'OPTIONS') return { status: 204, body: undefined, headers }
+  if (req.method === 'OPTIONS') return { status: 204, headers: [...PRIVATE, ...headers] }
   const message = `this path takes ${allowed}, not ${req.method}`
-  return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
+  return { status: 405, body: SerializedJson.of({ message, url: baseUrl + REFERENCE_PATH }), headers }
 }
-
-/**
- * The route of a request that no declared route matches: it answers 404. It authenticates the request first,
- * since wrong credentials get 401 on every path.
- */
-const unmatchedRoute = <I extends Caller, S>(): Route<I, S> => ({
-  method: 'GET',
-  path: '',
-  operationId: '',
-  tag: '',
-  summary: '',
-  auth: 'optional',
-  responses: {},
-  mayHaveMoved: false,
-  handle: () => Promise.reject(notFound()),
-})
 
 const prepared = <I extends Caller, S>(route: Route<I, S>): PreparedRoute<I, S> => {
   const queryCoercion = route.query && coercionOf(route.query)
@@ -273,11 +246,11 @@ const queryOf = (
   return queryCoercion && coerce(queryCoercion, (name) => members.get(name))
 }
 
-const notFound = () => new AllotError('not_found', 'there is nothing at this path')
+const notFound = (message = 'there is nothing at this path') => new AllotError('not_found', message)
 
 /** Where a route declares no 409, a conflict is a fault of the input. */
-const declaredStatus = ({ responses }: { responses: object }, { status }: Failure): number =>
-  status === 409 ? ([409, 400, 422].find((each) => each in responses) ?? status) : status
+const declaredStatus = (route: Pick<Route, 'responses'> | undefined, { status }: Failure): number =>
+  status === 409 && route ? ([409, 400, 422].find((each) => each in route.responses) ?? status) : status
 
 /**
  * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted
@@ -286,7 +259,8 @@ const declaredStatus = ({ responses }: { responses: object }, { status }: Failur
 const accountIsDeleted = (
   { route, user }: RequestContext<Caller, Pick<Route, 'auth' | 'responses'>>,
   { status }: Failure,
-): boolean => status === 404 && user !== undefined && route.auth !== 'optional' && !(404 in route.responses)
+): boolean =>
+  status === 404 && !!user && route !== undefined && route.auth !== 'optional' && !(404 in route.responses)
 
 /** The body of an error. Failures of the server have the route's own members only. */
 const errorBody = (status: number, own: object | undefined, usual: object): object => {

@@ -20,12 +20,22 @@ export const standardError: Log = {
   info: () => undefined,
 }
 
-/** The users who have sent requests, for the log of a server. */
+/** The users who have sent requests, for the log of a server, and the routes, for its metrics. */
 const USER = Symbol('user')
+const ROUTE = Symbol('route')
 
 interface NotedRequest extends IncomingMessage {
   [USER]?: string
+  [ROUTE]?: string | undefined
 }
+
+/** @param path declared path of the route; undefined when no route answers the request */
+export const noteRoute = (req: IncomingMessage, path: string | undefined): void => {
+  ;(req as NotedRequest)[ROUTE] = path
+}
+
+/** Declared path of the route that answers a request, `pages` for a page; undefined without one. */
+export const routeOfRequest = (req: IncomingMessage): string | undefined => (req as NotedRequest)[ROUTE]
 
 export const noteUser = ({
   req,

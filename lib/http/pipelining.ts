@@ -118,14 +118,14 @@ const UNCOUNTED = 64 * 1024
 export class UnreadResponses {
   readonly #bytes = new Map<string, number>()
 
-  /** Whether no client has much left to read. */
-  get isEmpty(): boolean {
-    return this.#bytes.size === 0
+  /** Whether a client does not read what it has asked for. */
+  isTooMuch(client: () => string): boolean {
+    return this.#bytes.size > 0 && (this.#bytes.get(client()) ?? 0) > MAX_UNREAD
   }
 
-  /** @throws AllotError unavailable for a client that does not read what it has asked for */
+  /** @throws AllotError unavailable for a client that does not read */
   refuseMore(client: () => string): void {
-    if (this.#bytes.size > 0 && (this.#bytes.get(client()) ?? 0) > MAX_UNREAD)
+    if (this.isTooMuch(client))
       throw new AllotError('unavailable', 'read the responses to your other requests first: too much waits', {
         retryAfter: 1,
       })

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
-import { viewerText } from '../caches.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { LoadOptions, ReadTransaction } from '../storage/index.ts'
 import type { RequestUrl } from './request-url.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
@@ -110,61 +109,54 @@ export interface Reply<S extends number = number, B = unknown> {
 
 /** Keeps replies until something changes that they were read from. */
 export interface ReplyStore {
+  /** Reads, and keeps nothing. */
+  read<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T>
   /** The reply that is kept under the key. */
   known<T>(key: string): T | undefined
-  /**
-   * Reads, and keeps the result unless it is undefined.
-   * @param sizeOf bytes of the result, besides those of the records that were read
-   */
-  load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, sizeOf: (result: T) => number): Promise<T>
-  /** Keeps a value until something changes that a result under one of the keys `parts` was read from. */
-  join(key: string, parts: readonly string[], value: unknown): void
+  /** Reads, and keeps the result unless it is undefined. */
+  load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, options: LoadOptions<T>): Promise<T>
 }
 
 /** A sender whom the store keeps, and whom nothing but the Authorization header and records names. */
 export interface KeptSender<I> {
-  /** Key of the sender in the store; undefined without credentials. */
-  readonly key: string | undefined
+  /** Where the store keeps the sender; absent without credentials. */
+  readonly madeOf?: LoadOptions<unknown>['madeOf']
   readonly user: I | null
   /** Notes that the credentials are used. */
   use?(): void
 }
 
-/** A reply to the requests that are like another one: its sender is theirs, too. */
+/** A reply to each request that is like another one, whose sender is theirs, too. */
 export interface KeptReply<I> {
   readonly sender: KeptSender<I>
-  /** Sends the reply. */
-  send(req: IncomingMessage, res: ServerResponse): void
+  /** Declared path of the route. */
+  readonly path: string
+  readonly reply: Sendable
 }
-
-interface RepliedRequest {
-  readonly url: RequestUrl
-  readonly baseUrl: string
-  readonly user: object | null | undefined
-}
-
-/**
- * Names all that a handler gets of a GET for `cached`: neither `Accept` nor another header. Invariant: two
- * requests with the same key have the same user, credentials and URL. No part has a space, and no path a
- * question mark.
- */
-export const replyKey = ({ url, baseUrl, user = null }: RepliedRequest): string =>
-  `reply ${viewerText(user)} ${baseUrl} ${url.path}?${url.search}`
 
 /**
  * Names all that the reply to a GET depends on besides records, for a sender whom its Authorization header
- * alone names. That header comes last, since it can have spaces.
+ * alone names: neither `Accept` nor another header. That header comes last, since it can have spaces. No
+ * other part has a space, and no path a question mark.
  */
 export const requestKey = (headers: IncomingHttpHeaders, url: RequestUrl, baseUrl: string): string =>
   `request ${baseUrl} ${url.path}?${url.search} ${headers.authorization ?? ''}`
 
-/** Bytes of a reply: each of its characters can take two. */
-export const sizeOfReply = (reply: Reply | undefined): number =>
-  reply?.body instanceof SerializedJson ? 2 * reply.body.text.length : 0
+/** A response as it is sent. */
+export interface Sendable {
+  readonly status: number
+  /** By name, or names and values in turn, which is faster. */
+  readonly headers?: Readonly<Record<string, string>> | readonly string[] | undefined
+  /** Nothing when absent. Serialized JSON gets its content type and, when a GET has found it, an `ETag`. */
+  readonly body?: string | Buffer | SerializedJson<unknown> | OpenBody | undefined
+  /** Produces the body in the place of `body`. */
+  readonly lines?: Produce
+  /** Rejects when the body of the request breaks off. */
+  readonly brokenBody?: Promise<never>
+}
 
 /** A reply whose body is a stream or text. */
-export interface StreamReply {
-  readonly status: number
+export interface StreamReply extends Sendable {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | OpenBody
 }

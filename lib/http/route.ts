@@ -83,8 +83,6 @@ export interface RouteDeclaration extends AccessRule {
   bodyLimit?: number
   /** Whether a JSON body must be sent; an absent one counts as `{}` otherwise. */
   needsBody?: boolean
-  /** Whether the handler of a GET replies with `request.cached`. */
-  cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */
   failure?: (message: string) => object
 }
@@ -169,7 +167,7 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
  * size. Its handler authorizes the request itself.
  */
 export interface StreamRoute<I extends Caller = Caller, S = unknown> {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the root of the service; `{x}` marks a segment. */
   readonly path: string
   /** Whether the last parameter takes the rest of the path, with its slashes. */

@@ -14,6 +14,14 @@ export interface Match<R> {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
+/** A path without a route for the method. */
+export interface NoMatch {
+  readonly route?: undefined
+  readonly params: Readonly<Record<string, never>>
+  /** The methods that the path takes, none for an unknown one; undefined when it cannot be decoded. */
+  readonly allow: string | undefined
+}
+
 /** What the router of find-my-way returns for a path. */
 interface Stored<R> {
   readonly route: R
@@ -21,7 +29,7 @@ interface Stored<R> {
   readonly restName: string | undefined
 }
 
-interface RouterOptions<R> {
+interface RouterOptions {
   /** Whether `/a//b/` is the same path as `/a/b`. */
   readonly ignoreExtraSlashes?: boolean
   /**
@@ -29,31 +37,17 @@ interface RouterOptions<R> {
    * one.
    */
   readonly maxParamLength?: number
-  /** Whether the route of GET answers HEAD too. */
-  readonly headIsGet?: boolean
-  /**
-   * Stands for the route of a path that does not take the method. Its parameter `allow` names the methods it
-   * takes.
-   */
-  readonly wrongMethod?: R
-  /**
-   * Stands for the route of an unknown path. Its parameter `allow` is empty, or absent when the path cannot
-   * be decoded.
-   */
-  readonly unknownPath?: R
 }
 
 /** The methods that routes can have, in the order in which `Allow` names them. */
 const METHODS: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
-/** Finds the routes of requests. */
+/** Finds the routes of requests. That of GET answers HEAD, too, and no parameter is empty. */
 export class Router<R extends Routed> {
-  readonly #options: RouterOptions<R>
   readonly #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-  constructor(routes: readonly R[], options: RouterOptions<R> = {}) {
+  constructor(routes: readonly R[], options: RouterOptions = {}) {
     const { ignoreExtraSlashes = true, maxParamLength = 1024 } = options
-    this.#options = options
     this.#router = findMyWay({
       ignoreTrailingSlash: ignoreExtraSlashes,
       ignoreDuplicateSlashes: ignoreExtraSlashes,
@@ -67,10 +61,7 @@ export class Router<R extends Routed> {
     }
   }
 
-  /**
-   * @returns undefined when no route takes the request, unless the options name a route that stands for those
-   */
-  match(method: string, path: string): Match<R> | undefined {
+  match(method: string, path: string): Match<R> | NoMatch {
     const found = this.#find(method as HTTPMethod, path)
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
     if (!found?.store) return this.#matchNone(path)
@@ -83,18 +74,15 @@ export class Router<R extends Routed> {
 
   #find(method: HTTPMethod, path: string): findMyWay.FindResult<findMyWay.HTTPVersion.V1> | null {
     const found = this.#router.find(method, path)
-    if (found !== null || method !== 'HEAD' || this.#options.headIsGet === false) return found
+    for (const name in found?.params) if (found.params[name] === '' && name !== '*') return null
+    if (found !== null || method !== 'HEAD') return found
     return this.#router.find('GET', path)
   }
 
-  #matchNone(path: string): Match<R> | undefined {
-    const { wrongMethod, unknownPath } = this.#options
+  #matchNone(path: string): NoMatch {
     const found = METHODS.map((method) => this.#find(method, path))
-    if (found.some((result) => result?.store === null))
-      return unknownPath && { route: unknownPath, params: {} }
-    const allow = METHODS.filter((_method, index) => found[index] !== null).join(', ')
-    const route = allow === '' ? unknownPath : wrongMethod
-    return route && { route, params: { allow } }
+    if (found.some((result) => result?.store === null)) return { params: {}, allow: undefined }
+    return { params: {}, allow: METHODS.filter((_method, index) => found[index] !== null).join(', ') }
   }
 }
 

@@ -4,9 +4,17 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { endAfterDrain } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
-import type { OpenBody, OpenDownload, Produce, StreamBody, StreamReply } from './responses.ts'
+import {
+  matchesETag,
+  type OpenBody,
+  type OpenDownload,
+  type Produce,
+  type Sendable,
+  SerializedJson,
+  type StreamBody,
+} from './responses.ts'
 
-const PRIVATE = ['Cache-Control', 'max-age=0, private, must-revalidate']
+export const PRIVATE = ['Cache-Control', 'max-age=0, private, must-revalidate']
 export const JSON_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'application/json;charset=utf-8']
 export const HTML_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'text/html;charset=utf-8']
 export const TEXT_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'text/plain;charset=utf-8']
@@ -37,6 +45,27 @@ export const send = (
 export const sendEmpty = (res: ServerResponse, status: number, headers: readonly string[] = []): void =>
   send(res, status, '', [...PRIVATE, ...headers])
 
+/** Sends any response, whoever made it. */
+export const sendReply = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  reply: Sendable,
+): Promise<void> | void => {
+  const { status, body = '', lines } = reply
+  const headers = flat(reply.headers)
+  if (lines !== undefined) return sendLines(req, res, status, lines)
+  if (typeof body === 'function') return sendStream(req, res, { ...reply, headers, body })
+  if (!(body instanceof SerializedJson)) return send(res, status, body, headers)
+  const { text, tag, size } = body
+  const isFound = status < 300 && (req.method === 'GET' || req.method === 'HEAD')
+  if (!isFound) send(res, status, text, [...JSON_HEADERS, ...headers], size)
+  else if (matchesETag(req.headers['if-none-match'], tag)) sendEmpty(res, 304, ['ETag', tag, ...headers])
+  else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
+}
+
+const flat = (headers: Sendable['headers'] = []): readonly string[] =>
+  Array.isArray(headers) ? headers : Object.entries(headers as Readonly<Record<string, string>>).flat()
+
 const STREAM_HEADERS = [
   ...['X-Content-Type-Options', 'nosniff'],
   ...['Cache-Control', 'no-store'],
@@ -47,7 +76,7 @@ const STREAM_HEADERS = [
  * Sends lines as they are produced, no faster than the client reads them. The status is sent with the first
  * bytes, so an error before that still gets an error response.
  */
-export const sendLines = async (
+const sendLines = async (
   req: IncomingMessage,
   res: ServerResponse,
   status: number,
@@ -105,35 +134,30 @@ export const signalOf = (res: ServerResponse): AbortSignal => {
 
 const disconnected = () => new ClientDisconnected('the client disconnected before the response was complete')
 
-/** A reply, and a promise that rejects when the body of the request breaks off. */
-export type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
-
 /** The headers that a handler follows. RFC 9110 §14.2 defines Range for GET only. */
 export const headersOf = ({ method, headers }: IncomingMessage): IncomingHttpHeaders =>
   method === 'HEAD' ? { ...headers, range: undefined } : headers
-
-/** The response to a GET without its body. */
-export const sendHead = (res: ServerResponse, { status, headers }: StreamReply): void => {
-  res.writeHead(status, Object.entries(headers).flat()).end()
-}
 
 /**
  * Sends the status with the first byte of the body: until then a failure can still get an error response.
  * @throws ClientDisconnected when the client leaves before the end; Error when the body fails or is shorter
  * than its Content-Length
  */
-export const sendStreamReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
-  const { status, headers, body } = reply
-  if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
+const sendStream = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body, brokenBody }: Sendable & { headers: readonly string[]; body: OpenBody },
+): Promise<void> => {
+  if (req.method === 'HEAD') return void res.writeHead(status, [...headers]).end()
   let isClosed = res.destroyed
   res.once('close', () => {
     isClosed = true
   })
   try {
-    const { stream, completed } = await begun(body, reply.brokenBody)
+    const { stream, completed } = await begun(body, brokenBody)
     // Without this, a client would wait for the missing bytes of a body that is too short.
     res.strictContentLength = true
-    res.writeHead(status, Object.entries(headers).flat())
+    res.writeHead(status, [...headers])
     await pipeline(stream, res, { end: false })
     await completed
     res.end()
@@ -142,18 +166,9 @@ export const sendStreamReply = async (res: ServerResponse, reply: PendingReply):
   }
 }
 
-/** @param more headers below those of the reply */
-export const sendDownload = async (
-  req: IncomingMessage,
-  res: ServerResponse,
-  open: OpenDownload,
-  more: Readonly<Record<string, string>> = {},
-): Promise<void> => {
-  const { headers, ...reply } = await open({ headers: headersOf(req), signal: signalOf(res) })
-  const whole = { ...reply, headers: { ...more, ...headers } }
-  if (req.method === 'HEAD') sendHead(res, whole)
-  else await sendStreamReply(res, whole)
-}
+/** Opens a download once the response may begin. */
+export const openDownload = (req: IncomingMessage, res: ServerResponse, open: OpenDownload) =>
+  open({ headers: headersOf(req), signal: signalOf(res) })
 
 /** Opens a body, and waits for its first byte. */
 const begun = async (open: OpenBody, brokenBody: Promise<never> | undefined): Promise<StreamBody> => {

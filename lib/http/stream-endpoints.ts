@@ -4,18 +4,11 @@ import type { BodyTurns } from './body/body-turns.ts'
 import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
+import type { RequestUrl } from './request-url.ts'
+import type { Sendable } from './responses.ts'
 import type { StreamRoute } from './route.ts'
-import { type Routed, Router } from './router.ts'
-import {
-  headersOf,
-  type PendingReply,
-  send,
-  sendEmpty,
-  sendHead,
-  sendStreamReply,
-  signalOf,
-  TEXT_HEADERS,
-} from './send.ts'
+import { type NoMatch, Router } from './router.ts'
+import { headersOf, PRIVATE, signalOf, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
@@ -46,10 +39,11 @@ type DeclaredRoute<I extends Caller, S> = Omit<StreamRoute<I, S>, 'auth'> & Acce
 type Context<I extends Caller, S> = RequestContext<I, DeclaredRoute<I, S>>
 
 /** Git, LFS objects, packages and downloads: routes at the root of the service whose bodies are streams. */
-export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, DeclaredRoute<I, S>, PendingReply> {
+export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, DeclaredRoute<I, S>> {
   readonly basePath = ''
   readonly router: Router<DeclaredRoute<I, S>>
   readonly accessMessages: AccessMessages
+  readonly otherwise = { auth: 'none' } as const
   readonly #options: StreamEndpointsOptions<I, S>
 
   constructor(options: StreamEndpointsOptions<I, S>) {
@@ -57,20 +51,24 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     this.accessMessages = { ...API_MESSAGES, unauthenticated: options.signInMessage }
     const { auth } = options
     const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ auth, ...route }))
-    this.router = streamRouter(routes, WRONG_METHOD)
+    this.router = new Router(routes, { ignoreExtraSlashes: false, maxParamLength: 255 })
+  }
+
+  takes(_req: IncomingMessage, _url: RequestUrl, { allow }: NoMatch): boolean {
+    return Boolean(allow)
   }
 
   authenticate({ req, route, params }: Context<I, S>): Promise<I> | undefined {
     const { authorization } = req.headers
-    const { path } = route
+    const { path } = route!
     return this.#options.authenticate?.({ authorization, path, params: params as Record<string, string> })
   }
 
-  async handle(context: Context<I, S>): Promise<PendingReply> {
+  async answer(context: Context<I, S>): Promise<Sendable> {
     const { req, res, route, params, url, baseUrl, user = null, rights } = context
-    if (route === WRONG_METHOD) {
+    if (route === undefined) {
       const status = req.method === 'OPTIONS' ? 204 : 405
-      return { status, headers: { Allow: `${params.allow}, OPTIONS` }, body: '' }
+      return { status, headers: [...PRIVATE, 'Allow', `${context.allow}, OPTIONS`] }
     }
     const { body, size } = decompressedBody(req, route)
     const signal = signalOf(res)
@@ -103,43 +101,17 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     }
   }
 
-  async send({ req, res, route }: Context<I, S>, reply: PendingReply): Promise<void> {
-    if (route === WRONG_METHOD) sendEmpty(res, reply.status, Object.entries(reply.headers).flat())
-    else if (req.method === 'HEAD') sendHead(res, reply)
-    else await sendStreamReply(res, reply)
-  }
-
-  sendFailure({ req, res, route }: Context<I, S>, failure: Failure): void {
+  failure({ req, res, route }: Context<I, S>, failure: Failure): Sendable {
     const { status, message } = failure
     // The rest of a refused body is only discarded, for a short time, so the connection is closed.
     if (!req.complete) res.shouldKeepAlive = false
     // git asks its user for a name and a password only when a response carries a challenge.
     const challenge = status === 401 ? challengeOf(this.#options.realm) : undefined
     const headers = [...(challenge ? ['WWW-Authenticate', challenge] : []), ...retryAfterHeader(failure)]
-    const refusal = route.refusal?.(failure, challenge)
-    if (refusal === undefined) return send(res, status, `${message}\n`, [...TEXT_HEADERS, ...headers])
-    send(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...headers])
+    const refusal = route?.refusal?.(failure, challenge)
+    if (refusal === undefined) return { status, headers: [...TEXT_HEADERS, ...headers], body: `${message}\n` }
+    return { status, headers: [...Object.entries(refusal.headers).flat(), ...headers], body: refusal.body }
   }
-}
-
-/**
- * Finds the routes of streams.
- * @param wrongMethod stands for the route of a path that does not take the method
- */
-export const streamRouter = <R extends Routed>(routes: readonly R[], wrongMethod?: R): Router<R> =>
-  new Router(routes, {
-    ignoreExtraSlashes: false,
-    maxParamLength: 255,
-    headIsGet: false,
-    ...(wrongMethod && { wrongMethod }),
-  })
-
-/** Stands for the route of a request for a known path with a method that the path does not take. */
-const WRONG_METHOD: DeclaredRoute<never, never> = {
-  method: 'GET',
-  path: '',
-  auth: 'none',
-  handle: () => Promise.reject(new Error('this route is never called')),
 }
 
 /** A realm is ASCII (RFC 7617 has no other): letters lose their accents, and others are left out. */

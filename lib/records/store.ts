@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   keyText,
+  type LoadOptions,
   ReadCache,
   type ReadTransaction,
   type StorageDriver,
@@ -82,25 +83,16 @@ export class Store {
    * @param key names `read` and all its inputs besides the records. `read` must depend on nothing else: not
    * on the clock, since a result is kept while time passes, nor on the disk, unless each change there is one
    * of a record that it reads
-   * @param sizeOf bytes of a result, besides those of the records that it was made of
    */
   async load<T>(
     key: string,
     read: (tx: ReadTransaction) => Promise<T>,
-    sizeOf?: (result: T) => number,
+    options?: LoadOptions<T>,
   ): Promise<T> {
     const cache = this.#cache
     if (cache === undefined) return this.read(read)
     if (this.expiring?.isDue) await this.expiring.remove()
-    return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx))), sizeOf)
-  }
-
-  /**
-   * Keeps a value under a key until something changes that one of these results was read from.
-   * @param parts keys of {@link load}
-   */
-  join(key: string, parts: readonly string[], value: unknown): void {
-    this.#cache?.join(key, parts, value)
+    return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx))), options)
   }
 
   /** The result that is kept under the key, or that of {@link load}. */

@@ -13,6 +13,20 @@ interface CachedRead {
   readonly size: number
 }
 
+/** Another result that the cache keeps. */
+interface MadeOf {
+  readonly key: string
+  readonly value: unknown
+}
+
+/** How the result of a read is kept. */
+export interface LoadOptions<T> {
+  /** Bytes of the result, besides those of the values that it was made of. */
+  readonly sizeOf?: (result: T) => number
+  /** Another result that it was made of: it is kept as long as that one can be, and not without it. */
+  readonly madeOf?: MadeOf | undefined
+}
+
 /** A read in progress. */
 interface ActiveRead {
   readonly keys: Set<string>
@@ -61,12 +75,11 @@ export class ReadCache {
    * Runs a read and caches its result, unless a write during the read has changed it.
    * @param read takes its snapshot when it is called or later, and reads through the transaction that `watch`
    * returns
-   * @param sizeOf bytes of a result, besides those of the values that it was made of
    */
   async load<T>(
     cacheKey: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
-    sizeOf: (result: T) => number = () => 0,
+    { sizeOf = () => 0, madeOf }: LoadOptions<T> = {},
   ): Promise<T> {
     const reading: ActiveRead = { keys: new Set(), ranges: [], size: 0, writes: [...this.#writes] }
     this.#reads.add(reading)
@@ -75,26 +88,12 @@ export class ReadCache {
       // Requests for missing records would fill the cache, so undefined is not cached.
       if (value !== undefined) {
         reading.size += sizeOf(value)
-        this.#store(cacheKey, value, reading)
+        this.#store(cacheKey, value, reading, madeOf)
       }
       return value
     } finally {
       this.#reads.delete(reading)
     }
-  }
-
-  /**
-   * Keeps a value until something changes that one of these results was read from. Nothing is kept when one
-   * is missing.
-   * @param parts keys of results that the value is made of
-   */
-  join(cacheKey: string, parts: readonly string[], value: unknown): void {
-    const results = parts.map((part) => this.#results.peek(part))
-    if (!results.every((result) => result !== undefined)) return
-    const keys = [...new Set(results.flatMap((result) => result.keys))]
-    const ranges = distinctRanges(results.flatMap((result) => result.ranges))
-    const size = results.reduce((sum, result) => sum + result.size, 0)
-    this.#put(cacheKey, { value, keys, ranges, size })
   }
 
   /**
@@ -115,10 +114,13 @@ export class ReadCache {
     for (const cacheKey of this.#byRange.namesAt(key)) this.#results.delete(cacheKey)
   }
 
-  #store(cacheKey: string, value: unknown, reading: ActiveRead): void {
-    const ranges = distinctRanges(reading.ranges)
-    if (!isOutdated(reading, ranges))
-      this.#put(cacheKey, { value, keys: [...reading.keys], ranges, size: reading.size })
+  #store(cacheKey: string, value: unknown, reading: ActiveRead, madeOf: MadeOf | undefined): void {
+    const { keys, size } = reading
+    const part = madeOf && this.#results.peek(madeOf.key)
+    if (part?.value !== madeOf?.value) return
+    for (const key of part?.keys ?? []) keys.add(key)
+    const ranges = distinctRanges([...reading.ranges, ...(part?.ranges ?? [])])
+    if (!isOutdated(reading, ranges)) this.#put(cacheKey, { value, keys: [...keys], ranges, size })
   }
 
   #put(cacheKey: string, result: CachedRead): void {

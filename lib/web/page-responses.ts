@@ -1,7 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RequestContext } from '../http/dispatcher.ts'
-import type { OpenDownload } from '../http/responses.ts'
-import { send, sendDownload, signalOf } from '../http/send.ts'
+import type { IncomingMessage } from 'node:http'
+import { matchesETag, type Sendable } from '../http/responses.ts'
 import { type Brand, logoOrigin } from '../options/pages.ts'
 import type { Asset } from './styles/index.ts'
 
@@ -17,49 +15,47 @@ const policyOf = (brand: Brand, avatarOrigin: string | undefined): string => {
 /** `gzip` in an Accept-Encoding header, unless its weight is 0 (RFC 9110 §12.5.3). */
 const ACCEPTS_GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i
 
-/** Sends the responses of the pages, with the headers that protect them besides `X-Content-Type-Options`. */
-export class PageResponses {
-  readonly #headers: Readonly<Record<string, string>>
+/** Headers that protect the pages, besides `X-Content-Type-Options`. */
+export const protectionOf = (brand: Brand, avatarOrigin: string | undefined) => ({
+  'Content-Security-Policy': policyOf(brand, avatarOrigin),
+  'X-Frame-Options': 'DENY',
+  // With `no-referrer`, browsers would send forms without an Origin.
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+})
 
-  constructor(brand: Brand, avatarOrigin: string | undefined) {
-    this.#headers = {
-      'Content-Security-Policy': policyOf(brand, avatarOrigin),
-      'X-Frame-Options': 'DENY',
-      // With `no-referrer`, browsers would send forms without an Origin.
-      'Referrer-Policy': 'same-origin',
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-    }
-  }
+/** A response of the pages without the headers that protect it. */
+export interface PageSendable extends Sendable {
+  readonly headers: Readonly<Record<string, string>>
+}
 
-  /** Sends a page that must not be cached, since it shows data of its viewer. */
-  page(res: ServerResponse, status: number, html: string, more: readonly string[] = []): void {
-    const headers = ['Content-Type', 'text/html;charset=utf-8', 'Cache-Control', 'no-store', ...more]
-    this.#send(res, status, html, headers)
-  }
+/** A page must not be cached, since it shows data of its viewer. */
+export const pageReply = (
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): PageSendable => ({
+  status,
+  headers: { 'Content-Type': 'text/html;charset=utf-8', 'Cache-Control': 'no-store', ...headers },
+  body,
+})
 
-  redirect(res: ServerResponse, to: string): void {
-    this.#send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store'])
-  }
+export const redirectTo = (url: string): PageSendable => ({
+  status: 303,
+  headers: { Location: url, 'Cache-Control': 'no-store' },
+})
 
-  asset(req: IncomingMessage, res: ServerResponse, { type, text, gzip, ...asset }: Asset): void {
-    const isCompressed = ACCEPTS_GZIP.test(String(req.headers['accept-encoding'] ?? ''))
-    const tag = isCompressed ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
-    const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
-    // The host may have set others.
-    res.appendHeader('Vary', 'Accept-Encoding')
-    if (req.headers['if-none-match']?.includes(tag)) return this.#send(res, 304, '', headers)
-    const encoding = isCompressed ? ['Content-Encoding', 'gzip'] : []
-    this.#send(res, 200, isCompressed ? gzip : text, [...headers, 'Content-Type', type, ...encoding])
-  }
-
-  /** Sends a file that the browser saves under its name, and does not display. */
-  async download({ req, res, rights }: RequestContext, open: OpenDownload): Promise<void> {
-    rights.watch(signalOf(res), () => res.destroy())
-    await sendDownload(req, res, open, this.#headers)
-  }
-
-  #send(res: ServerResponse, status: number, body: string | Buffer, headers: readonly string[]): void {
-    send(res, status, body, [...Object.entries(this.#headers).flat(), ...headers])
-  }
+/** A style sheet, a script or an icon, compressed for who accepts that. */
+export const assetReply = (
+  { headers: { 'accept-encoding': accepted = '', 'if-none-match': known } }: IncomingMessage,
+  { type, text, gzip, ...asset }: Asset,
+): PageSendable => {
+  const isCompressed = ACCEPTS_GZIP.test(String(accepted))
+  const tag = isCompressed ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
+  const headers = { ETag: tag, 'Cache-Control': 'no-cache' }
+  if (matchesETag(known, tag)) return { status: 304, headers }
+  const encoding = isCompressed ? { 'Content-Encoding': 'gzip' } : {}
+  const body = isCompressed ? gzip : text
+  return { status: 200, headers: { ...headers, 'Content-Type': type, ...encoding }, body }
 }

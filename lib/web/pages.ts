@@ -1,17 +1,21 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
 import { addressOf, clientOf } from '../clients.ts'
 import type { App } from '../hosting/wire.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
-import type { FindMovedPath } from '../http/former-names.ts'
-import type { Failure } from '../http/index.ts'
-import { Router } from '../http/router.ts'
+import { type FindMovedPath, movedStatus } from '../http/former-names.ts'
+import { type Failure, sendEmpty } from '../http/index.ts'
+import { PLAIN_PATH } from '../http/mount.ts'
+import { isPageView, parseRequestUrl, type RequestUrl } from '../http/request-url.ts'
+import type { Sendable } from '../http/responses.ts'
+import { type NoMatch, Router } from '../http/router.ts'
+import { openDownload, signalOf } from '../http/send.ts'
 import type { Brand } from '../options/pages.ts'
 import { failureView, renderDocument } from './document.tsx'
-import { PageResponses } from './page-responses.ts'
+import { assetReply, type PageSendable, pageReply, protectionOf, redirectTo } from './page-responses.ts'
 import { pageRoutesFor } from './page-routes.ts'
 import { type Form, formOf, readForm } from './parts/form.ts'
-import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
+import type { PageReply, PageRoute, PageServices, View } from './parts/route.ts'
 import { checkCsrf, csrfToken, SESSION_ENDED, sessionCookie, signInTo } from './session.tsx'
 import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
@@ -25,18 +29,24 @@ export interface PagesApp extends App {
 /** The web pages, on a dispatcher of their own: storage, administration, people and repositories. */
 export const createPages = (given: PagesApp) => {
   const app = { ...given, highlighter: new Highlighter() }
-  const { hosting, htmlUrls, options, host, movedPath } = app
+  const { hosting, options, host, movedPath } = app
   const { baseUrl, trustedProxies } = options
-  const responses = new PageResponses(options.pages, htmlUrls.avatarOrigin)
+  const endpoints = new PageEndpoints(app)
   const pages = new Dispatcher<Identity>({
-    endpoints: [new PageEndpoints(app, responses)],
+    endpoints: [endpoints],
     authenticate: (req) => hosting.identities.authenticate(req),
     userNow: (user) => hosting.identities.now(user),
     clientOf: (req, user) => clientOf(req, user, trustedProxies),
     baseUrl,
     trustedProxies,
     movedPath,
-    unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
+    routesName: 'pages',
+    unmatched(req, res, next) {
+      if (next !== undefined) return next()
+      const page = endpoints.withoutSlash(req)
+      if (page === undefined) sendEmpty(res, 404)
+      else sendEmpty(res, movedStatus(req.method), ['Location', page])
+    },
     log: host.log,
   })
   return {
@@ -56,11 +66,7 @@ interface AssetRoute {
   readonly asset: Asset
 }
 
-/** Stands for the route of a request for a known path with a method that the path does not take. */
-const WRONG_METHOD = { method: 'GET', path: '', auth: 'none' } as const
-
-type AnyRoute = PageRoute | AssetRoute | typeof WRONG_METHOD
-type AnyReply = PageReply | Asset | { readonly allow: string }
+type AnyRoute = PageRoute | AssetRoute
 
 /** The request of a page. */
 interface Context extends RequestContext<Identity, AnyRoute> {
@@ -74,24 +80,43 @@ interface Context extends RequestContext<Identity, AnyRoute> {
  * The pages for people. A request of a form is authenticated by its session and by the CSRF token of the
  * form.
  */
-class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
+class PageEndpoints implements Endpoints<Identity, AnyRoute> {
   readonly basePath = ''
+  readonly router: Router<AnyRoute>
   readonly accessMessages = {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
   }
+  /** A page of an error shows who has signed in. */
+  readonly otherwise = { auth: 'optional' } as const
   readonly #app: PageServices
-  readonly #responses: PageResponses
-  readonly router: Endpoints<Identity, AnyRoute>['router']
+  readonly #protection: Readonly<Record<string, string>>
 
-  constructor(app: PageServices, responses: PageResponses) {
+  constructor(app: PageServices) {
     this.#app = app
-    this.#responses = responses
-    const router = routerOf(app)
-    this.router = {
-      match: (method, path, isLast) =>
-        router.match(method, path) ?? (isLast ? { params: {}, route: NO_PAGE } : undefined),
-    }
+    const { options, settings, htmlUrls } = app
+    this.#protection = protectionOf(options.pages, htmlUrls.avatarOrigin)
+    const routes = [...pageRoutesFor(settings, options.requireSignIn), ...assetRoutesOf(options.pages)]
+    this.router = new Router<AnyRoute>(routes, { ignoreExtraSlashes: false, maxParamLength: 255 })
+  }
+
+  /** Paths below `/-/` and the root are those of Allot alone; a host may have any other. */
+  takes(req: IncomingMessage, { path }: RequestUrl, { allow }: NoMatch, isLast: boolean): boolean {
+    if (allow && (path === '/' || path.startsWith('/-/'))) return true
+    return isLast && isPageView(req) && this.withoutSlash(req) === undefined
+  }
+
+  /**
+   * The URL of the page that a GET means whose path ends with a slash, if nothing else has the path. Only a
+   * plain path: with `//host/` a redirect would lead to another server. That of git is not a page.
+   */
+  withoutSlash(req: IncomingMessage): string | undefined {
+    const { path = '', search = '', mount = '' } = parseRequestUrl(req, '') ?? {}
+    const page = path.slice(0, -1)
+    const isPlain = path.endsWith('/') && PLAIN_PATH.test(page) && !page.endsWith('.git')
+    const isRead = req.method === 'GET' || req.method === 'HEAD'
+    if (!isPlain || !isRead || this.router.match('GET', page).route === undefined) return undefined
+    return mount + page + (search && `?${search}`)
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
@@ -99,11 +124,11 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { sessions, identities } = hosting
     const { browser } = this.#visitOf(context)
     const { req, route } = context
-    if (route.method === 'POST') context.form = await readForm(req, options.maxBodySize)
+    if (route?.method === 'POST') context.form = await readForm(req, options.maxBodySize)
     if (!settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // A form that needs a session is refused without one, whatever its CSRF token.
-    const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
+    const isRefused = context.user === null && route?.auth !== 'optional'
     // After the user is known, whom the page of the failure shows.
     if (context.form !== undefined && !isRefused) checkCsrf(browser.secret, context.form.raw('form'))
     return context.user
@@ -117,13 +142,31 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   /** The path of a page of a person or a repository may be one of the host's own. */
   passesOn({ route }: Context): boolean {
-    return 'kind' in route && route.kind !== undefined
+    return route !== undefined && 'kind' in route && route.kind !== undefined
   }
 
-  async handle(context: Context): Promise<AnyReply> {
-    const { req, route, url, user = null, form = NO_FORM } = context
-    if ('asset' in route) return route.asset
-    if (!('handle' in route)) return { allow: allowHeader(context.params.allow!) }
+  async answer(context: Context): Promise<Sendable> {
+    const { req, res, route } = context
+    if (route === undefined) return this.#unmatched(context)
+    if ('asset' in route) {
+      // The host may have set others.
+      res.appendHeader('Vary', 'Accept-Encoding')
+      return this.#protected(assetReply(req, route.asset))
+    }
+    const reply = await this.#call(context, route)
+    if (typeof reply === 'function') {
+      context.rights.watch(signalOf(res), () => res.destroy())
+      return this.#protected(await openDownload(req, res, reply))
+    }
+    if (!('to' in reply)) return this.#view(context, reply)
+    const visit = this.#visitOf(context)
+    const { to, secret } = reply
+    if (secret !== undefined) addCookie(res, sessionCookie(visit, secret.value, secret.seconds))
+    return this.#protected(redirectTo(`${visit.mount}${to}`))
+  }
+
+  #call(context: Context, route: PageRoute): Promise<PageReply> {
+    const { req, url, user = null, form = NO_FORM } = context
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
     const { trustedProxies } = this.#app.options
@@ -138,36 +181,33 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     )
   }
 
-  async send(context: Context, reply: AnyReply): Promise<void> {
-    const { req, res, user = null } = context
-    if (typeof reply === 'function') await this.#responses.download(context, reply)
-    else if ('allow' in reply) {
-      res.setHeader('Allow', reply.allow)
-      this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
-    } else if ('tag' in reply) this.#responses.asset(req, res, reply)
-    else if ('to' in reply) {
-      const visit = this.#visitOf(context)
-      const { to, secret } = reply
-      if (secret !== undefined) addCookie(res, sessionCookie(visit, secret.value, secret.seconds))
-      this.#responses.redirect(res, `${visit.mount}${to}`)
-    } else this.#sendView(context, reply, user)
+  /** The page of a path that no route takes, or that does not take the method. */
+  #unmatched(context: Context): Sendable {
+    if (!context.allow) return this.#view(context, failureView(404, ''))
+    context.res.setHeader('Allow', allowHeader(context.allow))
+    return this.#view(context, failureView(405, 'this page does not take such a form'))
   }
 
-  sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
-    const { res, url } = context
+  failure(context: Context, { status, message, retryAfter }: Failure): Sendable {
+    const { url } = context
     const { settings, options } = this.#app
-    if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
+    if (!this.#hasVisit(context)) return this.#protected(pageReply(status, ''))
     if (status === 401) {
       const login = settings.hasSessions
         ? url.mount + signInPath(context)
         : hostLinks(context, this.#visitOf(context), options.pages).loginUrl
-      if (login !== undefined) return this.#responses.redirect(res, login)
+      if (login !== undefined) return this.#protected(redirectTo(login))
     }
     const view = failureView(status === 401 ? 403 : status, message, context.form !== undefined)
-    this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
+    return this.#view(context, { ...view, retryAfter })
   }
 
-  #sendView(context: Context, view: View, user: Identity | null): void {
+  #protected(reply: PageSendable): Sendable {
+    return { ...reply, headers: { ...this.#protection, ...reply.headers } }
+  }
+
+  #view(context: Context, view: View): Sendable {
+    const { user = null } = context
     const visit = this.#visitOf(context)
     const { options, settings, htmlUrls } = this.#app
     const { basePath, pages: brand } = options
@@ -190,8 +230,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       urls: site === undefined || !hasTokens ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
-    const more = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
-    this.#responses.page(context.res, status, html, more)
+    const more = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
+    return this.#protected(pageReply(status, html, more))
   }
 
   /** @throws AllotError bad_request for a malformed Host header */
@@ -212,20 +252,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 /** Keeps cookies that the host has set, which `writeHead` would replace. */
 const addCookie = (res: ServerResponse, cookie: string) => res.appendHeader('Set-Cookie', cookie)
 
-const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMethod: WRONG_METHOD }
-
 /** Pages and forms have no other methods. */
 const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
-
-const routerOf = ({ options, settings }: PageServices): Router<AnyRoute> =>
-  new Router<AnyRoute>(
-    [...pageRoutesFor(settings, options.requireSignIn), ...assetRoutesOf(options.pages)],
-    ROUTER_OPTIONS,
-  )
-
-/** Answers every other path with the 404 page. */
-const NO_PAGE = page({ path: '/', auth: 'optional', handle: async () => failureView(404, '') })
 
 const NO_FORM = formOf(new URLSearchParams())
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
+import type { Caller } from '../../lib/http/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { bytes, text } from '../driver-spec/fixture.ts'
-import { type HttpFixture, pageOf, plain, reply, route, serve } from './fixture.ts'
+import { type HttpFixture, pageOf, plain, reply, route, senderOf, serve } from './fixture.ts'
 
 const Said = v.object({ said: v.string(), by: v.string(), base: v.string() })
 const NAME = bytes('name')
+const SENDERS = bytes('senders')
 
 const driver = memory()
 const store = new Store(driver)
@@ -20,7 +23,6 @@ const routes = [
     path: '/things/{name}',
     operationId: 'thing',
     auth: 'optional',
-    cacheable: true,
     responses: { 200: Said, 404: v.undefined() },
     handle: ({ user, params, baseUrl, cached }) =>
       cached(async (tx) => {
@@ -36,7 +38,6 @@ const routes = [
     operationId: 'list',
     auth: 'admin',
     scope: 'read:admin',
-    cacheable: true,
     paging: 'pages',
     responses: { 200: v.array(v.number()) },
     handle: ({ page, cached }) =>
@@ -51,11 +52,31 @@ const routes = [
   }),
 ]
 
+const keyOf = ({ headers }: IncomingMessage) => `sender ${headers.authorization}`
+
+/** The store keeps all senders but `nobody`, until a record changes. */
+const options = {
+  store,
+  authenticate: async (req: IncomingMessage) => {
+    const { authorization } = req.headers
+    if (authorization === undefined || authorization === 'nobody') return senderOf(req)
+    return store.cached(keyOf(req), async (tx) => {
+      await tx.get(SENDERS)
+      return senderOf(req)
+    })
+  },
+  keptSender: (req: IncomingMessage) => {
+    if (req.headers.authorization === undefined) return { user: null }
+    const [key, value] = [keyOf(req), store.known<Caller>(keyOf(req))]
+    return value && { madeOf: { key, value }, user: value }
+  },
+}
+
 let server: HttpFixture
 before(async () => {
   await driver.open()
   await save('5')
-  server = await serve(routes, { store })
+  server = await serve(routes, options)
 })
 after(() => server.stop())
 
@@ -116,6 +137,14 @@ describe('A reply that was cached', () => {
       ['bad', 401],
     ] as const)
       assert.equal((await get('/list?limit=10', { authorization })).response.status, status)
+  })
+
+  it('is read again when its sender changes, and each time for a sender whom the store does not keep', async () => {
+    const ask = async (authorization: string) => (await get('/things/name', { authorization })).called
+    assert.deepEqual([await ask('carol'), await ask('carol')], [1, 0])
+    await store.write(async (tx) => tx.put(SENDERS, bytes('changed')))
+    assert.deepEqual([await ask('carol'), await ask('carol')], [1, 0])
+    assert.deepEqual([await ask('nobody'), await ask('nobody')], [1, 1])
   })
 
   it('is not a 404', async () => {

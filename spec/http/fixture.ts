@@ -74,7 +74,7 @@ export interface HttpFixture {
 }
 
 /** Credentials of these specs: `NAME` or `NAME scope,scope`; `root` administers, and `bad` is refused. */
-const authenticate = async ({ headers: { authorization } }: IncomingMessage): Promise<Caller | null> => {
+export const senderOf = async ({ headers: { authorization } }: IncomingMessage): Promise<Caller | null> => {
   if (authorization === undefined) return null
   const [username = '', scopes = 'all'] = authorization.split(' ')
   if (username === 'bad') throw new AllotError('unauthenticated', 'the credentials are wrong')
@@ -89,7 +89,7 @@ type Options = Partial<
 
 const NO_CACHE = {
   known: () => undefined,
-  join: () => undefined,
+  read: () => Promise.reject(new Error('the store of this spec has no records')),
   load: () => Promise.reject(new Error('the store of this spec has no records')),
 }
 
@@ -117,7 +117,7 @@ export const serve = async (
   })
   const dispatcher = new Dispatcher<Caller>({
     endpoints: [json],
-    authenticate,
+    authenticate: senderOf,
     userNow: async (user) => user,
     clientOf,
     baseUrl: undefined,

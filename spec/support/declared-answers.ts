@@ -17,9 +17,8 @@ const ALWAYS = [304, 404, 405, 422]
  * schema.
  */
 export const assertDeclared = (method: string, pathAndQuery: string, answer: Answer): void => {
-  const found = router.match(method, pathAndQuery.split('?', 1)[0]!)
-  if (found === undefined || method === 'HEAD') return
-  const { route } = found
+  const { route } = router.match(method, pathAndQuery.split('?', 1)[0]!)
+  if (route === undefined || method === 'HEAD') return
   const { status, body, text } = answer
   recordAnswer(route, status)
   const description = `${method} ${route.path} answered ${status}: ${text.slice(0, 300)}`

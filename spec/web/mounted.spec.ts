@@ -4,8 +4,6 @@ import { describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { isSitePage } from '../../lib/web/index.ts'
-import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
@@ -37,6 +35,26 @@ describe('The pages, mounted in a host', () => {
     assert.deepEqual(names(await browser.get('/-/sign-in')), ['theme', 'allot'])
     const signedIn = await browser.post('/-/sign-in', { name: '', secret: allot.root.token })
     assert.deepEqual([signedIn.status, names(signedIn)], [303, ['theme', 'allot']])
+  })
+
+  it('refuse the form of another site, also where the host lets pages of every origin read its responses', async () => {
+    let page: OpenAllot['pages'] | undefined
+    const app = express().use((req, res, next) => {
+      res.setHeader('Access-Control-Allow-Origin', '*')
+      page!(req, res, next)
+    })
+    const allot = await start({ repositories: false }, { mount: () => app })
+    page = allot.allot.pages
+    try {
+      const browser = createPageClient(allot.base)
+      await browser.get('/-/sign-in')
+      const form = { name: '', secret: allot.root.token }
+      const { status, text } = await browser.post('/-/sign-in', form, { origin: 'https://elsewhere.test' })
+      assert.equal(status, 403)
+      assert.match(text, /sent by another site/)
+    } finally {
+      await allot.stop()
+    }
   })
 
   for (const baseUrl of ['http://git.example.test', 'https://git.example.test'])
@@ -248,12 +266,16 @@ describe("The pages with the host's own login", () => {
 })
 
 describe('The form of a path', () => {
-  it('tells the pages of people and repositories, which are not loaded for other requests', () => {
-    const paths = pageRoutes.map(({ path }) => path).filter((path) => path.startsWith('/{'))
-    assert.ok(paths.length > 10)
-    for (const path of paths) assert.ok(isSitePage(path.replaceAll(/\{\w+\}/g, 'x1')), path)
-    for (const path of ['/ann/app.git/info/refs', '/ann/app/releases/download/v1/a', '/api/v1'])
-      assert.equal(isSitePage(path), false, path)
+  it('redirects a path that ends with a slash to the page, and not to another server', async () => {
+    const allot = await startPages({ repositories: false })
+    try {
+      const get = (path: string) => fetch(allot.base + path, { redirect: 'manual' })
+      const { status, headers } = await get(`/${allot.root.name}/?tab=1`)
+      assert.deepEqual([status, headers.get('location')], [301, `/${allot.root.name}?tab=1`])
+      assert.equal((await get('//other.test/')).status, 404)
+    } finally {
+      await allot.stop()
+    }
   })
 })
 

@@ -155,7 +155,4 @@ const download = async (
 }
 
 /** The files themselves, at the `browser_download_url` of each attachment. */
-export const downloadRoutes = [
-  stream({ method: 'GET', path: '/attachments/{uuid}', handle: download }),
-  stream({ method: 'HEAD', path: '/attachments/{uuid}', handle: download }),
-]
+export const downloadRoutes = [stream({ method: 'GET', path: '/attachments/{uuid}', handle: download })]

@@ -96,7 +96,6 @@ const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
 export const registryRoutes: readonly StreamRoute<Identity, Services>[] = [
   stream({ method: 'PUT', path: `${GENERIC}/{file}`, handle: upload }),
   stream({ method: 'GET', path: `${GENERIC}/{file}`, handle: download }),
-  stream({ method: 'HEAD', path: `${GENERIC}/{file}`, handle: download }),
   stream({ method: 'DELETE', path: `${GENERIC}/{file}`, handle: removeFile }),
   stream({ method: 'DELETE', path: GENERIC, handle: removeVersion }),
 ]

@@ -121,6 +121,6 @@ const archive = async (
   return found(request)
 }
 
-export const archiveRoutes = (['GET', 'HEAD'] as const).map((method) =>
-  stream({ method, path: '/{owner}/{repo}/archive/{archive}', takesRest: true, handle: archive }),
-)
+export const archiveRoutes = [
+  stream({ method: 'GET', path: '/{owner}/{repo}/archive/{archive}', takesRest: true, handle: archive }),
+]

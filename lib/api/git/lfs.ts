@@ -229,7 +229,6 @@ export const lfsRoutes = [
   ...(
     [
       ['GET', 'locks'],
-      ['HEAD', 'locks'],
       ['POST', 'locks'],
       ['POST', 'locks/verify'],
       ['POST', 'locks/{id}/unlock'],
@@ -239,5 +238,4 @@ export const lfsRoutes = [
   ),
   stream({ refusal, method: 'PUT', path: '/{owner}/{repo}/info/lfs/objects/{oid}/{size}', handle: upload }),
   stream({ refusal, method: 'GET', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),
-  stream({ refusal, method: 'HEAD', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),
 ]

@@ -111,9 +111,7 @@ const push = async (request: GitRequest, services: Services): Promise<StreamRepl
 }
 
 export const gitRoutes = [
-  ...(['GET', 'HEAD'] as const).map((method) =>
-    stream({ method, path: '/{owner}/{repo}/info/refs', handle: advertise }),
-  ),
+  stream({ method: 'GET', path: '/{owner}/{repo}/info/refs', handle: advertise }),
   stream({
     method: 'POST',
     path: '/{owner}/{repo}/git-upload-pack',
