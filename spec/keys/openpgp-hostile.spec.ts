@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import * as pgp from 'openpgp'
 import { createKeyReader } from '../../lib/keys/reader.ts'
 import { isLong } from '../support/long.ts'
-import { armored, binary, generate, MADE, refused, signed } from './forge.ts'
+import { armored, binary, generate, MADE, signed } from './forge.ts'
 import { gnupg } from './gnupg.ts'
 
 const { primary, userId, certification, rest } = await generate('mara@example.org')
@@ -25,7 +25,7 @@ const reader = createKeyReader()
 after(() => reader.close())
 const parse = (text: string) => reader.openPgp('user 1', text)
 
-describe('A hostile OpenPGP key is refused', () => {
+describe('A hostile OpenPGP key is refused or read within the deadline', () => {
   const brokenOf = (packet: pgp.BasePacket) => {
     const bytes = binary(packet)
     bytes[bytes.length - 1]! ^= 1
@@ -45,59 +45,40 @@ describe('A hostile OpenPGP key is refused', () => {
   const wide = (bytes: number) => new Uint8Array(bytes).fill(0xff)
   const { publicKey } = pgp.enums
 
-  const cases: [what: string, text: string, why: RegExp][] = [
-    ['for its number of user ids', many(binary(userId), 64), /more than 64 user ids/],
-    ['for its number of subkeys', many(binary(rest[0]!), 64), /more than 64 user ids and subkeys/],
-    ['for its number of packets', many(Buffer.of(0xfd, 0), 90_000), /more than 2000 packets/],
+  const inParts = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
+  const cases: [what: string, text: string][] = [
+    ['with many user ids', many(binary(userId), 64)],
+    ['with many subkeys', many(binary(rest[0]!), 64)],
+    ['with many packets', many(Buffer.of(0xfd, 0), 90_000)],
+    ['with many packets after a packet in parts', armored(inParts)],
     [
-      'for its number of packets after a packet in parts',
-      armored(Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])),
-      /more than 2000 packets/,
-    ],
-    [
-      'for its number of parts of one packet',
+      'with many parts of one packet',
       armored(Buffer.concat([Buffer.of(0xd2), Buffer.alloc(2 * 47_496, Buffer.of(0xe0, 1))])),
-      /more than 2000 packets/,
     ],
+    ['with many packets in the legacy format', many(Buffer.of(0xb0, 0), 90_000)],
+    ['with many invalid signatures', many(broken, 900, binary(primary, userId))],
+    ['with many invalid signatures that are slow to check', many(slow.broken, 400, slow.head)],
+    ['with a wide modulus', ofNumbers(publicKey.rsaEncryptSign, { n: wide(4096), e: Buffer.of(1, 0, 1) })],
+    ['with a wide exponent', ofNumbers(publicKey.rsaEncryptSign, { n: wide(256), e: wide(256) })],
     [
-      'for its number of packets in the legacy format',
-      many(Buffer.of(0xb0, 0), 90_000),
-      /more than 2000 packets/,
-    ],
-    [
-      'for its number of invalid signatures',
-      many(broken, 900, binary(primary, userId)),
-      /too many signatures/,
-    ],
-    [
-      'for its number of invalid signatures that are slow to check',
-      many(slow.broken, 400, slow.head),
-      /too many signatures/,
-    ],
-    [
-      'for a wide modulus',
-      ofNumbers(publicKey.rsaEncryptSign, { n: wide(4096), e: Buffer.of(1, 0, 1) }),
-      /are too large/,
-    ],
-    [
-      'for a wide exponent',
-      ofNumbers(publicKey.rsaEncryptSign, { n: wide(256), e: wide(256) }),
-      /are too large/,
-    ],
-    [
-      'for a wide DSA prime',
+      'with a wide DSA prime',
       ofNumbers(publicKey.dsa, { p: wide(1024), q: wide(32), g: wide(9), y: wide(9) }),
-      /are too large/,
     ],
     [
-      'for a wide DSA exponent',
+      'with a wide DSA exponent',
       ofNumbers(publicKey.dsa, { p: wide(256), q: wide(33), g: wide(9), y: wide(9) }),
-      /are too large/,
     ],
   ]
-  for (const [what, text, why] of cases)
+  for (const [what, text] of cases)
     test(`${what}, and does not block the event loop for more than 250 ms`, async () => {
-      const answer = () => assert.rejects(parse(text), refused(new RegExp(`${why.source}|takes longer than`)))
+      // Packets that are ignored leave a key that can be read.
+      const answer = async () => {
+        const found = await parse(text).then(
+          ({ emails }) => emails.join(),
+          (error) => error.code,
+        )
+        assert.match(found, /^(?:invalid|mara@example\.org)$/)
+      }
       if (!isLong) return answer()
       const { turns, ms } = await turnsDuring(answer)
       assert.ok(turns >= Math.floor(ms / 250), `the event loop had ${turns} turns in ${ms} ms`)
