@@ -231,10 +231,10 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
 /**
  * What git clones from: `https://host/path`, `user@host:path`, or `../path`, which git resolves against the
  * address of the repository. Clients make links of addresses, so nothing may be one that runs as a script,
- * such as `javascript:`.
+ * such as `javascript:`, and a command reads a host that begins with a hyphen as an option.
  */
 const ADDRESS =
-  /^(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
+  /^(?!-|\w+:\/\/-|[^/]*@-)(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
 
 /** A larger file is not read, since each list of a folder that has a submodule reads it. */
 const MAX_GITMODULES_BYTES = 1024 * 1024
