@@ -222,7 +222,7 @@ export const openDiskStorage = (located: Located, driver: StorageDriver, log: Lo
     transport:
       repositories === false || !isServed
         ? undefined
-        : new Transport({ ...repositories, ...git, leftoverAge: age, reader: gitReader, onError }),
+        : new Transport({ ...repositories, ...git, leftoverAge: age, onError }),
     /** Reads contents for the API; undefined when that is turned off. */
     gitReader,
     /** Files other than git data: attachments, LFS objects, packages. */

@@ -99,7 +99,7 @@ export class Forks {
       }),
     )
     await this.#lfsCopies.finish(fork.id)
-    this.#maintenance?.afterChange(fork)
+    this.#maintenance?.begin(fork)
     return fork
   }
 

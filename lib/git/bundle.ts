@@ -1,10 +1,9 @@
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ifMissing, MAX_WORK_MS } from '../disk.ts'
 import { placeFolder, removeFolder, UNFINISHED } from './folders.ts'
 import { initialize } from './initialize.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
-import { readReferences } from './references.ts'
 import { runGit } from './run.ts'
 
 /** A repository as an export writes it. */
@@ -22,11 +21,15 @@ export interface Bundle {
 export const createBundle = async (git: string, folder: string, id: number): Promise<Bundle | undefined> => {
   const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(ifMissing(undefined))
   if (head === undefined) return undefined
-  // A process for each of a million empty repositories would take an hour.
-  const { loose, packed, isComplete } = await readReferences(folder)
-  const isEmpty = isComplete && loose.size + packed.size === 0
-  const parts = isEmpty ? undefined : bundleParts(git, folder, id)
+  const parts = (await isEmpty(folder)) ? undefined : bundleParts(git, folder, id)
   return { head: head.trim().replace(/^ref: /, ''), parts }
+}
+
+/** Whether it has no references. A process for each of a million empty repositories would take an hour. */
+const isEmpty = async (folder: string): Promise<boolean> => {
+  const entries = await readdir(join(folder, 'refs'), { withFileTypes: true, recursive: true })
+  if (entries.some((entry) => !entry.isDirectory())) return false
+  return !/^[0-9a-f]/m.test(await readFile(join(folder, 'packed-refs'), 'latin1').catch(ifMissing('')))
 }
 
 /** The bytes of a bundle. There is no deadline, since the reader sets the pace. */

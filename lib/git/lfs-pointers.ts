@@ -1,7 +1,6 @@
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { invalid } from '../errors.ts'
 import { folderOf } from './folders.ts'
+import { BatchEnded, BatchProcess } from './objects/batch-process.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
 import { completionOf } from './processes.ts'
 import { runGit } from './run.ts'
@@ -34,38 +33,41 @@ export async function* lfsPointers(
   id: number,
   { directory, git }: PointerOptions,
 ): AsyncGenerator<LfsPointer> {
-  const catFile = (...options: string[]) => {
-    const args = [...configuration(), `--git-dir=${folderOf(directory, id)}`, 'cat-file', ...options]
-    return startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
-  }
+  const folder = folderOf(directory, id)
+  const batch = await BatchProcess.start(folder, { git, maxMemory: undefined })
   const format = '--batch-check=%(objecttype) %(objectsize) %(objectname)'
-  const contents = await catFile('--batch')
+  const list = ['cat-file', '--batch-all-objects', '--unordered', format]
   // Last, since node drops the output of a process that has ended before it is read.
-  const objects = await catFile('--batch-all-objects', '--unordered', format).catch((error) => {
-    contents.stop()
+  const objects = await startProcess([...configuration(), `--git-dir=${folder}`, ...list], {
+    git,
+    env: ENVIRONMENT,
+    isDetached: false,
+  }).catch((error) => {
+    batch.stop()
     throw error
   })
   objects.stdin.end()
-  const feeding = pipeline(objects.stdout, smallBlobs, contents.stdin)
-  // The loop below ends with the output of the second command, and fails with this promise after it.
-  feeding.catch(() => contents.stop())
   try {
     const seen = new Set<string>()
-    for await (const blob of blobsIn(contents.stdout)) {
-      const pointer = lfsPointerIn(blob)
-      if (pointer === undefined || seen.has(pointer.oid)) continue
-      seen.add(pointer.oid)
-      yield pointer
-    }
-    await feeding
-    await Promise.all([completionOf(objects), completionOf(contents)])
-    for (const { code } of await Promise.all([objects.ended, contents.ended]))
-      if (code !== 0) throw invalid('git cannot read all objects of the repository: some are damaged')
+    // Garbage collection may have removed an object since it was listed.
+    for await (const ids of smallBlobs(objects.stdout))
+      for (const blob of await Promise.all(ids.map((blob) => batch.content(blob)))) {
+        const pointer = blob && lfsPointerIn(blob)
+        if (pointer === undefined || seen.has(pointer.oid)) continue
+        seen.add(pointer.oid)
+        yield pointer
+      }
+    await completionOf(objects)
+    if ((await objects.ended).code !== 0) throw damaged()
+  } catch (error) {
+    throw error instanceof BatchEnded ? damaged() : error
   } finally {
     objects.stop()
-    contents.stop()
+    batch.stop()
   }
 }
+
+const damaged = () => invalid('git cannot read all objects of the repository: some are damaged')
 
 /** The LFS specification: keys in alphabetical order after the version, extensions among them. */
 const POINTER =
@@ -84,34 +86,15 @@ export const lfsPointerIn = (content: Buffer): LfsPointer | undefined => {
   return oid === undefined ? undefined : { oid, size: Number(size) }
 }
 
-/** Ids of the small blobs, a line each. */
-async function* smallBlobs(lines: AsyncIterable<Buffer>): AsyncGenerator<string> {
+/** Ids of the small blobs, in groups. */
+async function* smallBlobs(lines: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let rest = ''
   for await (const chunk of lines) {
     const parts = (rest + chunk.toString('latin1')).split('\n')
     rest = parts.pop()!
-    const ids = parts.flatMap((line) => {
+    yield parts.flatMap((line) => {
       const [type, size, id] = line.split(' ')
-      return type === 'blob' && Number(size) >= MIN_SIZE && Number(size) < MAX_SIZE ? [`${id}\n`] : []
+      return type === 'blob' && Number(size) >= MIN_SIZE && Number(size) < MAX_SIZE ? [id!] : []
     })
-    if (ids.length > 0) yield ids.join('')
-  }
-}
-
-/** Contents in the output of `git cat-file --batch`: a header line, the content, and a newline. */
-async function* blobsIn(output: Readable): AsyncGenerator<Buffer> {
-  let buffer: Buffer = Buffer.alloc(0)
-  for await (const chunk of output) {
-    buffer = Buffer.concat([buffer, chunk as Buffer])
-    for (;;) {
-      const end = buffer.indexOf(0x0a)
-      if (end < 0) break
-      const [, type, size] = buffer.toString('latin1', 0, end).split(' ')
-      // `<id> missing`: garbage collection has removed the object since it was listed.
-      const next = type === 'missing' ? end + 1 : end + 1 + Number(size) + 1
-      if (buffer.length < next) break
-      if (type !== 'missing') yield buffer.subarray(end + 1, next - 1)
-      buffer = buffer.subarray(next)
-    }
   }
 }

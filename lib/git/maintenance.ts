@@ -1,6 +1,5 @@
-import { access, readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
 import { ifMissing } from '../disk.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, type ProcessLimits, type WriteListener } from './process.ts'
@@ -18,13 +17,12 @@ interface MaintenanceOptions {
 }
 
 /**
- * What a maintenance may do: `graph` writes the commit-graph alone, for a search, which shall not begin a
- * long `git gc`.
+ * `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. Its commit-graph would
+ * have no changed paths.
  */
-export type MaintenanceScope = 'all' | 'graph'
-
-/** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
-const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
+const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=false']
+/** A graph in parts could name commits that `git gc` has deleted. */
+const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
 
 /**
  * Background work on repositories, one at a time: `git gc`, and the commit-graph with the changed paths of
@@ -33,11 +31,8 @@ const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions
-  /**
-   * Bytes of each repository when its commit-graph was written last, or else when this process first looked
-   * at it.
-   */
-  readonly #graphSizes = new LRUCache<number, number>({ max: 10_000 })
+  /** Repositories whose commit-graph could not be written: that would fail again each time. */
+  readonly #failed = new Set<number>()
   #isRunning = false
 
   constructor(options: MaintenanceOptions) {
@@ -48,41 +43,25 @@ export class Maintenance {
    * Does what a repository needs, unless a maintenance runs already or the server is busy.
    * @param size bytes of the repository
    */
-  async run(id: number, size: number, scope: MaintenanceScope, listener: MaintenanceListener): Promise<void> {
+  async run(id: number, size: number, listener: MaintenanceListener): Promise<void> {
     const folder = folderOf(this.#options.directory, id)
-    const isGcNeeded = scope === 'all' && (await needsGc(folder))
-    const hasGraph = await hasChangedPaths(folder)
-    const isGraphNeeded = this.#needsGraph(id, size, hasGraph) || (isGcNeeded && hasGraph)
+    const isGcNeeded = await needsGc(folder)
+    const isGraphNeeded = !this.#failed.has(id) && size >= MIN_SIZE && (await needsGraph(folder, size))
     if (!(isGcNeeded || isGraphNeeded) || !this.#mayRun()) return
     this.#isRunning = true
     try {
       const gc = [...configuration(...GC), 'gc', '--quiet']
       if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc, listener))) return
-      if (!isGraphNeeded || this.#options.closing.aborted) return
-      // After `git gc`, no part of the graph may name commits that it has deleted.
-      const split = hasGraph && !isGcNeeded ? '--split' : '--split=replace'
-      const write = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', split]
-      await this.#succeeds(id, 'commit-graph', [...configuration(), ...write], listener)
-      // One that failed would fail with each push.
-      this.#graphSizes.set(id, size)
+      if (size < MIN_SIZE || this.#options.closing.aborted) return
+      if (!(await this.#succeeds(id, 'commit-graph', [...configuration(), ...GRAPH], listener)))
+        this.#failed.add(id)
     } finally {
       this.#isRunning = false
     }
   }
 
-  /** @returns false when this process knows that the commit-graph is as it should be */
-  mayLackGraph(id: number, size: number): boolean {
-    return hasGrown(size, this.#graphSizes.get(id) ?? 0)
-  }
-
   #mayRun(): boolean {
     return !this.#isRunning && !this.#options.closing.aborted && !this.#options.processes.isBusy()
-  }
-
-  #needsGraph(id: number, size: number, hasGraph: boolean): boolean {
-    const before = this.#graphSizes.get(id) ?? (hasGraph ? size : 0)
-    this.#graphSizes.set(id, Math.min(before, size))
-    return hasGrown(size, before)
   }
 
   async #succeeds(
@@ -100,7 +79,7 @@ export class Maintenance {
     child.stdin.end('\n')
     child.stdout.resume()
     const { code } = await child.ended
-    await processes.finish(id, child, listener)
+    await processes.finish(child, listener)
     return code === 0
   }
 }
@@ -113,22 +92,21 @@ const MIB = 1024 * 1024
  */
 const [MIN_SIZE, MIN_GROWTH, MIN_SHARE] = [4 * MIB, MIB, 1 / 64]
 
-/**
- * Whether a repository is worth a new commit-graph.
- * @param before its bytes when the graph was written; 0 without one
- */
-const hasGrown = (size: number, before: number): boolean =>
-  size >= MIN_SIZE && size - before >= Math.max(MIN_GROWTH, size * MIN_SHARE)
-
-/** Whether Allot has written a commit-graph, rather than `git gc`, whose graphs have no changed paths. */
-const hasChangedPaths = async (folder: string): Promise<boolean> => {
-  const exists = (path: string) =>
-    access(join(folder, 'objects', 'info', path)).then(
-      () => true,
-      () => false,
-    )
-  return (await exists('commit-graphs/commit-graph-chain')) && !(await exists('commit-graph'))
+/** Whether much was pushed since the commit-graph was written. */
+const needsGraph = async (folder: string, size: number): Promise<boolean> => {
+  const objects = join(folder, 'objects')
+  const graph = await stat(join(objects, 'info/commit-graphs/commit-graph-chain')).catch(ifMissing(undefined))
+  if (graph === undefined) return true
+  const packs = await Promise.all(
+    (await filesIn(join(objects, 'pack'))).map((name) =>
+      stat(join(objects, 'pack', name)).catch(ifMissing(undefined)),
+    ),
+  )
+  const newer = packs.map((pack) => (pack !== undefined && pack.mtimeMs > graph.mtimeMs ? pack.size : 0))
+  return newer.reduce((sum, bytes) => sum + bytes, 0) >= Math.max(MIN_GROWTH, size * MIN_SHARE)
 }
+
+const filesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
 
 /**
  * The limits of `git gc --auto`. Like git, estimates the number of loose objects by one of their 256 folders.
@@ -136,7 +114,7 @@ const hasChangedPaths = async (folder: string): Promise<boolean> => {
 const [MAX_PACKS, MAX_LOOSE_IN_FOLDER] = [50, 6700 / 256]
 
 const needsGc = async (folder: string): Promise<boolean> => {
-  const list = (path: string) => readdir(join(folder, 'objects', path)).catch(ifMissing<string[]>([]))
+  const list = (path: string) => filesIn(join(folder, 'objects', path))
   const packs = (await list('pack')).filter((name) => name.endsWith('.pack'))
   return packs.length > MAX_PACKS || (await list('17')).length > MAX_LOOSE_IN_FOLDER
 }

@@ -8,7 +8,7 @@ import {
   type ProcessLimits,
   startProcess,
 } from './process.ts'
-import { type Recoveries, RepositoryProcesses } from './repository-processes.ts'
+import { RepositoryProcesses } from './repository-processes.ts'
 
 /** The git programs that change a repository. What they leave when they are stopped is removed. */
 const WRITERS = ['receive-pack', 'gc', 'commit-graph'] as const
@@ -41,7 +41,7 @@ export interface ProcessClient {
   readonly signal: AbortSignal
   /** Count of bytes on the client's connection, see {@link ProcessLimits.traffic}. */
   readonly traffic?: ProcessLimits['traffic']
-  /** Whether a hook asks the server; the hook finds `ALLOT_ASKS` set. */
+  /** Whether a hook asks the server. */
   readonly hasChannel?: boolean
 }
 
@@ -68,8 +68,6 @@ export interface EndListener {
    * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
    */
   finished(isCleaned: boolean): Promise<void>
-  /** Called after `finished(false)`, when what git left is removed after all. */
-  cleaned(): Promise<void>
 }
 
 /** The long-running git processes, each started within its client's budget. */
@@ -78,9 +76,8 @@ export class GitProcesses {
   readonly #env: Record<string, string>
   readonly #budget: ClientBudget
   readonly #repositories = new Map<number, RepositoryProcesses>()
-  readonly #recoveries: Recoveries = new WeakMap()
-  /** Notifications of recoveries that ended late. */
-  readonly #late = new Set<Promise<void>>()
+  /** The repositories of processes that may have ended. */
+  readonly #repositoryOf = new WeakMap<GitProcess, RepositoryProcesses>()
 
   /** @param env added to the environment of every process */
   constructor(options: ProcessesOptions, env: Record<string, string>) {
@@ -111,8 +108,7 @@ export class GitProcesses {
     const release = await this.#budget.acquire(client, { signal })
     const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
-    const asks = hasChannel ? { ALLOT_ASKS: '1' } : {}
-    const env = { ...environmentFor(protocol), ...this.#env, ...asks }
+    const env = { ...environmentFor(protocol), ...this.#env }
     const kind = { isDetached: isWriter(program), isHeld: HELD.includes(program), hasChannel }
     const options = { git, env, idleTimeout, traffic, timeout, maxMemory, ...kind }
     const child = await repository
@@ -121,6 +117,7 @@ export class GitProcesses {
         release()
         throw error
       })
+    this.#repositoryOf.set(child, repository)
     const stop = () => child.stop()
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
@@ -133,22 +130,12 @@ export class GitProcesses {
   }
 
   /**
-   * Reports the end of a writer, when what it left is removed. While other writers run, nothing is removed:
-   * then reports the end at once, because they may run for as long as clients like, and the removal later.
+   * Reports the end of a writer, when what it left is removed. While other writers run, which may be for as
+   * long as clients like, nothing is removed: the last of them does it, and their journal entries stay until
+   * then.
    */
-  async finish(id: number, writer: GitProcess, listener: EndListener): Promise<void> {
-    const recovery = this.#recoveries.get(writer)
-    if (recovery === undefined) return listener.finished(true)
-    if (recovery.hasBegun) return listener.finished(await recovery.ended)
-    try {
-      await listener.finished(false)
-    } finally {
-      const late = recovery.ended
-        .then((isComplete) => (isComplete ? listener.cleaned() : undefined))
-        .catch((error: Error) => this.#options.onError(error, { repository: id }))
-        .finally(() => this.#late.delete(late))
-      this.#late.add(late)
-    }
+  async finish(writer: GitProcess, listener: EndListener): Promise<void> {
+    await listener.finished(await this.#repositoryOf.get(writer)!.recovered)
   }
 
   /** Stops all processes of a repository. */
@@ -161,10 +148,9 @@ export class GitProcesses {
     return this.#budget.running() >= this.#options.maxConcurrent
   }
 
-  /** One promise for each running process, recovery and notification of one; resolves when it ends. */
+  /** One promise for each running process and recovery; resolves when it ends. */
   endings(): Promise<unknown>[] {
-    const running = [...this.#repositories.values()].flatMap((repository) => repository.endings())
-    return [...running, ...this.#late]
+    return [...this.#repositories.values()].flatMap((repository) => repository.endings())
   }
 
   #createRepository(id: number): RepositoryProcesses {
@@ -172,7 +158,6 @@ export class GitProcesses {
     return new RepositoryProcesses({
       folder: folderOf(directory, id),
       leftoverAge,
-      recoveries: this.#recoveries,
       onError: (error) => onError(error, { repository: id }),
       onUnused: () => this.#repositories.delete(id),
     })

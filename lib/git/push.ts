@@ -2,8 +2,7 @@ import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { GitProcess } from './process.ts'
-import { chunksOf, readSmallBody } from './small-body.ts'
-import { MAX_SMALL_PACK } from './small-pack.ts'
+import { chunksOf } from './small-body.ts'
 
 /** One reference that a push changes: `before` is null when it is created, `after` when it is deleted. */
 export interface RefUpdate {
@@ -19,8 +18,6 @@ interface ParsedPush {
   readonly isSideband: boolean
   /** The bytes of the commands. */
   readonly bytes: Buffer
-  /** The pack, when it is small, or empty when there is none; undefined: it is still in the stream. */
-  readonly pack: Buffer | undefined
 }
 
 /** The commands of about 100,000 references. */
@@ -30,24 +27,16 @@ const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n
 const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
- * Reads the commands of a push, and a small pack. The report of the response is later compared with the
- * commands.
- * @param size bytes of the body; undefined when it is not known
+ * Reads the commands of a push; its pack stays in the stream. The report of the response is later compared
+ * with the commands.
  * @param idleTimeout milliseconds that may pass without a byte of them
  * @throws AllotError bad_request when the commands are malformed, ask for no report, or stop arriving;
  * too_large
  */
-export const readPush = async (
-  body: Readable,
-  { size, idleTimeout }: { readonly size: number | undefined; readonly idleTimeout: number },
-): Promise<ParsedPush> => {
-  const commands = parseCommands(await readSection(body, idleTimeout))
-  const hasSmallPack = size !== undefined && size - commands.bytes.length <= MAX_SMALL_PACK
-  const pack = hasSmallPack ? await readSmallBody(body, MAX_SMALL_PACK, idleTimeout) : undefined
-  return { ...commands, pack }
-}
+export const readPush = async (body: Readable, idleTimeout: number): Promise<ParsedPush> =>
+  parseCommands(await readSection(body, idleTimeout))
 
-const parseCommands = (lines: readonly PktLine[]): Omit<ParsedPush, 'pack'> => {
+const parseCommands = (lines: readonly PktLine[]): ParsedPush => {
   const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
   const commands = texts.filter((text) => !SHALLOW.test(text)).map(parseCommand)
   const capabilities = commands[0]?.capabilities ?? []

@@ -1,29 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { deferred } from '../deferred.ts'
 import { recoverRepository } from './folders.ts'
 import type { GitProcess } from './process.ts'
-
-/** Removal of what a stopped writer left. `ended` resolves with false when something is left. */
-interface Recovery {
-  hasBegun: boolean
-  readonly ended: Promise<boolean>
-  readonly end: (isComplete: boolean) => void
-}
-
-/** The recoveries of writers that were stopped. */
-export type Recoveries = WeakMap<GitProcess, Recovery>
-
-const createRecovery = (): Recovery => {
-  const { promise: ended, resolve: end } = deferred<boolean>()
-  return { hasBegun: false, ended, end }
-}
 
 interface RepositoryProcessesOptions {
   readonly folder: string
   /** Seconds: another server may write to a repository of a shared store. */
   readonly leftoverAge: number
-  readonly recoveries: Recoveries
   readonly onError: (error: Error) => void
   /** Called when nothing runs any more. */
   readonly onUnused: () => void
@@ -38,12 +21,18 @@ export class RepositoryProcesses {
   readonly #running = new Map<GitProcess, { readonly isWriter: boolean }>()
   #starting = 0
   #startingWriters = 0
-  /** Recoveries that have not begun. */
-  readonly #waiting: Recovery[] = []
+  /** Whether a writer was stopped since the last recovery. */
+  #isLeft = false
   #recovery: Promise<void> | undefined
+  #recovered = Promise.resolve(true)
 
   constructor(options: RepositoryProcessesOptions) {
     this.#options = options
+  }
+
+  /** Resolves at the end of the last recovery: with false when something is left. */
+  get recovered(): Promise<boolean> {
+    return this.#recovered
   }
 
   endings(): Promise<unknown>[] {
@@ -74,11 +63,7 @@ export class RepositoryProcesses {
     void child.ended.then(({ cause, code }) => {
       this.#running.delete(child)
       // A git that is asked to end removes its own temporary files, but not those its children still write.
-      if (isWriter && (cause !== 'exited' || code === null)) {
-        const recovery = createRecovery()
-        this.#options.recoveries.set(child, recovery)
-        this.#waiting.push(recovery)
-      }
+      if (isWriter && (cause !== 'exited' || code === null)) this.#isLeft = true
       this.#recoverIfIdle()
     })
   }
@@ -87,21 +72,21 @@ export class RepositoryProcesses {
     if (this.#recovery !== undefined) return
     const hasWriter =
       this.#startingWriters > 0 || [...this.#running.values()].some(({ isWriter }) => isWriter)
-    if (this.#waiting.length > 0 && !hasWriter) this.#recovery = this.#recover()
+    if (this.#isLeft && !hasWriter) this.#recover()
     else if (this.#running.size + this.#starting === 0) this.#options.onUnused()
   }
 
-  async #recover(): Promise<void> {
+  #recover(): void {
     const { folder, leftoverAge, onError } = this.#options
-    const recoveries = this.#waiting.splice(0)
-    for (const recovery of recoveries) recovery.hasBegun = true
-    const isComplete = await recoverRepository(folder, null, leftoverAge).catch((error: Error) => {
+    this.#isLeft = false
+    this.#recovered = recoverRepository(folder, null, leftoverAge).catch((error: Error) => {
       onError(error)
       return false
     })
-    this.#recovery = undefined
-    for (const { end } of recoveries) end(isComplete)
-    this.#recoverIfIdle()
+    this.#recovery = this.#recovered.then(() => {
+      this.#recovery = undefined
+      this.#recoverIfIdle()
+    })
   }
 
   async stop(): Promise<void> {

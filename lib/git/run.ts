@@ -1,43 +1,25 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { ClientBudget } from '../client-budget.ts'
 import { diskFaultOfGit } from '../disk.ts'
 import { configuration, ENVIRONMENT, startError } from './process.ts'
 
 const TIMEOUT_MS = 60_000
 
-/**
- * How many commands run at once, so that many requests do not start as many processes; the others wait in a
- * queue.
- */
-class CommandQueue {
-  #running = 0
-  readonly #waiting: (() => void)[] = []
-
-  async run<T>(command: () => Promise<T>): Promise<T> {
-    if (this.#running >= CONCURRENCY) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#running++
-    try {
-      return await command()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next()
-    }
-  }
-}
-
-const CONCURRENCY = 4
-
-/**
- * Copies of large repositories have a queue of their own: the short commands of other clients' pushes never
- * wait for them.
- */
-const queues = { short: new CommandQueue(), long: new CommandQueue() }
+/** So that many requests do not start as many processes: the others wait. */
+const budget = new ClientBudget({
+  slots: 4,
+  slotsPerClient: 4,
+  queue: 10_000,
+  queuePerClient: 10_000,
+  maxWaitMs: TIMEOUT_MS,
+  message: 'too many commands of git are waiting: try again',
+})
 
 interface RunOptions {
   /**
-   * Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large,
-   * and waits with its like.
+   * Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large:
+   * its caller bounds how many run at once.
    */
   timeoutMs?: number
 }
@@ -49,8 +31,8 @@ interface RunOptions {
  * with git's own message when the command fails
  */
 export const runGit = (git: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
-  const queue = options.timeoutMs === undefined ? queues.short : queues.long
-  return queue.run(() => execute(git, args, options))
+  const work = () => execute(git, args, options)
+  return options.timeoutMs === undefined ? budget.run('git', work) : work()
 }
 
 const executeFile = promisify(execFile)

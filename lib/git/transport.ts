@@ -2,21 +2,12 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { folderOf } from './folders.ts'
 import { checkedObjects } from './fsck.ts'
-import { Maintenance, type MaintenanceListener, type MaintenanceScope } from './maintenance.ts'
+import { Maintenance, type MaintenanceListener } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
-import {
-  completionOf,
-  type EndListener,
-  GitProcesses,
-  type ProcessClient,
-  type ProcessesOptions,
-} from './processes.ts'
+import { completionOf, GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
 import { answerHook, PushCheck, type PushSize } from './push-check.ts'
-import { advertisePush } from './references.ts'
-import { checkOnDisk } from './repository-processes.ts'
 import { readSmallBody } from './small-body.ts'
-import { type BaseReader, baseIn, isSmallPush } from './small-pack.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -30,7 +21,7 @@ export interface PushRequest extends GitRequest {
 }
 
 /** Notified about each write to a repository, so that its size is counted. */
-export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'> {
+export interface PushListener extends WriteListener {
   /**
    * Called before git changes anything: an error refuses the push.
    * @param updates that a push asks for
@@ -51,8 +42,6 @@ export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'
 interface TransportOptions extends ProcessesOptions {
   /** Limit of a push in bytes, packed and unpacked; undefined: none. */
   readonly maxPushSize?: number | undefined
-  /** Reads the bases of deltas in small pushes. */
-  readonly reader?: BaseReader | undefined
 }
 
 const UPLOAD = [
@@ -65,7 +54,6 @@ const UPLOAD = [
   'uploadpackfilter.sparse:oid.allow=false',
 ]
 
-/** A setting that changes the capabilities of a push is also one of `CAPABILITIES` in references.ts. */
 const RECEIVE = [
   // As git does by default: a forced push may replace a branch, and none may delete the default branch.
   'receive.denyNonFastForwards=false',
@@ -110,8 +98,6 @@ export class Transport {
   ): Promise<Readable> {
     const folder = this.#folderOf(id)
     const isPush = service === 'receive-pack'
-    const listed = isPush && !isVersion1(client.protocol) ? await this.#advertisePush(folder) : undefined
-    if (listed !== undefined) return Readable.from([listed], { objectMode: false })
     const config = configuration(...(isPush ? RECEIVE : UPLOAD))
     const args = [...config, service, '--stateless-rpc', '--advertise-refs', folder]
     // Whichever service lists them, it changes nothing.
@@ -123,11 +109,6 @@ export class Transport {
     )
     child.stdin.end()
     return child.stdout
-  }
-
-  async #advertisePush(folder: string): Promise<Buffer | undefined> {
-    await checkOnDisk(folder)
-    return advertisePush(folder)
   }
 
   /** Answers a fetch. `completed` rejects when git was stopped before the end of its output. */
@@ -160,32 +141,24 @@ export class Transport {
   /** Takes a push. */
   async receive(id: number, request: PushRequest, listener: PushListener): Promise<Readable> {
     const { idleTimeout, maxPushSize } = this.#options
-    const push = await readPush(request.body, { size: request.size, idleTimeout })
+    const push = await readPush(request.body, idleTimeout)
     // Before a large push git sends an empty one, to learn whether it is authorized.
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
-    const base = baseIn(this.#options.reader, { repository: id, client: request.client })
-    const { storing } = listener
-    const isSmall = storing === undefined && (await isSmallPush(push.pack, maxPushSize, base))
-    const hook = isSmall ? [] : await this.#pushCheck.config()
-    const config = configuration(...RECEIVE, ...limits, ...hook)
+    const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
-    const hasChannel = storing !== undefined
-    const child = await this.#processes.start(id, 'receive-pack', args, { ...request, hasChannel })
-    if (storing !== undefined) {
-      const onError = (error: Error) => this.#options.onError(error, { repository: id })
-      answerHook(child.channel!, (size) => storing(push.updates, size), onError)
-    }
+    const child = await this.#processes.start(id, 'receive-pack', args, { ...request, hasChannel: true })
+    const { storing } = listener
+    answerHook(child.channel!, maxPushSize, {
+      store: storing && ((size) => storing(push.updates, size)),
+      onError: (error) => this.#options.onError(error, { repository: id }),
+    })
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
-    if (push.pack === undefined) feed(request.body, child)
-    else child.stdin.end(push.pack)
-    const { output, finished } = holdReport(child, push, async (updates) => {
-      await this.#processes.finish(id, child, {
-        finished: (isCleaned) => listener.finished(updates, isCleaned),
-        cleaned: () => listener.cleaned(),
-      })
-    })
+    feed(request.body, child)
+    const { output, finished } = holdReport(child, push, (updates) =>
+      this.#processes.finish(child, { finished: (isCleaned) => listener.finished(updates, isCleaned) }),
+    )
     this.#track(finished)
     return output
   }
@@ -194,23 +167,10 @@ export class Transport {
    * Maintains a repository in the background.
    * @param size bytes of the repository
    */
-  async maintain(
-    id: number,
-    size: number,
-    scope: MaintenanceScope,
-    listener: MaintenanceListener,
-  ): Promise<void> {
-    const work = this.#maintenance.run(id, size, scope, listener)
+  async maintain(id: number, size: number, listener: MaintenanceListener): Promise<void> {
+    const work = this.#maintenance.run(id, size, listener)
     this.#track(work.catch(() => undefined))
     await work
-  }
-
-  /**
-   * Whether searches of a history may be faster after {@link maintain}.
-   * @param size bytes of the repository
-   */
-  mayLackGraph(id: number, size: number): boolean {
-    return this.#maintenance.mayLackGraph(id, size)
   }
 
   /** Stops all processes of a repository, before it is deleted. */
@@ -234,9 +194,6 @@ export class Transport {
     void work.finally(() => this.#pending.delete(work))
   }
 }
-
-/** git announces this version of the protocol in its answers; a push does not know version 2. */
-const isVersion1 = (protocol: string | undefined): boolean => /(?:^|:)version=1(?:$|:)/.test(protocol ?? '')
 
 /** A larger push is stored as a pack, and not unpacked into a file for each object. */
 const MAX_UNPACKED_BYTES = 1024 * 1024

@@ -198,7 +198,7 @@ const contentsOf = (
   gitReader &&
   new RepositoryContents(store, gitReader, {
     cacheSize: gitReader.responseCacheSize,
-    onSearched: (repository) => maintenance?.afterSearch(repository),
+    onSearched: (repository) => maintenance?.begin(repository),
   })
 
 /** Undefined when no git data is served. */

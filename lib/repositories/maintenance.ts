@@ -1,4 +1,3 @@
-import type { MaintenanceScope } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { PushJournal } from './push-journal.ts'
@@ -21,17 +20,8 @@ export class RepositoryMaintenance {
     this.#options = options
   }
 
-  /** Begins the maintenance that a repository needs after a push, or as a new copy. */
-  afterChange(repository: Repository): void {
-    this.#begin(repository, 'all')
-  }
-
-  /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
-  afterSearch(repository: Repository): void {
-    if (this.#options.transport.mayLackGraph(repository.id, repository.size)) this.#begin(repository, 'graph')
-  }
-
-  #begin({ id, size }: Repository, scope: MaintenanceScope): void {
+  /** Begins the maintenance that a repository needs. */
+  begin({ id, size }: Repository): void {
     const { transport, pushJournal, onError } = this.#options
     let entry: number
     const listener = {
@@ -41,10 +31,7 @@ export class RepositoryMaintenance {
       async finished(isCleaned: boolean) {
         await pushJournal.settle(entry, id, { isCleaned })
       },
-      async cleaned() {
-        await pushJournal.settle(entry, id)
-      },
     }
-    transport.maintain(id, size, scope, listener).catch((error) => onError(error, { repository: id }))
+    transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))
   }
 }

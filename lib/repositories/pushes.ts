@@ -65,7 +65,7 @@ export class Pushes {
     const { id } = repository
     const counting = this.#countingListener(id, source.id, async (counted, updates) => {
       if (updates.length > 0) await this.#notify(counted, source.username, updates)
-      this.#options.maintenance.afterChange(counted)
+      this.#options.maintenance.begin(counted)
     })
     const { countAhead, ...listener } = counting
     const storing: PushListener['storing'] = (updates, size) =>
@@ -104,7 +104,6 @@ export class Pushes {
   ): PushListener & { readonly countAhead: CountAhead } {
     const { pushJournal, onError } = this.#options
     let entry: number
-    let isCounted = false
     return {
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
@@ -121,13 +120,8 @@ export class Pushes {
               : 'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
           )
         })
-        isCounted = true
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
         await onCounted(repository, updates)
-      },
-      async cleaned() {
-        // Until a push is counted, its entry has its events.
-        if (isCounted) await pushJournal.settle(entry, id)
       },
     }
   }

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { buffer } from 'node:stream/consumers'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
-import { isSmallPush } from '../../lib/git/small-pack.ts'
-import { spawnChild } from '../support/child.ts'
+import { smallSizeIn } from '../../lib/git/push-check.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore, type Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { copies, craftedPack, type Entry } from './crafted-pack.ts'
 import { type ServedGit, startGit } from './served.ts'
-import { packOf, pktLine } from './slow-push.ts'
+import { pktLine } from './slow-push.ts'
 
 const MIB = 1024 * 1024
 
@@ -78,63 +77,29 @@ describe('A push that unpacks to far more than it sends', () => {
 describe('A small push', () => {
   const base = randomBytes(20_000)
   const blob = (content: Buffer): Entry => ({ type: 3, content })
-  const objects = (count: number) => Array.from({ length: count }, (_, at) => blob(Buffer.from(`${at}`)))
-  const ordinary = craftedPack([blob(base), blob(Buffer.alloc(1000))])
-  /** The base of each delta is a file. */
-  const ofFile = async () => ({ type: 3, content: Buffer.alloc(0) })
   const toId = (content: Buffer, to: Buffer): Entry => ({ type: 7, content, base: to })
 
-  it('needs no process for the check of its sizes, when it is what git sends', async () => {
-    const names = Array.from({ length: 40 }, (_, at) => [`file-${at}`, `${at}`])
-    const text = randomBytes(10_000).toString('hex')
-    const checkout = await aCheckout({ ...Object.fromEntries(names), text, empty: '' })
-    const types: Readonly<Record<string, number>> = { commit: 1, tree: 2, blob: 3 }
-    const bases: string[] = []
-    const inCheckout = async (id: string) => {
-      const type = await git(checkout, 'cat-file', '-t', id)
-      bases.push(type)
-      const { stdout } = spawnChild('git', ['cat-file', type, id], { cwd: checkout })
-      return { type: types[type]!, content: await buffer(stdout) }
-    }
-    const first = await git(checkout, 'rev-parse', 'HEAD')
-    await commit(checkout, { text: `${await git(checkout, 'show', 'HEAD:text')}more` })
-    await git(checkout, 'tag', '-a', '-m', 'tag', 'v1')
-    const ids = { whole: ['v1'], thin: ['v1', `^${first}`] }
-    for (const option of ['--delta-base-offset', '--no-reuse-delta'])
-      for (const [kind, names] of Object.entries(ids))
-        assert.equal(
-          await isSmallPush(await packOf(checkout, names, ['--thin', option]), undefined, inCheckout),
-          true,
-          `${kind} ${option}`,
-        )
-    assert.deepEqual([...new Set(bases)].sort(), ['blob', 'tree'])
+  /** What the server says of the objects of a checkout with these files. */
+  const sizeOf = async (files: Record<string, string | Buffer>, limit?: number, isPacked = false) => {
+    const checkout = await aCheckout(files)
+    if (isPacked) await git(checkout, 'repack', '-a', '-d', '--quiet')
+    return smallSizeIn(join(checkout, '.git', 'objects'), limit).catch(() => undefined)
+  }
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [at, `${at}`]))
+
+  it('is checked by the server itself, within its limits', async () => {
+    const size = (await sizeOf({ base }))!
+    assert.ok(size > base.length && size < base.length + 1000)
+    assert.equal(await sizeOf({ base }, size), size)
+    assert.ok(await sizeOf(many(254)))
   })
 
-  for (const [name, pack, limit, isSmall] of [
-    ['has no pack', Buffer.alloc(0), undefined, true],
-    ['is as large as the limit', ordinary, 21_000, true],
-    ['is larger than the limit', ordinary, 20_999, false],
-    ['has a delta within the limit', craftedPack([blob(base), toId(copies(base, 1), base)]), 40_100, true],
-    ['has a delta that makes more', craftedPack([blob(base), toId(copies(base, 2), base)]), 40_100, false],
-    [
-      'has a delta that makes more than 1 MiB',
-      craftedPack([blob(base), toId(copies(base, 60), base)]),
-      undefined,
-      false,
-    ],
-    ['unpacks to more than 1 MiB', craftedPack([blob(Buffer.alloc(1024 * 1024 + 1))]), undefined, false],
-    ['has as many objects as are checked', craftedPack(objects(256)), undefined, true],
-    ['has more objects', craftedPack(objects(257)), undefined, false],
-    ['is cut off', ordinary.subarray(0, -30), undefined, false],
-    ['is followed by more', Buffer.concat([ordinary, Buffer.alloc(1)]), undefined, false],
-    ['says that an object is smaller', craftedPack([{ ...blob(base), size: 10 }]), undefined, false],
-    ['says that an object is larger', craftedPack([{ ...blob(base), size: 30_000 }]), undefined, false],
-    ['is not a pack', Buffer.from('neither'), undefined, false],
-    ['has not arrived', undefined, undefined, false],
-  ] as const)
-    it(`that ${name} ${isSmall ? 'passes' : 'is checked by the hook'}`, async () => {
-      assert.equal(await isSmallPush(pack, limit, ofFile), isSmall)
-    })
+  it('is checked by the hook when it is packed or exceeds one of them', async () => {
+    assert.equal(await sizeOf({ base }, undefined, true), undefined)
+    assert.equal(await sizeOf({ base }, base.length), undefined)
+    assert.equal(await sizeOf({ zeros: Buffer.alloc(MIB + 1) }), undefined)
+    assert.equal(await sizeOf(many(255)), undefined)
+  })
 
   it('is refused when a delta makes more than git.maxPushSize, and leaves nothing', async () => {
     const owner = await bounded.person()

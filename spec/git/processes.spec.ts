@@ -72,14 +72,13 @@ describe('A git that maintains a repository', () => {
   it('changes nothing before its journal entry is saved', async () => {
     const { directory, graphs } = aLargeRepository()
     const seen: unknown[] = []
-    await transportOf(directory).maintain(1, SIZE, 'graph', {
+    await transportOf(directory).maintain(1, SIZE, {
       async started(pid) {
         // Long enough for a git that does not wait.
         for (let turn = 0; turn < times(5, 20) && !hasEnded(pid); turn++) await sleep(50)
         seen.push(graphs(), hasEnded(pid))
       },
       finished: async () => void seen.push(graphs()),
-      cleaned: async () => undefined,
     })
     assert.deepEqual(seen, [[], false, ['commit-graphs']])
   })
@@ -89,9 +88,8 @@ describe('A git that maintains a repository', () => {
     const listener = {
       started: () => Promise.reject(new Error('the disk is full')),
       finished: async () => assert.fail('git did not begin'),
-      cleaned: async () => undefined,
     }
-    await assert.rejects(transportOf(directory).maintain(1, SIZE, 'graph', listener), /the disk is full/)
+    await assert.rejects(transportOf(directory).maintain(1, SIZE, listener), /the disk is full/)
     assert.deepEqual(graphs(), [])
   })
 
@@ -101,7 +99,7 @@ describe('A git that maintains a repository', () => {
       import { Transport } from ${JSON.stringify(new URL('../../lib/git/transport.ts', import.meta.url).href)}
       const options = { git: 'git', maxConcurrent: 1, idleTimeout: 60_000, timeout: 60_000, onError() {} }
       const transport = new Transport({ ...options, directory: ${JSON.stringify(directory)} })
-      await transport.maintain(1, ${SIZE}, 'graph', {
+      await transport.maintain(1, ${SIZE}, {
         started(pid) {
           console.log(pid)
           process.kill(process.pid, 'SIGKILL')

@@ -251,60 +251,6 @@ describe('The faults of old histories', () => {
     })
 })
 
-describe('The references at the start of a push', () => {
-  /** As a client reads them: the name and the id of each, and the capabilities. */
-  const listed = async (path: string, protocol = '') => {
-    const headers = { authorization: `token ${alice.token}`, 'git-protocol': protocol }
-    const address = `${urlFor(allot, path)}/info/refs?service=git-receive-pack`
-    const text = await (await fetch(address, { headers })).text()
-    const [service, first = '', ...rest] = text.split(/(?<=\n)/)
-    assert.match(service!, /^001f# service=git-receive-pack\n/)
-    assert.equal(rest.pop() ?? first.slice(-4), '0000')
-    const [line, capabilities = ''] = first.replace(/^0000/, '').split('\0')
-    const lines = [line!, ...rest].map((text) => text.slice(4).trimEnd().split(' '))
-    return {
-      refs: lines.map(([id, name]) => `${id} ${name}`),
-      capabilities: capabilities.trimEnd().split(' '),
-    }
-  }
-  const stored = async (path: string) => {
-    const folder = await allot.folderOf(path)
-    const all = await git(folder, 'for-each-ref', '--format=%(objectname) %(refname)')
-    return { folder, refs: all.split('\n') }
-  }
-
-  it('are those of the files and of packed-refs, the value of the file first', async () => {
-    const { path, checkout } = await pushed('references')
-    const push = (...refs: string[]) => git(checkout, 'push', '--quiet', 'origin', ...refs)
-    await git(checkout, 'tag', '--annotate', '--message=one', 'v1')
-    await push('main:a/b', 'main:a-b', 'main:ä', 'main:moved', 'main:packed', 'v1')
-    const { folder } = await stored(path)
-    await git(folder, 'pack-refs', '--all')
-    await commit(checkout, { a: 'two\n' })
-    await push('main:moved', 'main:new', ':packed')
-    const { refs } = await stored(path)
-    assert.equal(refs.length, 7)
-    assert.deepEqual((await listed(path)).refs, refs)
-    assert.deepEqual((await listed(path, 'version=1')).refs.slice(-6), refs.slice(-6))
-    await git(folder, 'symbolic-ref', 'refs/heads/symbolic', 'refs/heads/main')
-    assert.deepEqual((await listed(path)).refs, (await stored(path)).refs)
-  })
-
-  it('offer only what git itself can do', async () => {
-    const { path } = await pushed('offers')
-    const { capabilities } = await listed(path)
-    const folder = await allot.folderOf(path)
-    const own = await git(folder, 'receive-pack', '--advertise-refs', '.')
-    for (const capability of capabilities) assert.match(own, new RegExp(`[ \0]${capability}[ \n]`))
-    assert.ok(capabilities.includes('atomic'))
-  })
-
-  it('are absent in an empty repository', async () => {
-    const path = await allot.repository(alice, 'nothing')
-    assert.deepEqual((await listed(path)).refs, [`${'0'.repeat(40)} capabilities^{}`])
-  })
-})
-
 /** Objects in the folder by which git estimates the number of loose objects. */
 const scatter = (folder: string): void => {
   mkdirSync(join(folder, 'objects/17'), { recursive: true })

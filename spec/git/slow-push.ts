@@ -3,8 +3,8 @@ import { spawnChild } from '../support/child.ts'
 import { git } from './client.ts'
 
 /** A pack of all objects that some commits reach, without those of names with `^`. */
-export const packOf = async (checkout: string, names: string[], options: string[] = []): Promise<Buffer> => {
-  const args = ['pack-objects', '--stdout', '--revs', '--quiet', ...options]
+const packOf = async (checkout: string, names: string[]): Promise<Buffer> => {
+  const args = ['pack-objects', '--stdout', '--revs', '--quiet']
   const child = spawnChild('git', args, { cwd: checkout })
   child.stdin.end(`${names.join('\n')}\n`)
   child.stderr.resume()

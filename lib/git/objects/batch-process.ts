@@ -21,85 +21,6 @@ interface Request {
   reject(error: Error): void
 }
 
-interface BatchOptions {
-  readonly git: string
-  /** Bytes of memory; undefined: not limited. */
-  readonly maxMemory: number | undefined
-  /** Whether git has `--batch-command`, which asks for types and for contents in one process. */
-  readonly hasBatchCommand: boolean
-}
-
-/**
- * The object database of one repository, read by `git cat-file` processes that stay open (git-cat-file,
- * "BATCH OUTPUT"). An older git needs one process for types and one for contents.
- */
-export class BatchProcess {
-  readonly #info: Channel
-  readonly #contents: Channel
-  readonly #isOne: boolean
-
-  private constructor(info: Channel, contents: Channel) {
-    this.#info = info
-    this.#contents = contents
-    this.#isOne = info === contents
-  }
-
-  /** @throws AllotError unavailable when git is not installed */
-  static async start(
-    folder: string,
-    { git, maxMemory, hasBatchCommand }: BatchOptions,
-  ): Promise<BatchProcess> {
-    const open = async (mode: string) => {
-      const args = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, 'cat-file', mode]
-      const env = { ...ENVIRONMENT, ...REUSE_OF_MEMORY }
-      return new Channel(await startProcess(args, { git, env, isDetached: false, maxMemory }))
-    }
-    if (hasBatchCommand) {
-      const channel = await open('--batch-command')
-      return new BatchProcess(channel, channel)
-    }
-    const info = await open('--batch-check')
-    try {
-      return new BatchProcess(info, await open('--batch'))
-    } catch (error) {
-      info.stop()
-      throw error
-    }
-  }
-
-  /**
-   * @param expression names an object, as in gitrevisions; without line breaks
-   * @param encoding `latin1` for an expression that has a character for each byte
-   * @returns undefined when there is no such object
-   * @throws BatchEnded when the process has ended
-   */
-  info(expression: string, encoding?: NameEncoding): Promise<ObjectInfo | undefined> {
-    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, undefined, encoding)
-  }
-
-  /**
-   * The beginning of an object's content. git reads and sends all of it: ask for its size before.
-   * @param kept bytes of the content that are kept; the rest is dropped as it arrives
-   */
-  async content(id: string, kept = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
-    return (await this.#contents.ask(this.#isOne ? `contents ${id}` : id, kept))?.content
-  }
-
-  get isAlive(): boolean {
-    return this.#info.isAlive && this.#contents.isAlive
-  }
-
-  stop(): void {
-    this.#info.stop()
-    this.#contents.stop()
-  }
-
-  /** Resolves when no process runs. */
-  async ended(): Promise<void> {
-    await Promise.all([this.#info.ended, this.#contents.ended])
-  }
-}
-
 /**
  * Several versions of a large folder do not stay in memory: copying them there takes longer than reading the
  * last one.
@@ -108,14 +29,11 @@ export const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
 
 /** The process ended before it answered: it was killed, or stopped because it took too long. */
 export class BatchEnded extends AllotError {
-  /** Whether git does not know the option that it was started with. */
-  readonly isOptionUnknown: boolean
-
   constructor(stderr: string) {
-    super('unavailable', 'git ended before it had read the object: try again', {
-      cause: new Error(`git cat-file: ${stderr}`),
-    })
-    this.isOptionUnknown = stderr.includes('unknown option')
+    const message = stderr.includes('unknown option')
+      ? 'the git of this server is too old: contents need git 2.36 or later'
+      : 'git ended before it had read the object: try again'
+    super('unavailable', message, { cause: new Error(`git cat-file: ${stderr}`) })
   }
 }
 
@@ -132,20 +50,28 @@ interface Arriving {
   count: number
 }
 
+interface BatchOptions {
+  readonly git: string
+  /** Bytes of memory; undefined: not limited. */
+  readonly maxMemory: number | undefined
+}
+
 /**
- * One process, which answers its requests in their order. Each chunk is copied as it arrives, so that a large
+ * The object database of one repository, read by a `git cat-file` that stays open (git-cat-file, "BATCH
+ * OUTPUT") and answers its requests in their order. Each chunk is copied as it arrives, so that a large
  * content takes no long time at its end, and the cache keeps nothing else alive.
  */
-class Channel {
+export class BatchProcess {
   readonly #child: GitProcess
   readonly #requests: Request[] = []
+  /** Resolves when the process has ended. */
   readonly ended: Promise<void>
   /** The beginning of a header whose end has not arrived. */
   #begun: Buffer = NOTHING
   #arriving: Arriving | undefined
   isAlive = true
 
-  constructor(child: GitProcess) {
+  private constructor(child: GitProcess) {
     this.#child = child
     child.stdout.on('data', (chunk: Buffer) => this.#add(chunk))
     this.ended = child.ended.then(({ stderr }) => {
@@ -154,17 +80,42 @@ class Channel {
     })
   }
 
-  ask(line: string, kept: number | undefined, encoding: NameEncoding = 'utf8'): Promise<Answer | undefined> {
-    if (!this.isAlive) return Promise.reject(new BatchEnded('it has ended'))
-    return new Promise((resolve, reject) => {
-      this.#requests.push({ kept, resolve, reject })
-      this.#child.stdin.write(`${line}\n`, encoding)
-    })
+  /** @throws AllotError unavailable when git is not installed */
+  static async start(folder: string, { git, maxMemory }: BatchOptions): Promise<BatchProcess> {
+    const args = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, 'cat-file', '--batch-command']
+    const env = { ...ENVIRONMENT, ...REUSE_OF_MEMORY }
+    return new BatchProcess(await startProcess(args, { git, env, isDetached: false, maxMemory }))
+  }
+
+  /**
+   * @param expression names an object, as in gitrevisions; without line breaks
+   * @param encoding `latin1` for an expression that has a character for each byte
+   * @returns undefined when there is no such object
+   * @throws BatchEnded when the process has ended
+   */
+  info(expression: string, encoding?: NameEncoding): Promise<ObjectInfo | undefined> {
+    return this.#ask(`info ${expression}`, undefined, encoding)
+  }
+
+  /**
+   * The beginning of an object's content. git reads and sends all of it: ask for its size before.
+   * @param kept bytes of the content that are kept; the rest is dropped as it arrives
+   */
+  async content(id: string, kept = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+    return (await this.#ask(`contents ${id}`, kept))?.content
   }
 
   stop(): void {
     this.isAlive = false
     this.#child.stop()
+  }
+
+  #ask(line: string, kept: number | undefined, encoding: NameEncoding = 'utf8'): Promise<Answer | undefined> {
+    if (!this.isAlive) return Promise.reject(new BatchEnded('it has ended'))
+    return new Promise((resolve, reject) => {
+      this.#requests.push({ kept, resolve, reject })
+      this.#child.stdin.write(`${line}\n`, encoding)
+    })
   }
 
   #add(chunk: Buffer): void {

@@ -27,7 +27,7 @@ interface IdleProcess {
 /**
  * `git cat-file` processes, kept open for the next read of the same repository. Invariant: at most
  * `processes` exist or start, since a client must have a slot of the budget for each busy one, and idle ones
- * end before another one starts. Git before 2.36 needs two processes for each.
+ * end before another one starts.
  */
 export class ObjectPool {
   readonly #options: ObjectPoolOptions
@@ -37,8 +37,6 @@ export class ObjectPool {
   readonly #all = new Map<BatchProcess, number>()
   /** How many are about to be in `#all`. */
   #starting = 0
-  /** False once git has refused `--batch-command`, which came with git 2.36. */
-  #hasBatchCommand = true
   #isClosed = false
 
   constructor(options: ObjectPoolOptions) {
@@ -66,13 +64,7 @@ export class ObjectPool {
         } catch (error) {
           if (!(error instanceof BatchEnded)) throw error
         }
-      try {
-        return await this.#run(repository, await this.#start(repository), body)
-      } catch (error) {
-        if (!(error instanceof BatchEnded && error.isOptionUnknown)) throw error
-        this.#hasBatchCommand = false
-        return this.#run(repository, await this.#start(repository), body)
-      }
+      return this.#run(repository, await this.#start(repository), body)
     })
   }
 
@@ -117,13 +109,9 @@ export class ObjectPool {
       await this.#endSurplus()
       await checkOnDisk(folder)
       if (this.#isClosed) throw new AllotError('unavailable', 'the server is stopping')
-      const batch = await BatchProcess.start(folder, {
-        git,
-        maxMemory,
-        hasBatchCommand: this.#hasBatchCommand,
-      })
+      const batch = await BatchProcess.start(folder, { git, maxMemory })
       this.#all.set(batch, repository)
-      void batch.ended().then(() => this.#forget(batch))
+      void batch.ended.then(() => this.#forget(batch))
       return batch
     } finally {
       this.#starting--
@@ -163,6 +151,6 @@ export class ObjectPool {
 
   async #end(batches: readonly BatchProcess[]): Promise<void> {
     for (const batch of batches) batch.stop()
-    await Promise.all(batches.map((batch) => batch.ended()))
+    await Promise.all(batches.map((batch) => batch.ended))
   }
 }

@@ -241,36 +241,10 @@ export type NameEncoding = 'utf8' | 'latin1'
 
 /** One entry of a folder, without parsing the others. */
 export const findInTree = async (tree: Buffer, name: string): Promise<TreeEntry | undefined> => {
-  const bytes = pathBytes(` ${name}\0`)
-  const first = name.includes('\0') ? -1 : tree.indexOf(bytes)
-  if (first === -1) return undefined
-  const position = certainPosition(tree, first, first + bytes.length - 1)
-  if (position !== undefined) return entryAt(tree, position)
-  const wanted = bytes.subarray(1, -1)
+  const wanted = pathBytes(name)
   for await (const slice of slicesOf(tree)) {
     const found = slice.find(({ space, nul }) => wanted.equals(tree.subarray(space + 1, nul)))
     if (found !== undefined) return entryAt(tree, found)
   }
   return undefined
-}
-
-/** The modes that git writes, with the space after them. */
-const MODE = /(?:100644|100755|120000|160000|40000) /
-const MODE_AT_END = new RegExp(`${MODE.source}$`)
-
-/**
- * The entry of a name that a search of the bytes has found, which does not tell where entries begin: the name
- * can be the end of another one, such as `100644 name`, whose own mode is then in the bytes that must be the
- * id of the entry before.
- * @param space before the name
- * @param nul after it
- * @returns undefined unless an entry must begin here
- */
-const certainPosition = (tree: Buffer, space: number, nul: number): EntryPosition | undefined => {
-  const mode = MODE_AT_END.exec(tree.toString('latin1', Math.max(space - 6, 0), space + 1))?.[0]
-  if (mode === undefined || nul + ID_BYTES >= tree.length) return undefined
-  const start = space + 1 - mode.length
-  const isAfterName = start === 0 || tree[start - ID_BYTES - 1] === NUL
-  const hasOtherMode = MODE.test(tree.toString('latin1', Math.max(start - ID_BYTES, 0), start))
-  return isAfterName && !hasOtherMode ? { start, space, nul } : undefined
 }

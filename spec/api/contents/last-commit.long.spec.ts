@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../../drivers/memory/index.ts'
-import { Maintenance } from '../../../lib/git/maintenance.ts'
 import type { AllotOptions, StorageDriver } from '../../../lib/index.ts'
 import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
@@ -184,12 +183,7 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
  * Searches at a server that has just started, on a repository without a commit-graph.
  * @returns its folder, and what is logged
  */
-const searchAfterStart = async (
-  driver: StorageDriver,
-  options: Partial<AllotOptions>,
-  script = '',
-  prepare: (folder: string) => unknown = () => undefined,
-) => {
+const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOptions>, script = '') => {
   const directory = temporaryDirectory()
   const first = await startGit({ driver, repositories: { directory } })
   const person = await first.person('ann')
@@ -197,7 +191,6 @@ const searchAfterStart = async (
   await waitFor(() => existsSync(chainOf(folder)))
   await first.stop()
   rmSync(dirname(chainOf(folder)), { recursive: true })
-  await prepare(folder)
   const logged: string[] = []
   const log = { error: ({ err }: { err?: Error }) => void logged.push(String(err)), info: () => undefined }
   const repositories = { directory, git: wrappedGit(script) }
@@ -220,36 +213,5 @@ describe('A search of a last commit', () => {
     const { folder, status } = await searchAfterStart(memory(), { contents: { timeout: 1000 } }, slow)
     assert.notEqual(status, 200)
     await waitFor(() => existsSync(chainOf(folder)))
-  })
-
-  it('has only them written where a push would have the repository packed again', async () => {
-    const started = join(temporaryDirectory(), 'started')
-    const addPacks = async (folder: string) => {
-      for (let index = 0; index < 60; index++)
-        await run('git', ['-c', 'fastimport.unpackLimit=0', '--git-dir', folder, 'fast-import', '--quiet'], {
-          input: `blob\ndata <<END\n${index}\nEND\n`,
-        })
-    }
-    const script = `echo "$*" >> ${started}`
-    const { second, folder, status } = await searchAfterStart(memory(), {}, script, addPacks)
-    assert.equal(status, 200)
-    await waitFor(() => existsSync(chainOf(folder)))
-    await second.stop()
-    const commands = readFileSync(started, 'utf8')
-    assert.match(commands, / commit-graph write /)
-    assert.doesNotMatch(commands, / gc --quiet/)
-    const packs = readdirSync(join(folder, 'objects/pack')).filter((name) => name.endsWith('.pack'))
-    assert.ok(packs.length > 50, `${packs.length} packs`)
-  })
-
-  it('looks for no maintenance in the process that has written them', async (t) => {
-    const folder = await push(await aSource(), 'written', 4_300_000)
-    await waitFor(() => existsSync(chainOf(folder)))
-    const isCounted = async () =>
-      (await allot.as(ann, 'GET', '/repos/ann/written')).body.size === Math.floor(bytesIn(folder) / 1024)
-    await waitFor(isCounted)
-    const maintenance = t.mock.method(Maintenance.prototype, 'run')
-    const { status } = await allot.as(ann, 'GET', '/repos/ann/written/contents/first?ref=h')
-    assert.deepEqual([status, maintenance.mock.callCount()], [200, 0])
   })
 })

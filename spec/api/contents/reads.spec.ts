@@ -205,18 +205,16 @@ describe('The git that reads objects', () => {
 })
 
 describe('A git before 2.36, which has no --batch-command', () => {
-  it('answers the same reads', async () => {
+  it('is refused with a sentence that says which one is needed', async () => {
     const program = wrappedGit(
       'case "$*" in *--batch-command*) echo "error: unknown option \\`batch-command\'" >&2; exit 129;; esac',
     )
     const old = await startGit({ repositories: { directory: temporaryDirectory(), git: program } })
     const eve = await old.person('eve')
     await old.repository(eve, 'app', { auto_init: true })
-    const names = async () =>
-      (await old.as(eve, 'GET', '/repos/eve/app/contents')).body.map(({ name }: { name: string }) => name)
-    const together = await Promise.all([names(), names(), names()])
-    assert.deepEqual(together, [['README.md'], ['README.md'], ['README.md']])
-    assert.equal((await old.as(eve, 'GET', '/repos/eve/app/raw/README.md')).status, 200)
+    const { status, body } = await old.as(eve, 'GET', '/repos/eve/app/contents')
+    assert.equal(status, 503)
+    assert.match(body.message, /too old: contents need git 2\.36/)
     await old.stop()
   })
 })
