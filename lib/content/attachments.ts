@@ -53,6 +53,9 @@ interface NewAttachment {
 export class Attachments {
   readonly #services: ContentServices
   readonly #onError: (error: unknown, fields: object) => void
+  /** Downloads that are not counted yet, by the ids of attachments. */
+  readonly #downloads = new Map<number, number>()
+  #counting: Promise<void> | undefined
 
   /** @param onError called when a download cannot be counted */
   constructor(services: ContentServices, onError: (error: unknown, fields: object) => void) {
@@ -197,19 +200,35 @@ export class Attachments {
     return { size, name, tag: uuid, read: (range) => this.#read(attachment, range) }
   }
 
-  /** The content is sent even if the download cannot be counted. */
   async #read(attachment: Attachment, range: ByteRange | undefined): Promise<Readable> {
     const { id } = attachment
-    if (range === undefined) await this.#count(id).catch((error) => this.#onError(error, { attachment: id }))
+    if (range === undefined) {
+      this.#downloads.set(id, (this.#downloads.get(id) ?? 0) + 1)
+      this.#counting ??= this.#count()
+    }
     return this.#services.files.read(filePlaceOf(attachment), range)
   }
 
-  #count(id: number): Promise<void> {
-    return this.#services.store.write(async (tx) => {
-      const attachment = await attachments.get(tx, [id])
-      if (attachment === undefined) return
-      await attachments.save(tx, { ...attachment, downloads: attachment.downloads + 1 })
-    })
+  /** One write at a time counts all downloads that came during the one before: no download waits for it. */
+  async #count(): Promise<void> {
+    while (this.#downloads.size > 0) {
+      const counts = [...this.#downloads]
+      this.#downloads.clear()
+      const work = this.#services.store.write(async (tx) => {
+        for (const [id, count] of counts) {
+          const attachment = await attachments.get(tx, [id])
+          if (attachment !== undefined)
+            await attachments.save(tx, { ...attachment, downloads: attachment.downloads + count })
+        }
+      })
+      await work.catch((error) => this.#onError(error, { attachments: counts.map(([id]) => id) }))
+    }
+    this.#counting = undefined
+  }
+
+  /** Resolves when all downloads are counted. */
+  async close(): Promise<void> {
+    await this.#counting
   }
 }
 

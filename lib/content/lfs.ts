@@ -127,8 +127,7 @@ const COPY_JOB = 'copyLfsObjects'
 
 /**
  * Gives repositories that are made from others their LFS objects. The write that makes the repository leaves
- * a job, so that another process completes the copy when this one is killed. Processes of a shared store that
- * find the job pending copy, too: each in another order, so that they seldom copy the same object.
+ * a job, so that another process completes the copy when this one is killed.
  */
 export class LfsCopies {
   readonly #services: RepositoryServices
@@ -185,7 +184,7 @@ export class LfsCopies {
       const copy = await lfsCopies.get(tx, [id])
       return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
     })
-    for (const object of shuffled(objects)) {
+    for (const object of objects) {
       this.#signal.throwIfAborted()
       const [repository, copied] = await store.read((tx) =>
         Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
@@ -219,12 +218,6 @@ export class LfsCopies {
     await this.#lfs.addCopy(id, { oid, size }, content).finally(() => content.destroy())
   }
 }
-
-const shuffled = <T>(items: readonly T[]): T[] =>
-  items
-    .map((item) => ({ item, order: Math.random() }))
-    .sort((left, right) => left.order - right.order)
-    .map(({ item }) => item)
 
 /** Discards the upload of an object that the repository already has. */
 class AlreadyStored extends Error {}

@@ -118,7 +118,6 @@ const checkLayout = ({ layout }: FirstLine): void => {
 const beginImport = async (storage: InstanceStorage): Promise<void> => {
   const isPartial = await storage.driver.write(markStore)
   // Only now: the uploads of servers that use the store are not leftovers.
-  await storage.gitStorage?.recover()
   await storage.fileStorage?.recover()
   if (isPartial) await clearStore(storage)
 }

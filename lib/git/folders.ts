@@ -1,23 +1,19 @@
 /** The layout of the repositories folder: `<id mod 256, in hex>/<id>.git`. */
 import { execFile } from 'node:child_process'
 import { type Dirent, readdir, stat } from 'node:fs'
-import { readdir as list, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir as list, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { ifMissing, isUnchangedFor, type OnDeletionError, removeUnchanged, syncToDisk } from '../disk.ts'
+import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
 
 /** Path of a repository, made of its id, so that renaming or transferring it moves no files. */
 export const folderOf = (directory: string, id: number): string =>
   join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
-/**
- * Suffixes of a repository that is being created, of one that is being deleted, and of a file that marks it
- * for deletion.
- */
+/** Suffixes of a repository that is being created, and of one that is being deleted. */
 export const UNFINISHED = '.unfinished'
 const DISCARDED = '.discarded'
-const DUE = '.due'
 
 /**
  * Bytes of all files in a folder, without those that git removes or renames before it ends. Calls back
@@ -83,49 +79,10 @@ export const removeFolder = async (folder: string): Promise<void> => {
 export const removeTree = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 5 })
 
-/** Removes a repository with what an interrupted creation and {@link markDue} left. */
+/** Removes a repository with what an interrupted creation left. */
 export const removeRepository = async (folder: string): Promise<void> => {
   await removeFolder(folder)
   await removeFolder(`${folder}${UNFINISHED}`)
-  await rm(`${folder}${DUE}`, { force: true })
-}
-
-/**
- * Marks a repository for deletion; the caller deletes it later. When the server stops before that,
- * {@link recoverFolders} deletes it.
- */
-export const markDue = (folder: string): Promise<void> =>
-  writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
-
-/**
- * Deletes what a killed process left, unless it changed within the last `age` seconds.
- * @param onError called for what cannot be listed or deleted, which stays until the next start; the rest is
- * deleted anyway
- */
-export const recoverFolders = async (
-  directory: string,
-  age: number,
-  onError: OnDeletionError,
-): Promise<void> => {
-  const listed = (path: string) =>
-    list(path, { withFileTypes: true })
-      .catch(ifMissing([]))
-      .catch((error) => {
-        onError(error, { path })
-        return []
-      })
-  const buckets = (await listed(directory)).filter((entry) => entry.isDirectory())
-  for (const { name: bucket } of buckets)
-    for (const { name } of await listed(join(directory, bucket))) {
-      const path = join(directory, bucket, name)
-      if (![DUE, UNFINISHED, DISCARDED].some((suffix) => name.endsWith(suffix))) continue
-      await removeUnchanged(path, age, removeLeftover).catch((error) => onError(error, { path }))
-    }
-}
-
-const removeLeftover = (path: string): Promise<void> => {
-  if (path.endsWith(DUE)) return removeRepository(path.slice(0, -DUE.length))
-  return path.endsWith(UNFINISHED) ? removeFolder(path) : removeTree(path)
 }
 
 /** Paths that only the git which made them would remove. */

@@ -7,9 +7,7 @@ import { copyRepository } from './copy.ts'
 import { type FirstCommit, writeFirstCommit } from './first-commit.ts'
 import {
   folderOf,
-  markDue,
   placeFolder,
-  recoverFolders,
   recoverRepository,
   removeRepository,
   removeTree,
@@ -35,13 +33,11 @@ export class GitStorage {
   readonly #git: string
   readonly #directory: string
   readonly #deletions: DeletionHold
-  readonly #onDeletionError: OnDeletionError
 
   constructor({ directory, git, onDeletionError = () => undefined }: GitStorageOptions) {
     this.#git = git
     this.#directory = resolve(directory)
     this.#deletions = new DeletionHold(onDeletionError)
-    this.#onDeletionError = onDeletionError
   }
 
   #folderOf(id: number): string {
@@ -140,11 +136,15 @@ export class GitStorage {
     return recoverRepository(this.#folderOf(id), pid, age)
   }
 
-  /** Removes the repository if it exists, after the last hold on deletions has ended. */
-  async remove(id: number): Promise<void> {
-    const folder = this.#folderOf(id)
-    const isDeferred = await this.#deletions.remove(() => removeRepository(folder))
-    if (isDeferred) await markDue(folder)
+  /**
+   * Removes the repository if it exists, after the last hold on deletions has ended.
+   * @param onRemoved called afterwards
+   */
+  async remove(id: number, onRemoved?: () => Promise<void>): Promise<void> {
+    await this.#deletions.remove(async () => {
+      await removeRepository(this.#folderOf(id))
+      await onRemoved?.()
+    })
   }
 
   /** Defers removals until the returned function is called. */
@@ -160,13 +160,5 @@ export class GitStorage {
   /** Creates a repository from a bundle, and replaces the present one. */
   importBundle(id: number): Promise<BundleImport> {
     return startBundleImport(this.#git, this.#folderOf(id))
-  }
-
-  /**
-   * Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age`
-   * seconds.
-   */
-  recover(age = 0): Promise<void> {
-    return recoverFolders(this.#directory, age, this.#onDeletionError)
   }
 }

@@ -92,6 +92,7 @@ export const createHosting = (parts: Parts) => {
   const credentials = credentialsOf(parts, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
   registerJobs(services)
+  const content = contentOf(services, host)
   return {
     accounts,
     ...credentials,
@@ -111,7 +112,7 @@ export const createHosting = (parts: Parts) => {
     relations: new Relations(store),
     profiles: new Profiles(store),
     search: new Search(store),
-    ...contentOf(services, host),
+    ...content,
     ...lfsAndForksOf(services, host, git?.maintenance),
     hooks: new Hooks({ store, jobs, outbox, addresses }),
     /**
@@ -124,8 +125,9 @@ export const createHosting = (parts: Parts) => {
     ...forPages(parts),
     ...migrationOf(services),
     ...recoveryOf(gitData, files, pushJournal),
-    /** Ends all worker threads, and saves when tokens and sessions were last used. */
+    /** Ends all worker threads, counts downloads, and saves when tokens and sessions were last used. */
     async close() {
+      await content.attachments.close()
       await credentials.tokenUses.close()
       await credentials.sessionUses.close()
       await keyReader.close()
@@ -156,7 +158,7 @@ const pushJournalOf = ({ disk, host, ...parts }: Parts) =>
 const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJournal) => ({
   /** Deletes what a crash left on the disk without a record, and counts pushes that it left uncounted. */
   async recover() {
-    await gitData.recover()
+    await gitData.settleAbandoned()
     await files.recover()
     await pushJournal.settleAbandoned()
   },

@@ -12,7 +12,7 @@ import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
-import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
+import { givenUp, isAbandoned } from './disk-journals.ts'
 
 /** A repository to create. */
 export interface NewRepository extends TemplateNames {
@@ -165,13 +165,6 @@ export class GitData {
     return this.#deletions
   }
 
-  /** Deletes what a crash left on the disk. Called at the start, before any repository is created. */
-  async recover(): Promise<void> {
-    const { store, gitStorage } = this.#options
-    await gitStorage?.recover(leftoverAge(store))
-    await this.settleAbandoned()
-  }
-
   /**
    * Checks a branch that clones are to check out. Without any branch, every name can be that of the first
    * push.
@@ -186,7 +179,7 @@ export class GitData {
   }
 
   /**
-   * Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it.
+   * Deletes the pending folders that are abandoned: at the start, before any repository is created. Without git data here, they wait for a start that has it.
    */
   async settleAbandoned(): Promise<void> {
     const { store, gitStorage, onDeletionError } = this.#options
@@ -217,8 +210,9 @@ export class GitData {
     const { store, transport, gitReader, gitStorage } = this.#options
     await transport?.stop(id)
     await gitReader?.stop(id)
-    await gitStorage?.remove(id)
-    await store.write(async (tx) => void (await pendingFolders.remove(tx, [id])))
+    await gitStorage?.remove(id, () =>
+      store.write(async (tx) => void (await pendingFolders.remove(tx, [id]))),
+    )
   }
 
   /** Deletes the folder of a creation that failed, unless its record was saved anyway. */

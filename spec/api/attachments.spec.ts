@@ -386,7 +386,7 @@ describe('GET /attachments/{uuid}', () => {
     )
     const count = async () =>
       (await allot.as(ann, 'GET', `${holders.issue.path}/assets/${id}`)).body.download_count
-    assert.equal(await count(), 1)
+    await waitFor(async () => (await count()) === 1)
     const part = await get(uuid, undefined, { range: 'bytes=69990-' })
     assert.deepEqual([part.status, part.headers.get('content-range')], [206, 'bytes 69990-69999/70000'])
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(69_990))
@@ -396,7 +396,7 @@ describe('GET /attachments/{uuid}', () => {
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, '70000'])
     assert.equal(await count(), 1)
     await Promise.all([1, 2, 3].map(async () => (await get(uuid)).arrayBuffer()))
-    assert.equal(await count(), 4)
+    await waitFor(async () => (await count()) === 4)
   })
 
   it('is visible to those who can see its issue, comment or release, and deleted with it', async () => {

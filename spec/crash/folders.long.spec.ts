@@ -134,6 +134,8 @@ describe('After a start, directories match the repositories', () => {
       const unfinished = join(place.directory, '00', '256.git.unfinished')
       await mkdir(unfinished, { recursive: true })
       await writeFile(join(unfinished, 'HEAD'), 'ref: ')
+      await place.driver.open()
+      await place.driver.write(async (tx) => void (await pendingFolders.save(tx, { id: 256, since: 0 })))
       await (await startOn(place.driver, place)).close()
       assert.equal((await foldersIn(place.directory)).length, 2)
     }))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
-import { Lfs } from '../../lib/content/lfs.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { files } from '../../lib/records/schema/index.ts'
 import { aGround, fill } from '../files/ground.ts'
@@ -55,28 +54,6 @@ describe('A server that is closed while it copies LFS objects', () => {
     await waitFor(() => read.mock.callCount() > calls)
     await again.close()
     assert.deepEqual(logged, [])
-    ground.clear()
-  })
-})
-
-describe('Processes that copy the same LFS objects', () => {
-  it('copy them in different orders', async (t) => {
-    const { ground, allot, fork } = await withSource()
-    const { addCopy } = Lfs.prototype
-    const orders = new Set<string>()
-    let order: string[] = []
-    t.mock.method(Lfs.prototype, 'addCopy', function (this: Lfs, ...args: Parameters<typeof addCopy>) {
-      order.push(args[1].oid)
-      return addCopy.apply(this, args)
-    })
-    for (let round = 0; round < 20 && orders.size < 2; round++) {
-      order = []
-      const { id } = (await fork())!
-      orders.add(order.join())
-      await allot.hosting.repositories.remove(id)
-    }
-    assert.ok(orders.size > 1)
-    await allot.close()
     ground.clear()
   })
 })

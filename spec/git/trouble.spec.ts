@@ -22,8 +22,8 @@ describe('A deleted repository whose folder cannot be removed from the disk', ()
     const { allot, alice } = await scene({ log })
     const paths = [await allot.repository(alice, 'stuck'), await allot.repository(alice, 'free')]
     const folders = await Promise.all(paths.map((path) => allot.folderOf(path)))
-    // A folder instead of a file: it cannot be removed as a file is.
-    mkdirSync(`${folders[0]}.due`)
+    // The repository is renamed to this name before it is removed, and that fails.
+    mkdirSync(`${folders[0]}.discarded/filled`, { recursive: true })
     const deletions = paths.map((path) => allot.as(alice, 'DELETE', `/repos/${path}`))
     assert.deepEqual(
       (await Promise.all(deletions)).map(({ status }) => status),

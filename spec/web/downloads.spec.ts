@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore, peopleBefore } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { startPages } from './browser.ts'
 
 const OID = createHash('sha256').update('large').digest('hex')
@@ -100,7 +101,7 @@ describe('A file that a page sends', () => {
       await fetch(allot.base + page, { method: 'HEAD', headers: { cookie: browser.cookie } })
       assert.equal(await downloads(), before)
       await browser.get(page)
-      assert.equal(await downloads(), before + 1, page)
+      await waitFor(async () => (await downloads()) === before + 1)
     }
   })
 

@@ -223,7 +223,7 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
     if (name === undefined || section.has(name)) continue
     section.set(name, value!.trim().replace(/^"|"$/g, ''))
     const [path, url] = [section.get('path'), section.get('url')]
-    if (path !== undefined && url !== undefined && ADDRESS.test(url)) urls.set(path, url)
+    if (path !== undefined && url !== undefined && ADDRESS.test(url) && !OPTION.test(url)) urls.set(path, url)
   }
   return urls
 }
@@ -231,10 +231,13 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
 /**
  * What git clones from: `https://host/path`, `user@host:path`, or `../path`, which git resolves against the
  * address of the repository. Clients make links of addresses, so nothing may be one that runs as a script,
- * such as `javascript:`, and a command reads a host that begins with a hyphen as an option.
+ * such as `javascript:`.
  */
 const ADDRESS =
-  /^(?!-|\w+:\/\/-|[^/]*@-)(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
+  /^(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
+
+/** A host or a user that begins with a hyphen, which a command reads as an option. */
+const OPTION = /^-|\/\/-|@-/
 
 /** A larger file is not read, since each list of a folder that has a submodule reads it. */
 const MAX_GITMODULES_BYTES = 1024 * 1024

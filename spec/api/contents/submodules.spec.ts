@@ -32,7 +32,6 @@ const REFUSED = [
   'lib:x',
   'ssh://-oProxyCommand=id/lib.git',
   'ssh://git@-oProxyCommand=id/lib.git',
-  '-oProxyCommand=id@code.example.org:lib.git',
   '//code.example.org/lib.git',
   '/srv/lib.git',
   'https://code.example.org/a b',
