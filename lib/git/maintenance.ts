@@ -17,8 +17,8 @@ interface MaintenanceOptions {
 }
 
 /**
- * `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. Its commit-graph would
- * have no changed paths.
+ * `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. Its commit-graph
+ * would have no changed paths.
  */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=false']
 /** A graph in parts could name commits that `git gc` has deleted. */

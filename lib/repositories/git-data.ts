@@ -179,7 +179,8 @@ export class GitData {
   }
 
   /**
-   * Deletes the pending folders that are abandoned: at the start, before any repository is created. Without git data here, they wait for a start that has it.
+   * Deletes the pending folders that are abandoned: at the start, before any repository is created. Without
+   * git data here, they wait for a start that has it.
    */
   async settleAbandoned(): Promise<void> {
     const { store, gitStorage, onDeletionError } = this.#options
