@@ -7,7 +7,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { folderOf } from '../../lib/git/folders.ts'
 import { importAllot, type StorageDriver } from '../../lib/index.ts'
-import { contentOf } from '../records/raw.ts'
+import { contentOf, openWith, rawOf } from '../records/raw.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
@@ -142,7 +142,9 @@ describe('An export while others write', () => {
       })
     })
     assert.ok(existsSync(folderOf(directory, id)))
-    const again = await openAllot({ driver: memory(), repositories: { directory } })
+    const left = memory()
+    await openWith(left, await rawOf(driver))
+    const again = await openAllot({ driver: left, repositories: { directory } })
     assert.ok(!existsSync(folderOf(directory, id)))
     await again.close()
   })
