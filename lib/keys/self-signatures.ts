@@ -1,4 +1,3 @@
-import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
 
 /** Imported when it is first used: loading it takes longer than the start of a server. */
@@ -26,13 +25,11 @@ export type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
  * every certification against every revocation: millions of checks for a hostile key of 256 KiB.
  */
 export class SelfSignatures {
-  readonly #pgp: OpenPgpLibrary
   readonly #key: Key
   readonly #primary: KeyPacket
   readonly #types: OpenPgpLibrary['enums']['signature']
 
   constructor(pgp: OpenPgpLibrary, key: Key) {
-    this.#pgp = pgp
     this.#key = key
     this.#primary = key.keyPacket as PublicKeyPacket
     this.#types = pgp.enums.signature
@@ -120,78 +117,31 @@ export class SelfSignatures {
     signer = this.#primary,
   ): Promise<boolean> {
     if (!signature.issuerKeyID.equals(signer.getKeyID())) return false
-    const check = needsNodeCrypto(signer)
-      ? verifyByNodeCrypto(this.#pgp, signature, signer, type, data)
-      : // The types do not allow null, which makes the library ignore dates.
-        signature.verify(signer, type, data, null as unknown as Date).then(() => true)
-    return check.catch(() => false)
+    try {
+      if (needsOwnHash(signer)) Object.assign(signature, { hashed: await hashOf(signature, type, data) })
+      // The types do not allow null, which makes the library ignore dates.
+      await signature.verify(signer, type, data, null as unknown as Date)
+      return true
+    } catch {
+      return false
+    }
   }
 }
 
 const primacy = ({ certification }: CertifiedUser) => Number(certification.isPrimaryUserID ?? false)
 const latestFirst = (a: SignaturePacket, b: SignaturePacket) => Number(b.created) - Number(a.created)
 
-/** Curves for which the library needs an optional package. node:crypto supports them. */
-const needsNodeCrypto = (packet: KeyPacket): boolean => {
+/**
+ * Curves whose signatures the library checks by an optional package, unless it gets the hash of what they
+ * sign: then it does so itself.
+ */
+const needsOwnHash = (packet: KeyPacket): boolean => {
   const { algorithm, curve } = packet.getAlgorithmInfo()
   return algorithm === 'ecdsa' && /^(brainpool|secp256k1)/.test(curve ?? '')
 }
 
-/** Members that the library's types omit. */
-interface EcdsaSignature {
-  params: Promise<EcdsaNumbers> | EcdsaNumbers
-  toHash(type: number, data: object, isDetached: boolean): Uint8Array
-  unknownSubpackets: { critical: boolean }[]
-  rawNotations: { critical: boolean }[]
-  revocationKeyClass: number | null
-}
-interface EcdsaNumbers {
-  r: Uint8Array
-  s: Uint8Array
-}
-interface EcdsaKey {
-  oid: { oid: Uint8Array }
-  Q: Uint8Array
-}
-
-/** Makes the same checks as the library's `SignaturePacket.verify`, without regard to dates. */
-const verifyByNodeCrypto = async (
-  pgp: OpenPgpLibrary,
-  signature: SignaturePacket,
-  signer: KeyPacket,
-  type: number,
-  data: object,
-): Promise<boolean> => {
-  const { hashAlgorithm, publicKeyAlgorithm } = signature
-  if (publicKeyAlgorithm !== signer.algorithm || hashAlgorithm === null) return false
-  if (pgp.config.rejectHashAlgorithms.has(hashAlgorithm)) return false
-  const packet = signature as unknown as EcdsaSignature
-  const isCritical = [...packet.unknownSubpackets, ...packet.rawNotations].some(({ critical }) => critical)
-  if (isCritical || packet.revocationKeyClass !== null) return false
-  const { oid, Q } = signer.publicParams as EcdsaKey
-  const size = (Q.length - 1) / 2
-  const { r, s } = await packet.params
-  if (r.length > size || s.length > size) return false
-  const key = { key: publicKeyOn(oid.oid, Q), dsaEncoding: 'ieee-p1363' } as const
-  const hash = pgp.enums.read(pgp.enums.hash, hashAlgorithm)
-  const signatureBytes = Buffer.concat([padStart(r, size), padStart(s, size)])
-  return verify(hash, packet.toHash(type, data, false), key, signatureBytes)
-}
-
-const padStart = (number: Uint8Array, size: number) =>
-  Buffer.concat([Buffer.alloc(size - number.length), number])
-
-const EC_PUBLIC_KEY = Buffer.from('06072a8648ce3d0201', 'hex')
-
-/** The public key at a point of a curve, by a SubjectPublicKeyInfo in DER (RFC 5480). */
-const publicKeyOn = (oid: Uint8Array, point: Uint8Array): KeyObject => {
-  const algorithm = der(0x30, EC_PUBLIC_KEY, der(0x06, oid))
-  const key = der(0x30, algorithm, der(0x03, Buffer.of(0), point))
-  return createPublicKey({ key, format: 'der', type: 'spki' })
-}
-
-const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
-  const content = Buffer.concat(parts)
-  const { length } = content
-  return Buffer.concat([length < 128 ? Buffer.of(tag, length) : Buffer.of(tag, 0x81, length), content])
+/** By a method that the library's types omit. */
+const hashOf = (signature: SignaturePacket, type: number, data: object): Promise<Uint8Array> => {
+  const packet = signature as unknown as { hash(type: number, data: object): Promise<Uint8Array> }
+  return packet.hash(type, data)
 }
