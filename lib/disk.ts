@@ -96,15 +96,6 @@ export const isUnchangedFor = async (path: string, seconds: number): Promise<boo
   return Date.now() - mtimeMs >= seconds * 1000
 }
 
-/** Calls `remove` with a path that {@link isUnchangedFor} so many seconds. */
-export const removeUnchanged = async (
-  path: string,
-  seconds: number,
-  remove: (path: string) => Promise<void>,
-): Promise<void> => {
-  if (await isUnchangedFor(path, seconds)) await remove(path)
-}
-
 /** Called when something could not be deleted from the disk; a later start tries again. */
 export type OnDeletionError = (error: unknown, fields?: object) => void
 

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from '
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
-import { DeletionHold, diskFault, ifMissing, type OnDeletionError, removeUnchanged } from '../disk.ts'
+import { DeletionHold, diskFault, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
 import { storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
@@ -159,10 +159,12 @@ export class FileStorage {
       this.#onDeletionError(error, { path })
       return []
     })
-    for (const name of listed)
-      await removeUnchanged(join(path, name), age, (staged) => rm(staged, { force: true })).catch((error) =>
-        this.#onDeletionError(error, { path: join(path, name) }),
-      )
+    for (const staged of listed.map((name) => join(path, name)))
+      try {
+        if (await isUnchangedFor(staged, age)) await rm(staged, { force: true })
+      } catch (error) {
+        this.#onDeletionError(error, { path: staged })
+      }
   }
 }
 

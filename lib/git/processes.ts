@@ -1,6 +1,5 @@
 import { ClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
-import { folderOf } from './folders.ts'
 import {
   type ExitResult,
   environmentFor,
@@ -106,7 +105,8 @@ export class GitProcesses {
   ): Promise<GitProcess> {
     const { git } = this.#options
     const release = await this.#budget.acquire(client, { signal })
-    const repository = this.#repositories.get(id) ?? this.#createRepository(id)
+    const onUnused = () => void this.#repositories.delete(id)
+    const repository = this.#repositories.get(id) ?? new RepositoryProcesses(id, this.#options, onUnused)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }
     const kind = { isDetached: isWriter(program), isHeld: HELD.includes(program), hasChannel }
@@ -151,16 +151,6 @@ export class GitProcesses {
   /** One promise for each running process and recovery; resolves when it ends. */
   endings(): Promise<unknown>[] {
     return [...this.#repositories.values()].flatMap((repository) => repository.endings())
-  }
-
-  #createRepository(id: number): RepositoryProcesses {
-    const { directory, leftoverAge = 0, onError } = this.#options
-    return new RepositoryProcesses({
-      folder: folderOf(directory, id),
-      leftoverAge,
-      onError: (error) => onError(error, { repository: id }),
-      onUnused: () => this.#repositories.delete(id),
-    })
   }
 }
 

@@ -1,23 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { recoverRepository } from './folders.ts'
+import { folderOf, recoverRepository } from './folders.ts'
 import type { GitProcess } from './process.ts'
-
-interface RepositoryProcessesOptions {
-  readonly folder: string
-  /** Seconds: another server may write to a repository of a shared store. */
-  readonly leftoverAge: number
-  readonly onError: (error: Error) => void
-  /** Called when nothing runs any more. */
-  readonly onUnused: () => void
-}
+import type { ProcessesOptions } from './processes.ts'
 
 /**
  * The processes of one repository. When a writer was stopped, what it left is removed as soon as no writer
  * runs. Invariant: no writer runs or starts during a recovery.
  */
 export class RepositoryProcesses {
-  readonly #options: RepositoryProcessesOptions
+  readonly #options: ProcessesOptions
+  readonly #id: number
+  readonly #onUnused: () => void
   readonly #running = new Map<GitProcess, { readonly isWriter: boolean }>()
   #starting = 0
   #startingWriters = 0
@@ -26,8 +20,15 @@ export class RepositoryProcesses {
   #recovery: Promise<void> | undefined
   #recovered = Promise.resolve(true)
 
-  constructor(options: RepositoryProcessesOptions) {
+  /** @param onUnused called when nothing runs any more */
+  constructor(id: number, options: ProcessesOptions, onUnused: () => void) {
+    this.#id = id
     this.#options = options
+    this.#onUnused = onUnused
+  }
+
+  get #folder(): string {
+    return folderOf(this.#options.directory, this.#id)
   }
 
   /** Resolves at the end of the last recovery: with false when something is left. */
@@ -47,7 +48,7 @@ export class RepositoryProcesses {
     this.#startingWriters += writers
     try {
       while (writers > 0 && this.#recovery !== undefined) await this.#recovery
-      await checkOnDisk(this.#options.folder)
+      await checkOnDisk(this.#folder)
       const child = await start()
       this.#register(child, isWriter)
       return child
@@ -73,14 +74,14 @@ export class RepositoryProcesses {
     const hasWriter =
       this.#startingWriters > 0 || [...this.#running.values()].some(({ isWriter }) => isWriter)
     if (this.#isLeft && !hasWriter) this.#recover()
-    else if (this.#running.size + this.#starting === 0) this.#options.onUnused()
+    else if (this.#running.size + this.#starting === 0) this.#onUnused()
   }
 
   #recover(): void {
-    const { folder, leftoverAge, onError } = this.#options
+    const { leftoverAge, onError } = this.#options
     this.#isLeft = false
-    this.#recovered = recoverRepository(folder, null, leftoverAge).catch((error: Error) => {
-      onError(error)
+    this.#recovered = recoverRepository(this.#folder, null, leftoverAge).catch((error: Error) => {
+      onError(error, { repository: this.#id })
       return false
     })
     this.#recovery = this.#recovered.then(() => {
