@@ -98,7 +98,7 @@ const fromRfc4716 = (text: string): string => {
 }
 
 const typeIn = (blob: Buffer): string => {
-  const type = new WireReader(blob).string().toString('latin1')
+  const type = firstOf(blob)
   checkType(type, type)
   return type
 }
@@ -166,13 +166,13 @@ const bitsOf = (type: string, blob: Buffer): number => {
 }
 
 const stringsIn = (type: string, blob: Buffer, count: number): Buffer[] => {
-  const reader = new WireReader(blob)
-  if (reader.string().toString('latin1') !== type)
-    throw invalidMember('key', `its content is not of the type ${type}`)
-  const strings = Array.from({ length: count }, () => reader.string())
-  reader.end()
-  return strings
+  if (firstOf(blob) !== type) throw invalidMember('key', `its content is not of the type ${type}`)
+  const { strings, rest } = readStrings(blob, 1 + count)
+  if (rest > 0) throw invalidMember('key', 'there are bytes after the end of the key')
+  return strings.slice(1)
 }
+
+const firstOf = (blob: Buffer): string => readStrings(blob, 1).strings[0]!.toString('latin1')
 
 const rsaBits = ([exponent, modulus]: Buffer[]): number => {
   for (const number of [exponent!, modulus!]) checkNumber(number)
@@ -214,33 +214,20 @@ const bitsByLibrary = (type: string, content: Buffer[]): number => {
   }
 }
 
-/** Reads the strings of a blob in SSH's wire format (RFC 4251 §5). */
-export class WireReader {
-  readonly #blob: Buffer
-  #offset = 0
-
-  constructor(blob: Buffer) {
-    this.#blob = blob
+/**
+ * The first strings of a blob in SSH's wire format (RFC 4251 §5), and how many bytes follow.
+ * @throws AllotError invalid when the blob ends before
+ */
+export const readStrings = (blob: Buffer, count: number): { strings: Buffer[]; rest: number } => {
+  const strings: Buffer[] = []
+  let offset = 0
+  while (strings.length < count) {
+    const start = offset + 4
+    offset = start <= blob.length ? start + blob.readUInt32BE(offset) : Number.POSITIVE_INFINITY
+    if (offset > blob.length) throw invalidMember('key', 'its content ends too early')
+    strings.push(blob.subarray(start, offset))
   }
-
-  /**
-   * The next string.
-   * @throws AllotError invalid when the blob ends before it
-   */
-  string(): Buffer {
-    const start = this.#offset + 4
-    if (start > this.#blob.length) throw endsTooEarly()
-    const end = start + this.#blob.readUInt32BE(this.#offset)
-    if (end > this.#blob.length) throw endsTooEarly()
-    this.#offset = end
-    return this.#blob.subarray(start, end)
-  }
-
-  /** @throws AllotError invalid unless all bytes were read */
-  end(): void {
-    if (this.#offset !== this.#blob.length)
-      throw invalidMember('key', 'there are bytes after the end of the key')
-  }
+  return { strings, rest: blob.length - offset }
 }
 
 /** Strings in SSH's wire format. */
@@ -252,5 +239,3 @@ export const blobOf = (strings: readonly Buffer[]): Buffer =>
       return [length, string]
     }),
   )
-
-const endsTooEarly = () => invalidMember('key', 'its content ends too early')

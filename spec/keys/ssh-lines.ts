@@ -1,4 +1,4 @@
-import { blobOf, WireReader } from '../../lib/keys/ssh.ts'
+import { blobOf, readStrings } from '../../lib/keys/ssh.ts'
 import { sshKeygen } from './ssh-keygen.ts'
 
 /** For all spec files of a process: its folder stays until the process exits. */
@@ -9,14 +9,10 @@ export const lineOf = (type: string, ...content: (string | Buffer)[]): string =>
   `${type} ${blobOf([type, ...content].map((one) => Buffer.from(one as string))).toString('base64')}`
 
 export const contentOf = (line: string): Buffer[] => {
-  const wire = new WireReader(Buffer.from(line.split(' ')[1]!, 'base64'))
-  const strings: Buffer[] = []
-  for (;;) {
-    try {
-      strings.push(wire.string())
-    } catch {
-      return strings.slice(1)
-    }
+  const blob = Buffer.from(line.split(' ')[1]!, 'base64')
+  for (let count = 1; ; count++) {
+    const { strings, rest } = readStrings(blob, count)
+    if (rest === 0) return strings.slice(1)
   }
 }
 
