@@ -2,14 +2,20 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { folderOf, recoverRepository } from './folders.ts'
 import type { GitProcess } from './process.ts'
-import type { ProcessesOptions } from './processes.ts'
+
+interface RecoveryOptions {
+  readonly directory: string
+  /** Seconds: another server may write to a repository of a shared store. */
+  readonly leftoverAge?: number
+  readonly onError: (error: Error, fields: object) => void
+}
 
 /**
  * The processes of one repository. When a writer was stopped, what it left is removed as soon as no writer
  * runs. Invariant: no writer runs or starts during a recovery.
  */
 export class RepositoryProcesses {
-  readonly #options: ProcessesOptions
+  readonly #options: RecoveryOptions
   readonly #id: number
   readonly #onUnused: () => void
   readonly #running = new Map<GitProcess, { readonly isWriter: boolean }>()
@@ -21,7 +27,7 @@ export class RepositoryProcesses {
   #recovered = Promise.resolve(true)
 
   /** @param onUnused called when nothing runs any more */
-  constructor(id: number, options: ProcessesOptions, onUnused: () => void) {
+  constructor(id: number, options: RecoveryOptions, onUnused: () => void) {
     this.#id = id
     this.#options = options
     this.#onUnused = onUnused
