@@ -162,7 +162,9 @@ const damaged = (armored: string): string => {
 describe('GPG keys', () => {
   it('can be read and deleted by their owner only', async () => {
     const [carol, eve] = [await allot.person(), await allot.person()]
-    const { id } = (await add(carol, generateGpgKey('Carol <carol@example.test>').armored)).body
+    const added = await add(carol, generateGpgKey('Carol <carol@example.test>').armored)
+    assert.equal(added.status, 201, JSON.stringify(added.body))
+    const { id } = added.body
     assertNotFound(await allot.as(eve, 'GET', `/user/gpg_keys/${id}`))
     assertError(await allot.as(eve, 'DELETE', `/user/gpg_keys/${id}`), 403)
     assertNoContent(await allot.as(carol, 'DELETE', `/user/gpg_keys/${id}`))
