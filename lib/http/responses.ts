@@ -155,10 +155,9 @@ export interface Sendable {
   readonly brokenBody?: Promise<never>
 }
 
-/** A reply whose body is a stream or text. */
+/** A response whose headers are by name, so that others can be below them. */
 export interface StreamReply extends Sendable {
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | OpenBody
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { matchesETag, type Sendable } from '../http/responses.ts'
+import { matchesETag, type StreamReply } from '../http/responses.ts'
 import { type Brand, logoOrigin } from '../options/pages.ts'
 import type { Asset } from './styles/index.ts'
 
@@ -25,32 +25,27 @@ export const protectionOf = (brand: Brand, avatarOrigin: string | undefined) => 
   'Cross-Origin-Resource-Policy': 'same-origin',
 })
 
-/** A response of the pages without the headers that protect it. */
-export interface PageSendable extends Sendable {
-  readonly headers: Readonly<Record<string, string>>
-}
-
 /** A page must not be cached, since it shows data of its viewer. */
 export const pageReply = (
   status: number,
   body: string,
   headers: Readonly<Record<string, string>> = {},
-): PageSendable => ({
+): StreamReply => ({
   status,
   headers: { 'Content-Type': 'text/html;charset=utf-8', 'Cache-Control': 'no-store', ...headers },
   body,
 })
 
-export const redirectTo = (url: string): PageSendable => ({
+export const redirectTo = (url: string): StreamReply => ({
   status: 303,
   headers: { Location: url, 'Cache-Control': 'no-store' },
 })
 
 /** A style sheet, a script or an icon, compressed for who accepts that. */
 export const assetReply = (
-  { headers: { 'accept-encoding': accepted = '', 'if-none-match': known } }: IncomingMessage,
+  { headers: { 'accept-encoding': accepted = '', 'if-none-match': known } }: Pick<IncomingMessage, 'headers'>,
   { type, text, gzip, ...asset }: Asset,
-): PageSendable => {
+): StreamReply => {
   const isCompressed = ACCEPTS_GZIP.test(String(accepted))
   const tag = isCompressed ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
   const headers = { ETag: tag, 'Cache-Control': 'no-cache' }

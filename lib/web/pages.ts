@@ -7,18 +7,18 @@ import { type FindMovedPath, movedStatus } from '../http/former-names.ts'
 import { type Failure, sendEmpty } from '../http/index.ts'
 import { PLAIN_PATH } from '../http/mount.ts'
 import { isPageView, parseRequestUrl, type RequestUrl } from '../http/request-url.ts'
-import type { Sendable } from '../http/responses.ts'
+import type { Sendable, StreamReply } from '../http/responses.ts'
 import { type NoMatch, Router } from '../http/router.ts'
 import { openDownload, signalOf } from '../http/send.ts'
 import type { Brand } from '../options/pages.ts'
 import { failureView, renderDocument } from './document.tsx'
-import { assetReply, type PageSendable, pageReply, protectionOf, redirectTo } from './page-responses.ts'
+import { assetReply, pageReply, protectionOf, redirectTo } from './page-responses.ts'
 import { pageRoutesFor } from './page-routes.ts'
 import { type Form, formOf, readForm } from './parts/form.ts'
 import type { PageReply, PageRoute, PageServices, View } from './parts/route.ts'
 import { checkCsrf, csrfToken, SESSION_ENDED, sessionCookie, signInTo } from './session.tsx'
 import { Highlighter } from './source/highlighter.ts'
-import { type Asset, assetsOf } from './styles/index.ts'
+import { assetsOf } from './styles/index.ts'
 import { hostLinks, newVisit, type Visit } from './visit.ts'
 
 /** The App, and what finds pages whose path has a former name. */
@@ -59,17 +59,8 @@ export const createPages = (given: PagesApp) => {
   }
 }
 
-interface AssetRoute {
-  readonly method: 'GET'
-  readonly path: string
-  readonly auth: 'none'
-  readonly asset: Asset
-}
-
-type AnyRoute = PageRoute | AssetRoute
-
 /** The request of a page. */
-interface Context extends RequestContext<Identity, AnyRoute> {
+interface Context extends RequestContext<Identity, PageRoute> {
   /** Derived from the request when it is first needed. */
   visit?: Visit
   /** Fields of an authenticated POST. */
@@ -80,9 +71,9 @@ interface Context extends RequestContext<Identity, AnyRoute> {
  * The pages for people. A request of a form is authenticated by its session and by the CSRF token of the
  * form.
  */
-class PageEndpoints implements Endpoints<Identity, AnyRoute> {
+class PageEndpoints implements Endpoints<Identity, PageRoute> {
   readonly basePath = ''
-  readonly router: Router<AnyRoute>
+  readonly router: Router<PageRoute>
   readonly accessMessages = {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
@@ -97,7 +88,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute> {
     const { options, settings, htmlUrls } = app
     this.#protection = protectionOf(options.pages, htmlUrls.avatarOrigin)
     const routes = [...pageRoutesFor(settings, options.requireSignIn), ...assetRoutesOf(options.pages)]
-    this.router = new Router<AnyRoute>(routes, { ignoreExtraSlashes: false, maxParamLength: 255 })
+    this.router = new Router<PageRoute>(routes, { ignoreExtraSlashes: false, maxParamLength: 255 })
   }
 
   /** Paths below `/-/` and the root are those of Allot alone; a host may have any other. */
@@ -142,20 +133,17 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute> {
 
   /** The path of a page of a person or a repository may be one of the host's own. */
   passesOn({ route }: Context): boolean {
-    return route !== undefined && 'kind' in route && route.kind !== undefined
+    return route?.kind !== undefined
   }
 
   async answer(context: Context): Promise<Sendable> {
     const { req, res, route } = context
     if (route === undefined) return this.#unmatched(context)
-    if ('asset' in route) {
-      // The host may have set others.
-      res.appendHeader('Vary', 'Accept-Encoding')
-      return this.#protected(assetReply(req, route.asset))
-    }
     const reply = await this.#call(context, route)
     if (typeof reply === 'function') {
-      context.rights.watch(signalOf(res), () => res.destroy())
+      // The host may have set others.
+      if (route.auth === 'none') res.appendHeader('Vary', 'Accept-Encoding')
+      else context.rights.watch(signalOf(res), () => res.destroy())
       return this.#protected(await openDownload(req, res, reply))
     }
     if (!('to' in reply)) return this.#view(context, reply)
@@ -202,7 +190,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute> {
     return this.#view(context, { ...view, retryAfter })
   }
 
-  #protected(reply: PageSendable): Sendable {
+  #protected(reply: StreamReply): Sendable {
     return { ...reply, headers: { ...this.#protection, ...reply.headers } }
   }
 
@@ -258,10 +246,13 @@ const allowHeader = (methods: string): string =>
 
 const NO_FORM = formOf(new URLSearchParams())
 
-const assetRoutesOf = (brand: Brand) =>
-  Object.entries(assetsOf(brand)).map(
-    ([path, asset]): AssetRoute => ({ method: 'GET', path, auth: 'none', asset }),
-  )
+const assetRoutesOf = (brand: Brand): PageRoute[] =>
+  Object.entries(assetsOf(brand)).map(([path, asset]) => ({
+    method: 'GET',
+    path,
+    auth: 'none',
+    handle: async () => async (request) => assetReply(request, asset),
+  }))
 
 /** Signing in leads back to the page of a GET; a form is not sent again, and the user must know that. */
 const signInPath = ({ req, url: { path, search } }: Context): string =>

@@ -111,7 +111,8 @@ export interface PageRoute {
   readonly path: string
   /** Whether the last parameter takes the rest of the path, with its slashes. */
   readonly takesRest?: boolean
-  readonly auth: Auth
+  /** `none` for style sheets and scripts. */
+  readonly auth: Auth | 'none'
   readonly scope?: Scope
   /**
    * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it
