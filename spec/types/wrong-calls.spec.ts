@@ -233,7 +233,7 @@ const WRONG_ARGUMENTS: Wrong[] = [
   [
     // @ts-expect-error
     () => postgres(DATABASE, { connection: 3 }),
-    /^connection: there is no such option; expected one of schema, connections, /,
+    /^connection: there is no such option; expected one of connections, connectTimeout, /,
   ],
   [
     // @ts-expect-error

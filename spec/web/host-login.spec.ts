@@ -132,7 +132,11 @@ describe('The page to sign in of a host', () => {
     const host = await startHost(test, { pages: login })
     for (const path of ['//evil.example/x', '/\\evil.example', '/%0d%0a']) {
       const { text } = await host.get(path)
-      for (const [, to] of text.matchAll(/\/login\?next=([^"]*)"/g)) assert.equal(to, '%2F', path)
+      for (const [, to = ''] of text.matchAll(/\/login\?next=([^"]*)"/g)) {
+        const next = decodeURIComponent(to)
+        assert.equal(new URL(next, 'http://host.example').host, 'host.example', path)
+        assert.doesNotMatch(next, /[\r\n]/, path)
+      }
     }
   })
 
