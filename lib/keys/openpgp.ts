@@ -1,5 +1,5 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
-import { invalidMember } from '../errors.ts'
+import { AllotError, invalidMember } from '../errors.ts'
 import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
 import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './self-signatures.ts'
 
@@ -94,6 +94,8 @@ const supportedBy = (algorithms: OpenPgpLibrary['enums']['publicKey'], algorithm
 }
 
 const MAX_LENGTH = 256 * 1024
+/** Packets of all kinds in one key. 256 KiB have space for about 1,000 signatures. */
+const MAX_PACKETS = 2000
 /** User ids and subkeys; keys in use have far fewer. */
 const MAX_PARTS = 64
 
@@ -137,11 +139,58 @@ const checkFormat = (armored: string) => {
 
 const readKeys = async (pgp: OpenPgpLibrary, armored: string): Promise<Key[]> => {
   try {
-    return await pgp.readKeys({ armoredKeys: armored })
+    const { data } = await pgp.unarmor(armored)
+    if (!(data instanceof Uint8Array)) throw new Error('the library returned a stream for a text')
+    if (countPackets(data, MAX_PACKETS) > MAX_PACKETS)
+      throw invalidMember('armored_public_key', `a key must not have more than ${MAX_PACKETS} packets`)
+    return await pgp.readKeys({ binaryKeys: data })
   } catch (cause) {
+    if (cause instanceof AllotError) throw cause
     throw invalidMember('armored_public_key', 'this block contains no key that can be read', cause)
   }
 }
 
 const privateKey = () =>
   invalidMember('armored_public_key', 'this is a private key, which must be kept secret; send the public key')
+
+/**
+ * Counts packets by their headers (RFC 9580 §4.2), each partial body as one. Limits the time that the library
+ * takes: it spends seconds on small packets, also after it has refused a key, while the next key waits.
+ * Invariant: lengths are read exactly as the library does.
+ * @returns at most `limit` + 1
+ */
+export const countPackets = (data: Uint8Array, limit: number): number => {
+  let count = 0
+  for (let index = 0; index < data.length && count <= limit; ) {
+    const isLegacy = (data[index]! & 0x40) === 0
+    let body = isLegacy ? legacyBody(data, index + 1, data[index]! & 3) : bodyAt(data, index + 1)
+    count++
+    for (; body.isPartial && body.end < data.length && count <= limit; count++) body = bodyAt(data, body.end)
+    index = body.end
+  }
+  return count
+}
+
+interface PacketBody {
+  end: number
+  /** Whether another part of the same packet follows, with its own length. */
+  isPartial: boolean
+}
+
+const bodyAt = (data: Uint8Array, start: number): PacketBody => {
+  const first = data[start] ?? 0
+  const complete = (end: number) => ({ end, isPartial: false })
+  if (first < 192) return complete(start + 1 + first)
+  if (first < 224) return complete(start + 2 + ((first - 192) << 8) + (data[start + 1] ?? 0) + 192)
+  if (first === 255) return complete(start + 5 + numberAt(data, start + 1, 4))
+  return { end: start + 1 + 2 ** (first & 0x1f), isPartial: true }
+}
+
+const legacyBody = (data: Uint8Array, start: number, lengthType: number): PacketBody => {
+  if (lengthType === 3) return { end: data.length, isPartial: false }
+  const size = 2 ** lengthType
+  return { end: start + size + numberAt(data, start, size), isPartial: false }
+}
+
+const numberAt = (data: Uint8Array, index: number, size: number): number =>
+  data.subarray(index, index + size).reduce((number, byte) => number * 256 + byte, 0)

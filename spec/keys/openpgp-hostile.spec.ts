@@ -84,6 +84,11 @@ describe('A hostile OpenPGP key is refused or read within the deadline', () => {
       assert.ok(turns >= Math.floor(ms / 250), `the event loop had ${turns} turns in ${ms} ms`)
     })
 
+  // The library would go on with them after it has refused the key, and the next key would wait for it.
+  test('before the library begins with it, for its number of packets', async () => {
+    await assert.rejects(parse(armored(inParts)), /more than 2000 packets/)
+  })
+
   test('unless its many certifications are by other keys', async () => {
     const theirs = await signed(
       thief.secret,
