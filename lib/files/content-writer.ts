@@ -1,23 +1,30 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
 
-/** Properties of a content that are known before its bytes arrive. */
+/** Digests that old clients ask for, besides SHA-256. */
+export type Digest = 'md5' | 'sha1' | 'sha512'
+
+/** Properties of a content that are known before its bytes arrive, and what to compute of them. */
 export interface ExpectedContent {
   /** Limit in bytes; without it there is none. */
   readonly maxSize?: number | undefined
   readonly size?: number | undefined
   /** Lower-case hexadecimal digits. */
   readonly sha256?: string | undefined
+  /** Further digests to compute. */
+  readonly digests?: readonly Digest[]
 }
 
-/** Size and hash of a content, once it was read. */
+/** Size and digests of a content, once it was read. */
 export interface ContentInfo {
   /** Bytes. */
   readonly size: number
   /** Lower-case hexadecimal digits. */
   readonly sha256: string
+  /** Those that were asked for, in lower-case hexadecimal digits. */
+  readonly digests: Readonly<Partial<Record<Digest, string>>>
 }
 
 /** Bytes that wait in memory while others are being written; more stop the stream. */
@@ -32,6 +39,7 @@ export class ContentWriter {
   readonly #file: FileHandle
   readonly #expected: ExpectedContent
   readonly #sha256 = createHash('sha256')
+  readonly #further: readonly (readonly [name: Digest, hash: Hash])[]
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #size = 0
@@ -42,11 +50,12 @@ export class ContentWriter {
   constructor(file: FileHandle, expected: ExpectedContent) {
     this.#file = file
     this.#expected = expected
+    this.#further = (expected.digests ?? []).map((name) => [name, createHash(name)])
   }
 
   /**
    * Resolves when the whole content is in the file.
-   * @returns its size and hash
+   * @returns its size and digests
    * @throws AllotError too_large, invalid for another content than expected; any error of the stream or the
    * file
    */
@@ -74,7 +83,8 @@ export class ContentWriter {
     const sha256 = this.#sha256.digest('hex')
     if (expectedSha256 !== undefined && sha256 !== expectedSha256)
       throw invalid(`the content must have the SHA-256 ${expectedSha256}, got ${sha256}`)
-    return { size: this.#size, sha256 }
+    const digests = Object.fromEntries(this.#further.map(([name, hash]) => [name, hash.digest('hex')]))
+    return { size: this.#size, sha256, digests }
   }
 
   #add(chunk: Buffer): void {
@@ -85,7 +95,7 @@ export class ContentWriter {
       // `write` throws the error later.
       this.#writing.catch(() => undefined)
     }
-    this.#sha256.update(chunk)
+    for (const hash of [this.#sha256, ...this.#further.map(([, one]) => one)]) hash.update(chunk)
   }
 
   async #writeWaiting(): Promise<void> {

@@ -1,7 +1,11 @@
 import * as v from 'valibot'
 import { type PackageDetails, packageDetails } from '../../content/details.ts'
-import type { FileWithDigests } from '../../content/packages/index.ts'
-import { type Account, PACKAGE_TYPES, type PackageVersion } from '../../records/schema/index.ts'
+import {
+  type Account,
+  type PackageFile as FileRecord,
+  PACKAGE_TYPES,
+  type PackageVersion,
+} from '../../records/schema/index.ts'
 import * as f from '../fields.ts'
 import { at } from '../route.ts'
 import { userView } from '../users.ts'
@@ -26,12 +30,12 @@ const packages = resource<PackageDetails>()({
 export const presentPackage = packages.present
 
 /** `Size` is capitalized, as on Forgejo. */
-const fileView = resource<FileWithDigests>()({
+const fileView = resource<FileRecord>()({
   id: [f.number(13), ({ id }) => id],
   Size: [f.number(5), ({ size }) => size],
   name: [f.text('tool.tar.gz'), ({ name }) => name],
-  md5: [f.text('5d41402abc4b2a76b9719d911017c592'), ({ digests }) => digests.md5],
-  sha1: [f.text('aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'), ({ digests }) => digests.sha1],
+  md5: [f.text('5d41402abc4b2a76b9719d911017c592'), ({ md5 }) => md5],
+  sha1: [f.text('aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'), ({ sha1 }) => sha1],
   sha256: [
     f.text('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'),
     ({ sha256 }) => sha256,
@@ -40,7 +44,7 @@ const fileView = resource<FileWithDigests>()({
     f.text(
       '9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca72323c3d99ba5c11d7c7acc6e14b8c5da0c4663475c2e5c3adef46f73bcdec043',
     ),
-    ({ digests }) => digests.sha512,
+    ({ sha512 }) => sha512,
   ],
 })
 
@@ -87,7 +91,7 @@ export const packageRoutes = [
   routes.get('listPackageFiles', `${VERSION_PATH}/files`, {
     summary: 'The files of a version of a package',
     of: every(fileView),
-    run: ({ user, params }, { hosting }) => hosting.packages.filesWithDigests(user, params),
+    run: ({ user, params }, { hosting }) => hosting.packages.files(user, params),
   }),
   routes.delete('deletePackage', VERSION_PATH, {
     summary: 'Delete a version of a package with its files',

@@ -58,9 +58,9 @@ export const addFile = async (
   if (target === undefined) return undefined
   const { ownerId, type } = target
   const place = { area: 'packages' as const, ownerId, name: randomUUID() }
-  const expected = { maxSize, size, sha256 }
+  const expected = { maxSize, size, sha256, digests: ['md5', 'sha1', 'sha512'] as const }
   const counted = { as: 'packages', owner: ownerId, by: viewer.id, kind: 'package' } as const
-  return files.add(place, content, expected, counted, async (tx, { size, sha256 }) => {
+  return files.add(place, content, expected, counted, async (tx, { size, sha256, digests }) => {
     const current = await writableBy(tx, viewer, path.owner)
     if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')
     const found = await versionIn(tx, current, path)
@@ -74,7 +74,8 @@ export const addFile = async (
     }
     const id = await takeNumber(tx, 'packageFile')
     const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
-    const file = { ...names, size, sha256, createdAt }
+    const { md5 = '', sha1 = '', sha512 = '' } = digests
+    const file = { ...names, size, md5, sha1, sha256, sha512, createdAt }
     await packageFiles.save(tx, file)
     await alsoSave?.(tx, file)
     const version = {

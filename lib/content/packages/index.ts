@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { SignedIn, Viewer } from '../../accounts/access.ts'
 import { existingAccount, visibleAccount } from '../../accounts/find.ts'
@@ -29,14 +28,6 @@ import {
   writableVersion,
 } from './versions.ts'
 
-type Digests = NonNullable<PackageFile['digests']>
-
-/** A file, and the digests of its content. */
-export interface FileWithDigests extends PackageFile {
-  /** Digests that old clients ask for, in hex. */
-  readonly digests: Digests
-}
-
 type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
 
 /**
@@ -46,8 +37,6 @@ type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
  */
 export class Packages {
   readonly #services: ContentServices
-  /** Digests that are being computed, by the ids of their files. */
-  readonly #computing = new Map<number, Promise<Digests>>()
 
   constructor(services: ContentServices) {
     this.#services = services
@@ -90,35 +79,6 @@ export class Packages {
       const found = await visibleVersion(tx, viewer, path)
       return found && packageFiles.list(tx, 'version', { prefix: [found.version.id] })
     })
-  }
-
-  /** The same, with the digests that old clients ask for, which are computed once. */
-  async filesWithDigests(viewer: Viewer, path: PackageName): Promise<FileWithDigests[] | undefined> {
-    const files = await this.files(viewer, path)
-    const complete: FileWithDigests[] = []
-    for (const file of files ?? []) complete.push({ ...file, digests: await this.#digestsOf(file) })
-    return files && complete
-  }
-
-  /** Clients that ask at the same time wait for the same computation. */
-  #digestsOf(file: PackageFile): Promise<Digests> {
-    if (file.digests !== undefined) return Promise.resolve(file.digests)
-    const running = this.#computing.get(file.id) ?? this.#compute(file)
-    this.#computing.set(file.id, running)
-    return running.finally(() => this.#computing.delete(file.id))
-  }
-
-  async #compute({ id, owner, stored }: PackageFile): Promise<Digests> {
-    const { store, files } = this.#services
-    const [md5, sha1, sha512] = [createHash('md5'), createHash('sha1'), createHash('sha512')]
-    for await (const chunk of await files.read({ area: 'packages', ownerId: owner, name: stored }))
-      for (const hash of [md5, sha1, sha512]) hash.update(chunk)
-    const digests = { md5: md5.digest('hex'), sha1: sha1.digest('hex'), sha512: sha512.digest('hex') }
-    await store.write(async (tx) => {
-      const file = await packageFiles.get(tx, [id])
-      if (file !== undefined) await packageFiles.save(tx, { ...file, digests })
-    })
-    return digests
   }
 
   /**

@@ -99,18 +99,13 @@ const PackageFile = v.object({
   /** Bytes. */
   size: bytes,
   /** Digest of the content, in hex. */
+  md5: v.string(),
+  /** Digest of the content, in hex. */
+  sha1: v.string(),
+  /** Digest of the content, in hex. */
   sha256: v.string(),
-  /** Further digests, in hex, once a client has asked for them. */
-  digests: v.optional(
-    v.object({
-      /** MD5. */
-      md5: v.string(),
-      /** SHA-1. */
-      sha1: v.string(),
-      /** SHA-512. */
-      sha512: v.string(),
-    }),
-  ),
+  /** Digest of the content, in hex. */
+  sha512: v.string(),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
