@@ -6,6 +6,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
+/** So may the reader of the log, or its disk be full: a log must not end its server. */
+process.stderr.on('error', () => undefined)
+
 const programFor = async (command: string | undefined) =>
   command === 'serve' ? createServeProgram() : (await import('./program.ts')).createProgram()
 

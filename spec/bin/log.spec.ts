@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, it } from 'node:test'
-import { outcomeSync } from '../support/child.ts'
+import { outcomeSync, spawnChild } from '../support/child.ts'
 
 /** Runs a module with a log of a server whose lines have the member `worker`. */
 const run = (source: string) => {
@@ -29,6 +30,17 @@ describe('The log of a server', () => {
       { level: 30, msg: 'third', worker: 2, error: undefined },
     ])
     assert.equal(status, 0)
+  })
+
+  it('does not end the server when its reader has ended', async () => {
+    const main = new URL('../../bin/main.ts', import.meta.url).href
+    const source = `process.argv.push('help'); await import(${JSON.stringify(main)})
+      for (let line = 0; line < 20; line++) { process.stderr.write('x'.repeat(9999)); await new Promise((end) => setTimeout(end, 5)) }
+      process.exit(7)`
+    const child = spawnChild(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', source])
+    child.stderr.destroy()
+    const [code] = await once(child, 'exit')
+    assert.equal(code, 7)
   })
 
   it('has the line that was written just before the process ended', () => {
