@@ -60,6 +60,12 @@ interface Named<R> {
 const rule = <R>({ options: { name } }: Named<R>, to: Parent, remove: Remove<R>) =>
   [`${name} of ${to}`, remove as Remove<unknown>] as const
 
+/**
+ * Deliveries that go with their webhook, and not by its job: so few that all webhooks of an account or of a
+ * repository go in the write that deletes it, and none of them sends what still waits.
+ */
+const MAX_DELIVERIES = 20
+
 /** Of records whose removal takes more than the record. */
 const RULES: ReadonlyMap<string, Remove<unknown>> = new Map([
   rule(repositories, 'account', (tx, { id }, limit, services) => removeRepository(tx, services, id, limit)),
@@ -85,7 +91,9 @@ const RULES: ReadonlyMap<string, Remove<unknown>> = new Map([
   }),
   rule(packageFiles, 'packageVersion', (tx, file, _limit, services) => removePackageFile(tx, services, file)),
   ...(['account', 'repository'] as const).map((scope) =>
-    rule(hooks, scope, (tx, hook, limit, { jobs }) => removeHook(tx, jobs, hook, limit - 1)),
+    rule(hooks, scope, (tx, hook, limit, { jobs }) =>
+      removeHook(tx, jobs, hook, Math.min(limit - 1, MAX_DELIVERIES)),
+    ),
   ),
   rule(deliveries, 'hook', removeDelivery),
 ])

@@ -51,6 +51,8 @@ const READING_MS = 60_000
 const STOP_MS = 2000
 /** The longest time that a timer can have: a webhook waits for its turn as long as it takes. */
 const FOREVER_MS = 2 ** 31 - 1
+/** How many times as long as a look took it pauses, so that many retries do not slow requests. */
+const PAUSE_FACTOR = 20
 
 /** What a webhook sends next. */
 interface Next {
@@ -81,6 +83,9 @@ export class Sender {
   readonly #timers: NodeJS.Timeout[] = []
   /** The next look for what is due, and its time on the clock of `performance.now`. */
   #look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
+  /** When the last look ended, on the same clock; infinite during one. */
+  #lookedAt = 0
+  #pauseMs = 0
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -98,7 +103,10 @@ export class Sender {
     const { store, settings } = this.#options
     const expire = () => removeExpired(store, settings.keepFor, this.#stopping.signal)
     this.#every(EXPIRY_INTERVAL_MS, expire)
-    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#takeDue())
+    const poll = async () => {
+      if (performance.now() - this.#lookedAt >= this.#pauseMs) await this.#takeDue()
+    }
+    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, poll)
     this.#inBackground(expire)
     this.#inBackground(() => this.#takeDue())
   }
@@ -126,7 +134,7 @@ export class Sender {
 
   /** Looks for what is due after so many milliseconds at most. */
   #lookWithin(milliseconds: number): void {
-    const waitMs = Math.min(Math.max(milliseconds, 0), FOREVER_MS)
+    const waitMs = Math.min(Math.max(milliseconds, this.#pauseMs), FOREVER_MS)
     const at = performance.now() + waitMs
     if (this.#stopping.signal.aborted || at >= (this.#look?.at ?? Number.POSITIVE_INFINITY)) return
     clearTimeout(this.#look?.timer)
@@ -140,6 +148,8 @@ export class Sender {
   /** Wakes the webhooks that have something to send, if this is the process that sends. */
   async #takeDue(): Promise<void> {
     const { store } = this.#options
+    const begun = performance.now()
+    this.#lookedAt = Number.POSITIVE_INFINITY
     try {
       if (!(await this.#lease.hold())) return
       const { ids, nextAt } = await store.read(dueHooks)
@@ -150,6 +160,9 @@ export class Sender {
     } catch (error) {
       this.#lookWithin(FAILURE_RETRY_MS)
       throw error
+    } finally {
+      this.#pauseMs = PAUSE_FACTOR * (performance.now() - begun)
+      this.#lookedAt = performance.now()
     }
   }
 
