@@ -70,7 +70,7 @@ export class Comments {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
-      await countTexts(tx, this.#services, author, body)
+      await countTexts(tx, this.#services, author, [body])
       const times = creationTimes()
       const issue = { ...access.issue, updatedAt: times.updatedAt }
       const { repository } = access
@@ -170,7 +170,7 @@ export class Comments {
       checkTexts('comment', { body })
       const comment = withEdit(found.comment, { body })
       if (comment === found.comment) return found
-      await countTexts(tx, this.#services, viewer.id, body)
+      await countTexts(tx, this.#services, viewer.id, [body])
       await comments.save(tx, comment)
       const { repository, issue } = found
       const changes = changesBetween(found.comment, comment)

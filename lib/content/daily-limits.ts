@@ -1,7 +1,7 @@
 /** What a person may add in a day (UTC), also of what was deleted since. */
 import { today } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { guestUploads } from '../records/schema/index.ts'
+import { accounts, guestUploads } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -56,17 +56,22 @@ export const countGuestUpload = async (
 
 /**
  * Counts the texts of an issue, a comment or a release that a user writes or changes, in the write that saves
- * them.
+ * them. A text that stays as it was counts as nothing, and so do those of accounts that do not exist: hosts
+ * name any id, and an account can be deleted meanwhile.
+ * @param before the texts so far
  * @throws AllotError too_large beyond the limit
  */
 export const countTexts = async (
   tx: WriteContext,
   { maxTextPerDay }: Pick<RepositoryServices, 'maxTextPerDay'>,
   account: number,
-  ...texts: readonly (string | undefined)[]
+  texts: readonly (string | undefined)[],
+  before: readonly string[] = [],
 ): Promise<void> => {
   const writer = { account, owner: account }
-  const size = texts.reduce((sum, text = '') => sum + Buffer.byteLength(text), 0)
+  const changed = texts.filter((text) => text !== undefined && !before.includes(text)) as string[]
+  const size = changed.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  if (size === 0 || (await accounts.get(tx, [account])) === undefined) return
   if ((await bytesToday(tx, writer)) + size > maxTextPerDay)
     throw new AllotError(
       'too_large',

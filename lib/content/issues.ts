@@ -79,7 +79,7 @@ export class Issues {
       const access = await writeAccess(tx, viewer, path, 'issues')
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
-      await countTexts(tx, this.#services, author, title, body)
+      await countTexts(tx, this.#services, author, [title, body])
       const { repository } = access
       const times = creationTimes()
       const id = await takeNumber(tx, 'issue')
@@ -144,7 +144,8 @@ export class Issues {
       checkIssue(edit)
       const issue = edited(access.issue, edit)
       if (issue === access.issue) return access
-      await countTexts(tx, this.#services, viewer.id, edit.title, edit.body)
+      const { title, body } = access.issue
+      await countTexts(tx, this.#services, viewer.id, [edit.title, edit.body], [title, body])
       await recordEvents(tx, access.issue, issue, viewer.id)
       await issues.save(tx, issue)
       await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)

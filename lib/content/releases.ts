@@ -108,7 +108,7 @@ export class Releases {
       const { repository } = access
       const { id: author } = await existingAccount(tx, viewer.id)
       await checkTag(tx, repository, tag)
-      await countTexts(tx, this.#services, author, name, body)
+      await countTexts(tx, this.#services, author, [name, body])
       const release: Release = {
         id: await takeNumber(tx, 'release'),
         repository: repository.id,
@@ -170,7 +170,8 @@ export class Releases {
       checkTexts('release', edit)
       const release = edited(found.release, edit)
       if (isDeepStrictEqual(release, found.release)) return found
-      await countTexts(tx, this.#services, viewer.id, edit.name, edit.body)
+      const { name, body } = found.release
+      await countTexts(tx, this.#services, viewer.id, [edit.name, edit.body], [name, body])
       if (release.tag !== found.release.tag) await checkTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
       const action = found.release.draft ? 'published' : 'updated'
