@@ -58,7 +58,8 @@ const relationChecks = RELATIONS.flatMap(({ collection: relations, count }) => {
 export const repositoryChecks: readonly Check[] = [
   check(repositories, async (repository, store) => {
     const { id, audience, parent } = repository
-    if (parent !== null) store.expect(forks, [parent], 1)
+    // Its forks become independent by a job.
+    if (parent !== null && (await exists(store, 'repository', parent))) store.expect(forks, [parent], 1)
     store.note(forks, [id], repository.forks)
     store.note(lfsSize, [id], repository.lfs)
     store.expect(usageRecord, [id, 'owner'], repository.owner)

@@ -23,8 +23,10 @@ export const pendingRelations = async (
 ): Promise<Relation[]> => {
   const ids = await pendingIds(tx, 'updateRelations')
   for (const owner of await pendingIds(tx, 'removeAccountData')) {
-    const owned = await repositories.list(tx, 'id', { prefix: [owner], limit: MAX_OF_DELETED })
-    ids.push(...owned.map(({ id }) => id))
+    const limit = MAX_OF_DELETED - ids.length
+    if (limit <= 0) break
+    for await (const entry of repositories.entries(tx, 'id', { prefix: [owner], limit }))
+      ids.push(repositories.numberOf(entry))
   }
   // As many that each relation counts as pending.
   if (ids.length >= MAX_OF_DELETED) return relation.list(tx, 'account', { prefix: [account] })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Compaction } from '../../drivers/level/abstract.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
-import { type LedgerRecord, ledgerEntries } from '../../lib/records/schema/index.ts'
+import { type Account, accounts, type LedgerRecord, ledgerEntries } from '../../lib/records/schema/index.ts'
 
 const deletions = (place: string, count: number) =>
   Array.from(
@@ -91,5 +91,20 @@ describe('Ranges in which much was deleted', () => {
       await turn()
       assert.equal(ranges.length, 2, index)
     }
+  })
+
+  it('are not all that users can be found by, when many of them changed their names', async () => {
+    const ranges: Uint8Array[] = []
+    const compaction = new Compaction(async (start) => void ranges.push(start))
+    const ngrams = accounts.ordered.find(({ prefix }) => prefix[2] === 'ngrams')!
+    const letters = [...'abcdefghijklmnopqrstuvwxyz']
+    for (let id = 0; id < 1000; id++) {
+      const name = letters.map((_, at) => letters[(id * 7 + at * at) % 26]).join('')
+      const account = { id, kind: 'user', name, fullName: `${name} ${id}`, visibility: 'public' } as Account
+      compaction.noteChanges(ngrams.keysOf(account).map((key) => [key, undefined] as const))
+    }
+    compaction.noteChanges([])
+    await turn()
+    assert.deepEqual(ranges, [])
   })
 })

@@ -83,6 +83,14 @@ export type Account = v.InferOutput<typeof Account>
 /** What users are searched for by. */
 const textsOf = ({ kind, name, fullName }: Account) => (kind === 'user' ? [name, fullName] : undefined)
 
+/**
+ * The audience of an account in the keys of its n-grams: a text, since a number takes so many bytes that
+ * LevelDB would count the deletions of all n-grams together, and compact them together
+ * (drivers/level/abstract.ts).
+ */
+export const audienceText = ({ visibility }: Pick<Account, 'visibility'>): string =>
+  String(audienceOf[visibility])
+
 export const accounts = new Collection({
   name: 'account',
   schema: Account,
@@ -96,11 +104,11 @@ export const accounts = new Collection({
   },
   ordered: {
     name: (account) => [account.kind, account.name.toLowerCase()],
-    ngrams: (account) => ngramKeys([audienceOf[account.visibility]], textsOf(account)),
+    ngrams: (account) => ngramKeys([audienceText(account)], textsOf(account)),
   },
   counted: {
     kind: (account) => [account.kind],
-    longest: (account) => longestKeys([audienceOf[account.visibility]], textsOf(account)),
+    longest: (account) => longestKeys([audienceText(account)], textsOf(account)),
     // 1 for each account: who can see it is read without its record, for many at once.
     audience: (account) => [audienceOf[account.visibility], account.id],
   },

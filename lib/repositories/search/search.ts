@@ -1,10 +1,4 @@
-import {
-  audienceOfAccount,
-  canSee,
-  openAudiences,
-  repositoryViewer,
-  type Viewer,
-} from '../../accounts/access.ts'
+import { canSee, openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
 import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
@@ -17,6 +11,7 @@ import {
   AUDIENCES,
   type Audience,
   accounts,
+  audienceText,
   ownerAndAudience,
   PRIVATE,
   type Repository,
@@ -113,7 +108,7 @@ export class Search {
     return this.#store.read(async (tx) => {
       if (id !== undefined) return pageOfOne(await userById(tx, viewer, id, q), slice)
       if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
-      const open = openAudiences(viewer).map((audience) => searchEntries(tx, accounts, [audience], q))
+      const open = openAudiences(viewer).map((audience) => searchEntries(tx, accounts, [String(audience)], q))
       const entries = merge([...(await Promise.all(open)), await ownEntry(tx, viewer, q)])
       return visiblePage(
         tx,
@@ -128,7 +123,7 @@ export class Search {
 const ownEntry = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<Entries> => {
   const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (own?.kind !== 'user') return []
-  return containing(word, [accounts.entryOf('ngrams', [audienceOfAccount(own), ''], own)])
+  return containing(word, [accounts.entryOf('ngrams', [audienceText(own), ''], own)])
 }
 
 /** What a viewer can see. */
