@@ -12,8 +12,10 @@ import type { Store } from '../records/store.ts'
 /** Seconds between two writes for a record. */
 const WRITE_INTERVAL = 3600
 const FLUSH_INTERVAL_MS = 10_000
-/** Uses that one transaction writes at most; further ones are noted again with the next request. */
-const MAX_WAITING = 500
+/** Uses that one transaction writes at most. */
+const MAX_BATCH = 500
+/** Uses that wait at most; further ones are noted again with the next request. */
+const MAX_WAITING = 10_000
 const MAX_KNOWN = 20_000
 
 /**
@@ -61,16 +63,20 @@ export class LastUses<Id extends number | string> {
   /** Ends the timer, and writes what was noted. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    // A write that is under way may have begun before the last use.
+    await this.#flushing
     await this.flush()
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.size > 0) await this.#writeBatch([...this.#waiting].slice(0, MAX_BATCH))
   }
 
   /**
    * A record that was removed meanwhile is left alone, and so is one whose use was written less than an hour
    * ago: its next use is noted an hour after that one, which another process may have noted.
    */
-  async #write(): Promise<void> {
-    const batch = [...this.#waiting]
-    if (batch.length === 0) return
+  async #writeBatch(batch: readonly (readonly [id: Id, at: number])[]): Promise<void> {
     const ids = batch.map(([id]) => [id])
     const written = await this.#store.write(async (tx) => {
       const found = await this.#collection.getMany(tx, ids)
