@@ -15,7 +15,9 @@ interface CachedRead {
 
 /** Another result that the cache keeps. */
 interface MadeOf {
+  /** Its name in the cache. */
   readonly key: string
+  /** What it is: when the cache has another one by now, what was made of it is not kept. */
   readonly value: unknown
 }
 
