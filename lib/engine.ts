@@ -133,9 +133,8 @@ interface EngineOptions {
 export const createEngine = (options: EngineOptions) => {
   const { store, log, owners, settings, lfsChanged, listeners, recorder } = options
   const jobs = new Jobs(JOB_LIMITS, (kind) => jobRunner.wake([kind]))
-  const jobRunner = new JobRunner(store, jobs, (error, job) =>
-    log.error({ err: error, job }, 'a background job failed; it will be retried'),
-  )
+  const jobFailed = logError(log, 'a background job failed; it will be retried')
+  const jobRunner = new JobRunner(store, jobs, (error, job) => jobFailed(error, { job }))
   const { defaultGroups: groups, defaultTotal: total, warnAt: share } = settings
   const quota = new QuotaEngine({
     store,
