@@ -345,7 +345,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     const [away, back] = lines
     assert.equal(lines.length, 2, JSON.stringify(lines))
     assert.equal(away!.message, 'the database cannot be reached: requests get 503 until it is back')
-    // It refuses connections, or ends them while it still shuts down, perhaps while something is written to one.
+    // It refuses connections, or ends them while it still shuts down: perhaps while one is written to.
     assert.match(String(away!.fields.reasons), new RegExp(`127\\.0\\.0\\.1:${cluster.port}: .|^write E`))
     assert.doesNotMatch(JSON.stringify(lines), /stack|of the specs/)
     assert.equal(back!.message, 'the database is back')
