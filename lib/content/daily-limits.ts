@@ -51,7 +51,7 @@ export const countGuestUpload = async (
   size: number,
 ): Promise<void> => {
   await refuseBeyondDay(tx, guest, limit, size)
-  await add(tx, guest, size)
+  await save(tx, guest, (await bytesToday(tx, guest)) + size)
 }
 
 /**
@@ -72,15 +72,14 @@ export const countTexts = async (
   const changed = texts.filter((text) => text !== undefined && !before.includes(text)) as string[]
   const size = changed.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   if (size === 0 || (await accounts.get(tx, [account])) === undefined) return
-  if ((await bytesToday(tx, writer)) + size > maxTextPerDay)
+  const bytes = (await bytesToday(tx, writer)) + size
+  if (bytes > maxTextPerDay)
     throw new AllotError(
       'too_large',
       `you can write ${maxTextPerDay} bytes of text a day in issues, comments and releases: try again tomorrow`,
     )
-  await add(tx, writer, size)
+  await save(tx, writer, bytes)
 }
 
-const add = async (tx: WriteContext, guest: Guest, size: number): Promise<void> => {
-  const bytes = (await bytesToday(tx, guest)) + size
-  if (size > 0) await guestUploads.save(tx, { ...guest, day: today(), bytes })
-}
+const save = (tx: WriteContext, guest: Guest, bytes: number) =>
+  guestUploads.save(tx, { ...guest, day: today(), bytes })
