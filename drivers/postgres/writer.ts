@@ -159,8 +159,8 @@ export class Writer {
   }
 
   /**
-   * Runs the writes of a batch in one transaction. Those for which there is no room wait again, and so do all
-   * when the time of one was over before the commit.
+   * Runs the writes of a batch in one transaction. Writes that would make it too large wait for the next one.
+   * When the time of a write ends before the commit, the whole batch waits, and runs again without it.
    */
   async #commit(session: Session, batch: Write[]): Promise<void> {
     const begun = session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })

@@ -97,7 +97,7 @@ export const QuotaHistory = v.array(QuotaHistoryDay)
 export const HistoryQuery = v.object({
   days: f.optionalQuery(
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
-    `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
+    `How many days to look back; ${HISTORY_DAYS} when absent. One response has all of them.`,
   ),
 })
 
