@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
-import express from 'express'
+import express, { type Response } from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -9,26 +9,29 @@ import { start } from '../support/test-server.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { createPageClient, startPages } from './browser.ts'
 
+/** Starts a host that does something with each response before its pages, and has a page of its own. */
+const startHost = async (before: (res: Response) => void = () => undefined) => {
+  let page: OpenAllot['pages'] | undefined
+  const app = express()
+    .use((req, res, next) => {
+      before(res)
+      page!(req, res, next)
+    })
+    .get('/ann', (_req, res) => void res.send('from the host'))
+  const allot = await start({ repositories: false }, { mount: () => app })
+  page = allot.allot.pages
+  return allot
+}
+
 describe('The pages, mounted in a host', () => {
   it('leave other paths to the host', async () => {
-    let page: OpenAllot['pages'] | undefined
-    const app = express()
-      .use((req, res, next) => page!(req, res, next))
-      .get('/ann', (_req, res) => void res.send('from the host'))
-    const allot = await start({ repositories: false }, { mount: () => app })
-    page = allot.allot.pages
+    const allot = await startHost()
     assert.equal((await createPageClient(allot.base).get('/ann')).text, 'from the host')
     assert.equal((await createPageClient(allot.base).get('/-/nothing')).status, 404)
   })
 
   it('keep the cookies that the host has set', async () => {
-    let page: OpenAllot['pages'] | undefined
-    const app = express().use((req, res, next) => {
-      res.cookie('theme', 'dark')
-      page!(req, res, next)
-    })
-    const allot = await start({ repositories: false }, { mount: () => app })
-    page = allot.allot.pages
+    const allot = await startHost((res) => res.cookie('theme', 'dark'))
     const names = ({ headers }: { headers: Headers }) =>
       headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0])
     const browser = createPageClient(allot.base)
@@ -38,23 +41,13 @@ describe('The pages, mounted in a host', () => {
   })
 
   it('refuse the form of another site, also where the host lets pages of every origin read its responses', async () => {
-    let page: OpenAllot['pages'] | undefined
-    const app = express().use((req, res, next) => {
-      res.setHeader('Access-Control-Allow-Origin', '*')
-      page!(req, res, next)
-    })
-    const allot = await start({ repositories: false }, { mount: () => app })
-    page = allot.allot.pages
-    try {
-      const browser = createPageClient(allot.base)
-      await browser.get('/-/sign-in')
-      const form = { name: '', secret: allot.root.token }
-      const { status, text } = await browser.post('/-/sign-in', form, { origin: 'https://elsewhere.test' })
-      assert.equal(status, 403)
-      assert.match(text, /sent by another site/)
-    } finally {
-      await allot.stop()
-    }
+    const allot = await startHost((res) => res.setHeader('Access-Control-Allow-Origin', '*'))
+    const browser = createPageClient(allot.base)
+    await browser.get('/-/sign-in')
+    const form = { name: '', secret: allot.root.token }
+    const { status, text } = await browser.post('/-/sign-in', form, { origin: 'https://elsewhere.test' })
+    assert.equal(status, 403)
+    assert.match(text, /sent by another site/)
   })
 
   for (const baseUrl of ['http://git.example.test', 'https://git.example.test'])

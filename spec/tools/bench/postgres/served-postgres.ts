@@ -1,25 +1,14 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { postgres } from '../../../../drivers/postgres/index.ts'
 import { openAllot } from '../../../../lib/allot.ts'
 import type { Sample } from '../servers/index.ts'
+import { listen } from '../servers/listen.ts'
 
 /**
  * The program of the processes that the PostgreSQL bench starts: the server itself, or one with a SELECT by
  * hand.
  */
 const [kind, url, word] = process.argv.slice(2) as [string, string, string]
-
-process.stdin.resume().once('end', () => process.exit())
-process.once('SIGTERM', () => process.exit())
-
-const listen = (listener: RequestListener, told: object) => {
-  const server = createServer(listener).listen(0, '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo
-    process.stdout.write(JSON.stringify({ port, ...told }))
-  })
-}
 
 /** Owners with a repository and something in it, judged by a group, each with a token. */
 const allot = async (users: number) => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -12,6 +11,7 @@ import { type OpenAllot, openAllot } from '../../../../lib/allot.ts'
 import { syncToDisk } from '../../../../lib/disk.ts'
 import { createAllot, type LedgerOperation } from '../../../../lib/index.ts'
 import type { Sample } from './index.ts'
+import { listen } from './listen.ts'
 import { git, httpBackend } from './served-git.ts'
 import { instance } from './served-instance.ts'
 
@@ -20,18 +20,6 @@ import { instance } from './served-instance.ts'
  * with.
  */
 const [kind, word, number] = process.argv.slice(2)
-
-// The pipe from the parent process ends when the parent ends for any reason, so that no server outlives the
-// run.
-process.stdin.resume().once('end', () => process.exit())
-process.once('SIGTERM', () => process.exit())
-
-const listen = (listener: RequestListener, told: object) => {
-  const server = createServer(listener).listen(0, '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo
-    process.stdout.write(JSON.stringify({ port, ...told }))
-  })
-}
 
 /** Gives the sampled answer of Allot, its headers too, and does nothing else. */
 const bare = ({ headers, text }: Sample) => {
