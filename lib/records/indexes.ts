@@ -65,7 +65,7 @@ const isSame = (left: KeyTuple | undefined, right: KeyTuple | undefined): boolea
   left !== undefined && left.length === right?.length && left.every((part, index) => part === right[index])
 
 /** What follows from the records of a collection. */
-export interface DerivedParts<R> {
+interface DerivedParts<R> {
   /** Indexes in which each key has at most one record. */
   readonly unique: readonly Derived<R>[]
   readonly ordered: readonly Derived<R>[]
