@@ -1,4 +1,4 @@
-import { allItems, type Page, type Slice } from '../../lib/records/pages.ts'
+import { allItems, type Found, type Slice } from '../../lib/records/pages.ts'
 import type { Account, Repository } from '../../lib/records/schema/index.ts'
 import type { Migration } from './migration.ts'
 import type { Item, Things } from './things.ts'
@@ -10,7 +10,7 @@ export interface Links<T extends Account | Repository> extends Pick<Things, 'kin
   /** The account or the repository here that has the key, if a link can lead to it. */
   withKey(key: string): Promise<T | undefined>
   /** All that links lead to here, and perhaps more. */
-  all(slice: Slice): Promise<Page<T> | undefined>
+  all(slice: Slice): Promise<Found<T> | undefined>
   has(to: T): Promise<unknown>
   add(to: T): Promise<unknown>
   remove(to: T): Promise<unknown>

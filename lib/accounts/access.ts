@@ -9,6 +9,7 @@ import {
   PRIVATE,
   PUBLIC,
   type Repository,
+  repositories,
 } from '../records/schema/index.ts'
 import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -156,6 +157,21 @@ export const canRead = async (
   if (part === undefined || part === 'repository')
     return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository)
   return rights[part] > RIGHT.none
+}
+
+/** The repositories with these ids that exist and that the viewer can read, in the order of the ids. */
+export const readableAmong = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<Repository[]> => {
+  const found = [...(await repositories.byIds(tx, ids)).values()]
+  // A repository is gone once its owner is deleted, although a job removes its record later.
+  const owners = await accounts.referredBy(tx, found, ({ owner }) => owner)
+  const isReadable = await Promise.all(
+    found.map((repository) => owners.has(repository.owner) && canRead(tx, viewer, repository)),
+  )
+  return found.filter((_, index) => isReadable[index])
 }
 
 /** The audiences of an owner's repositories that the viewer may list. */

@@ -18,7 +18,7 @@ import {
   type Repository,
   type Transfer,
 } from '../records/schema/index.ts'
-import { countsWithPending } from '../repositories/pending-relations.ts'
+import { countsWithPending } from '../repositories/counts.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { countOpenIssues } from './issues.ts'
 import { countReleases } from './releases.ts'

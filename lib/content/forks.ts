@@ -1,11 +1,12 @@
-import { audienceOfAccount, canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { audienceOfAccount, readableAmong, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
 import { AllotError } from '../errors.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
-import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
+import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
@@ -15,6 +16,7 @@ import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
 import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
+import { visiblePage } from '../repositories/visible.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
 
@@ -130,17 +132,22 @@ export class Forks {
   }
 
   /** Forks of a repository that the viewer can read, by id. */
-  list(viewer: Viewer, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Repository> | undefined> {
+  list(
+    viewer: Viewer,
+    { owner, name }: RepositoryName,
+    slice: Slice,
+  ): Promise<Found<Repository> | undefined> {
     return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const forks = await repositories.list(tx, 'parent', { prefix: [repository.id] })
-      // A job removes the repositories of deleted owners.
-      const owners = await accounts.referredBy(tx, forks, ({ owner }) => owner)
-      const readable: Repository[] = []
-      for await (const fork of paced(forks))
-        if (owners.has(fork.owner) && (await canRead(tx, viewer, fork))) readable.push(fork)
-      return pageOfAll(readable, slice)
+      const forks = repositories.entries(tx, 'parent', { prefix: [repository.id] })
+      const readable = (batch: readonly IndexEntry[]) =>
+        readableAmong(
+          tx,
+          viewer,
+          batch.map((fork) => repositories.numberOf(fork)),
+        )
+      return visiblePage(forks, readable, slice)
     })
   }
 }

@@ -4,7 +4,6 @@ import { Memberships } from '../accounts/memberships.ts'
 import { Organizations } from '../accounts/organizations.ts'
 import { SetUp } from '../accounts/set-up.ts'
 import { Teams } from '../accounts/teams.ts'
-import { updateFollowsJob } from '../accounts/visibility.ts'
 import { Attachments } from '../content/attachments.ts'
 import { Comments } from '../content/comments.ts'
 import { Forks, restrictForksJob } from '../content/forks.ts'
@@ -40,7 +39,6 @@ import { createLedgerByName } from '../repositories/ledger/ledger-by-name.ts'
 import { Profiles } from '../repositories/lists.ts'
 import { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { MigrationLog } from '../repositories/migration-log.ts'
-import { updateRelationsJob } from '../repositories/pending-relations.ts'
 import { type Push, PushJournal } from '../repositories/push-journal.ts'
 import { Pushes } from '../repositories/pushes.ts'
 import { Relations } from '../repositories/relations.ts'
@@ -186,8 +184,6 @@ const migrationOf = (services: RepositoryServices) => ({
 
 const registerJobs = (services: RepositoryServices): void => {
   const { jobs } = services
-  jobs.handle('updateRelations', updateRelationsJob)
-  jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('restrictForks', restrictForksJob(services))
   registerRemovalJobs(services)
 }

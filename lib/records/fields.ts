@@ -15,11 +15,7 @@ export const storedName = v.pipe(
   v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file'),
 )
 
-/**
- * The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch
- * stores the audience of its repository, a follow that of both accounts, so that lists and their totals come
- * from an index of what the viewer may see.
- */
+/** The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. */
 export const [PUBLIC, LIMITED, PRIVATE] = [0, 1, 2] as const
 export const AUDIENCES = [PUBLIC, LIMITED, PRIVATE] as const
 export const audience = v.picklist(AUDIENCES)

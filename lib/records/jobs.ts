@@ -24,10 +24,6 @@ const Job = v.object({
     'removePackageFiles',
     /** The deliveries of a deleted webhook. */
     'removeDeliveries',
-    /** The stars and watches of a repository that was deleted, or whose visibility changed. */
-    'updateRelations',
-    /** The follows of an account whose visibility changed. */
-    'updateFollows',
     /** The forks of a repository that more people can see than the repository itself: they become private. */
     'restrictForks',
     /** The LFS objects of a repository that was made from another one. */
@@ -89,8 +85,8 @@ export interface JobHandler {
  * While a job is pending, reads must already return what they will return once it is done. Each reader of
  * what a job has not removed yet says how: the ledger checks whether the owner of an entry still exists
  * (lib/quota/ledger.ts), the groups of an owner are those that exist (lib/quota/assigned-groups.ts), and
- * lists of relations check the record itself (lib/repositories/pending-relations.ts). Ids are never used
- * twice, so a new repository of the same name finds nothing of the old one.
+ * the counts of a repository leave out those of deleted accounts (lib/repositories/counts.ts). Ids are never
+ * used twice, so a new repository of the same name finds nothing of the old one.
  */
 export class Jobs {
   readonly limits: JobLimits

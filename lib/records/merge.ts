@@ -160,6 +160,16 @@ export const firstWithTotal = async (listing: Entries, limit: number) => {
 /** A string that identifies the record of an entry. */
 export const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
 
+/** A listing without repetitions, which follow each other in it. */
+export async function* distinct(listing: Entries): AsyncGenerator<IndexEntry> {
+  let last = ''
+  for await (const entry of listing) {
+    const record = recordKeyText(entry)
+    if (record !== last) yield entry
+    last = record
+  }
+}
+
 /** A listing without the entries of some records. */
 export async function* except(records: ReadonlySet<string>, listing: Entries): AsyncGenerator<IndexEntry> {
   for await (const entry of listing) if (!records.has(recordKeyText(entry))) yield entry

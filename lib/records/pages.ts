@@ -39,12 +39,14 @@ const READ_AT_ONCE = 1000
  * All items of a listing of any length, read in pages; none when `readPage` returns undefined. Where the
  * listing is ordered by creation, an item that is added meanwhile is the last one.
  */
-export const allItems = async <T>(readPage: (slice: Slice) => Promise<Page<T> | undefined>): Promise<T[]> => {
+export const allItems = async <T>(
+  readPage: (slice: Slice) => Promise<Found<T> | undefined>,
+): Promise<T[]> => {
   const all: T[] = []
   for (;;) {
     const page = await readPage({ offset: all.length, limit: READ_AT_ONCE })
     all.push(...(page?.items ?? []))
-    if (page === undefined || page.items.length === 0 || all.length >= page.total) return all
+    if (page === undefined || page.items.length === 0 || all.length === page.total) return all
   }
 }
 

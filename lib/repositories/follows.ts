@@ -1,13 +1,12 @@
-import { audienceOfAccount, canSee, ownersFor, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { accountByName, ifVisible, NO_ACCOUNT, visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { invalidMember } from '../errors.ts'
-import { pendingIds } from '../records/jobs.ts'
-import type { Page, Slice } from '../records/pages.ts'
-import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { Found, Slice } from '../records/pages.ts'
+import { type Account, accounts, follows } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { visiblePage } from './visible-page.ts'
+import { visiblePage } from './visible.ts'
 
 /** Which accounts follow which. */
 export class Follows {
@@ -28,7 +27,9 @@ export class Follows {
       const followed = await visibleAccount(tx, viewer, name)
       if (follower === undefined || followed === undefined) return false
       if (follower.id === followed.id) throw invalidMember('username', 'you cannot follow yourself')
-      await saveFollow(tx, follower, followed)
+      const ids = { follower: follower.id, followed: followed.id }
+      if ((await follows.get(tx, [ids.follower, ids.followed])) === undefined)
+        await follows.save(tx, { ...ids, createdAt: now() })
       return true
     })
   }
@@ -56,79 +57,29 @@ export class Follows {
   }
 
   /** Accounts that follow an account, of those that the viewer can see. */
-  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
-    return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
+  followers(viewer: Viewer, account: number, slice: Slice): Promise<Found<Account>> {
+    return this.#store.read((tx) => followsOf(tx, 'followers', viewer, account, slice))
   }
 
   /** Accounts that an account follows, of those that the viewer can see. */
-  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
-    return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
+  following(viewer: Viewer, account: number, slice: Slice): Promise<Found<Account>> {
+    return this.#store.read((tx) => followsOf(tx, 'following', viewer, account, slice))
   }
 }
 
-const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
-  if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
-  await follows.save(tx, {
-    follower: follower.id,
-    followed: followed.id,
-    followerAudience: audienceOfAccount(follower),
-    followedAudience: audienceOfAccount(followed),
-    createdAt: now(),
-  })
-}
-
-const accountsOf = async (
+/** The accounts that an account follows, or that follow it, and that the viewer can see. */
+export const followsOf = (
   tx: ReadTransaction,
-  index: 'followers' | 'following',
+  side: 'followers' | 'following',
   viewer: Viewer,
   account: number,
   slice: Slice,
-): Promise<Page<Account>> => {
-  const { items, total } = await followsOf(tx, index, viewer, account, slice)
-  const ids = items.map((follow) => otherIn(follow, index))
-  return { items: [...(await accounts.byIds(tx, ids)).values()], total }
-}
+): Promise<Found<Account>> =>
+  visiblePage(otherIds(tx, side, account), (ids) => visibleAmong(tx, viewer, ids), slice)
 
-const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
-  index === 'followers' ? follow.follower : follow.followed
-
-/** The follows of an account, or of it as the followed one, that the viewer can list. */
-export const followsOf = async (
-  tx: ReadTransaction,
-  index: 'followers' | 'following',
-  viewer: Viewer,
-  account: number,
-  slice: Slice,
-): Promise<Page<Follow>> => {
-  const isReadable = async (follow: Follow) => {
-    const other = await accounts.get(tx, [otherIn(follow, index)])
-    return other !== undefined && canSee(tx, viewer, other)
-  }
-  // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
-  const candidates = async ({ id }: SignedIn) => {
-    const keys = (await ownersFor(tx, id)).map((own) =>
-      index === 'followers' ? [own, account] : [account, own],
-    )
-    return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
-  }
-  const pending = await pendingFollows(tx, index, account)
-  return visiblePage(
-    tx,
-    { relation: follows, index, prefix: [account], viewer, isReadable, candidates, pending },
-    slice,
-  )
-}
-
-/** Pending follows of an account: those of its followers, or of the accounts that it follows. */
-const pendingFollows = async (
-  tx: ReadTransaction,
-  index: 'followers' | 'following',
-  account: number,
-): Promise<Follow[]> => {
-  const ids = new Set([
-    ...(await pendingIds(tx, 'updateFollows')),
-    ...(await pendingIds(tx, 'removeAccountData')),
-  ])
-  const keys = [...ids].map((id) => (index === 'followers' ? [id, account] : [account, id]))
-  return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
+async function* otherIds(tx: ReadTransaction, side: 'followers' | 'following', account: number) {
+  if (side === 'following') for await (const { followed } of follows.all(tx, [account])) yield followed
+  else
+    for await (const entry of follows.entries(tx, 'followers', { prefix: [account] }))
+      yield follows.idOf(entry)[0] as number
 }

@@ -36,20 +36,10 @@ const usageRecord: Recount = {
 
 const relationChecks = RELATIONS.flatMap(({ collection: relations, count }) => {
   const recount = countOn(`number of ${count} of repository`, count)
-  const { name } = relations.options
   return [
     check(repositories, (repository, store) => store.note(recount, [repository.id], repository[count])),
-    check(relations, async ({ account, repository: id, audience }: Relation, store) => {
+    check(relations, async ({ repository: id }: Relation, store) => {
       if (await exists(store, 'repository', id)) store.expect(recount, [id], 1)
-      const expected = (await store.load(repositories, [id]))?.audience
-      // A job removes the relations of the repository, or gives them another audience.
-      if (expected === audience || (await store.isPending('updateRelations', id))) return
-      const relation = `the ${name} of repository ${id} by account ${account}`
-      if (expected === undefined) store.report(`${relation} is of a repository that does not exist`)
-      else
-        store.report(`${relation} has the audience ${audience}, but must have ${expected}`, (tx) =>
-          repairMembers(tx, relations, [account, id], { audience: expected }),
-        )
     }),
   ]
 })

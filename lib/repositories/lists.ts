@@ -28,7 +28,7 @@ import type { Store } from '../records/store.ts'
 import { hasScope } from '../scopes.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followsOf } from './follows.ts'
-import { relationsOf } from './relations.ts'
+import { relatedTo } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 
@@ -159,12 +159,12 @@ async function* withOrderPrefix(prefix: Bytes, listing: Entries): AsyncGenerator
   for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
 }
 
-/** An account with the numbers of its relations that a viewer can list. */
+/** An account with the numbers of its relations that a viewer can list, as far as they are counted. */
 export interface Profile {
   readonly account: Account
-  readonly followers: number
-  readonly following: number
-  readonly starred: number
+  readonly followers: number | undefined
+  readonly following: number | undefined
+  readonly starred: number | undefined
 }
 
 /** Profiles of accounts. */
@@ -190,7 +190,7 @@ export const profileOf = async (tx: ReadTransaction, viewer: Viewer, account: Ac
   const [followers, following, starred] = await Promise.all([
     followsOf(tx, 'followers', viewer, account.id, NO_ITEMS),
     followsOf(tx, 'following', viewer, account.id, NO_ITEMS),
-    relationsOf(tx, stars, viewer, account.id, NO_ITEMS),
+    relatedTo(tx, stars, viewer, account.id, NO_ITEMS),
   ])
   return { account, followers: followers.total, following: following.total, starred: starred.total }
 }

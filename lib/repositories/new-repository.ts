@@ -63,7 +63,7 @@ export const insertRepository = async (
   if (parent !== null) await countFork(tx, parent, 1)
   await takeName(tx, repository)
   const isWatched = creator.kind === 'user'
-  if (isWatched) await saveRelation(tx, watches, creator.id, repository)
+  if (isWatched) await saveRelation(tx, watches, creator.id, id)
   // A member by teams administers what it creates, whatever its teams give.
   const membership = isWatched ? await membershipOf(tx, owner, creator.id) : undefined
   if (membership !== undefined && !isFullMember(membership))

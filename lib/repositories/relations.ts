@@ -1,12 +1,10 @@
-import { canRead, repositoryViewer, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
-import { existingAccount, readableRepository, repositoryById } from '../accounts/find.ts'
-import { sharedWith } from '../accounts/rights.ts'
+import { readableAmong, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import type { Page, Slice } from '../records/pages.ts'
+import type { Found, Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   type CountedRelation,
-  PRIVATE,
   type Relation,
   type RelationCollection,
   type Repository,
@@ -16,10 +14,10 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { countsWithPending } from './counts.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
-import { countsWithPending, pendingRelations } from './pending-relations.ts'
-import { visiblePage } from './visible-page.ts'
+import { visiblePage } from './visible.ts'
 
 /** A repository, and since when an account has a relation to it. */
 export interface Related {
@@ -71,12 +69,8 @@ export class RepositoryRelation {
   }
 
   /** Repositories that an account has the relation to and the viewer can see. */
-  list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>> {
-    return this.#store.read(async (tx) => {
-      const { items, total } = await relationsOf(tx, this.#relation.collection, viewer, account, slice)
-      const ids = items.map(({ repository }) => repository)
-      return { items: [...(await repositories.byIds(tx, ids)).values()], total }
-    })
+  list(viewer: Viewer, account: number, slice: Slice): Promise<Found<Repository>> {
+    return this.#store.read((tx) => relatedTo(tx, this.#relation.collection, viewer, account, slice))
   }
 
   /**
@@ -130,28 +124,21 @@ export class Relations {
   }
 }
 
-/** The stars or watches of an account that the viewer can list. */
-export const relationsOf = async (
+/** The repositories that an account has the relation to and the viewer can read. */
+export const relatedTo = (
   tx: ReadTransaction,
   relation: RelationCollection,
   viewer: Viewer,
   account: number,
   slice: Slice,
-): Promise<Page<Relation>> => {
-  const isReadable = async ({ repository: id }: Relation) => {
-    const repository = await repositoryById(tx, id)
-    return repository !== undefined && canRead(tx, viewer, repository)
-  }
-  const query = {
-    relation,
-    index: 'account' as const,
-    prefix: [account],
-    viewer: repositoryViewer(viewer),
-    isReadable,
-    candidates: (user: SignedIn) => relationsToOwn(tx, relation, user, account),
-    pending: await pendingRelations(tx, relation, account),
-  }
-  return visiblePage(tx, query, slice)
+): Promise<Found<Repository>> => {
+  const readable = (batch: readonly Relation[]) =>
+    readableAmong(
+      tx,
+      viewer,
+      batch.map(({ repository }) => repository),
+    )
+  return visiblePage(relation.all(tx, [account]), readable, slice)
 }
 
 /** Saves and counts the relation unless it is already set. */
@@ -163,7 +150,7 @@ const relate = async (
 ): Promise<Related> => {
   const known = await relation.collection.get(tx, [account, repository.id])
   if (known !== undefined) return { repository, since: known.createdAt }
-  const since = await saveRelation(tx, relation.collection, account, repository)
+  const since = await saveRelation(tx, relation.collection, account, repository.id)
   const counted = withCount(relation, repository, 1)
   await repositories.save(tx, counted)
   return { repository: counted, since }
@@ -177,11 +164,11 @@ export const saveRelation = async (
   tx: WriteContext,
   relation: RelationCollection,
   account: number,
-  { id, audience }: Repository,
+  repository: number,
 ): Promise<number> => {
   await existingAccount(tx, account)
   const createdAt = now()
-  await relation.save(tx, { account, repository: id, audience, createdAt })
+  await relation.save(tx, { account, repository, createdAt })
   return createdAt
 }
 
@@ -201,29 +188,3 @@ const withCount = ({ count }: CountedRelation, repository: Repository, change: 1
   ...repository,
   [count]: repository[count] + change,
 })
-
-/**
- * An account's relations to private repositories that the viewer may read by a right, and perhaps to others,
- * which the caller leaves out. Reads the shorter side: the account's relations, or the repositories that the
- * viewer has rights on.
- */
-const relationsToOwn = async (
-  tx: ReadTransaction,
-  relation: RelationCollection,
-  viewer: SignedIn,
-  account: number,
-): Promise<Relation[]> => {
-  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
-  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])))
-  const readable = counts.reduce((sum, count) => sum + count, shared.length)
-  if (readable > (await relation.count(tx, 'account', [account, PRIVATE])))
-    return relation.list(tx, 'account', { prefix: [account, PRIVATE] })
-  const sharedKeys = shared.map(({ id }) => [account, id])
-  const found = (await relation.getMany(tx, sharedKeys)).filter((record) => record !== undefined)
-  for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
-    const own = await repositories.list(tx, 'id', { prefix: [owner, PRIVATE] })
-    const keys = own.map(({ id }) => [account, id])
-    found.push(...(await relation.getMany(tx, keys)).filter((record) => record !== undefined))
-  }
-  return found
-}

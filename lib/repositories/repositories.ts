@@ -287,9 +287,8 @@ export const removeRepository = async (
   // First, since webhooks are among it, which send nothing more.
   const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit)
   const entries = await quota.repositories.remove(tx, id, limit - contents)
-  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - contents - entries)
   await gitData.deleteAfterCommit(tx, id)
-  return 1 + contents + entries + relations
+  return 1 + contents + entries
 }
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {

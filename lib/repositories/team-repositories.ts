@@ -1,4 +1,4 @@
-import { canRead, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { readableAmong, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeRepositoryAdmin, isOwnerOf } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import type { FoundTeam } from '../accounts/team-members.ts'
@@ -6,14 +6,7 @@ import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember, NAME_LIMIT } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
-import {
-  accounts,
-  type Repository,
-  repositories,
-  type Team,
-  teamRepositories,
-  teams,
-} from '../records/schema/index.ts'
+import { accounts, type Repository, type Team, teamRepositories, teams } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { repositoriesOf } from './lists.ts'
@@ -41,11 +34,8 @@ export class TeamRepositories {
       const { organization, team } = found
       if (!isLimited(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
       const assigned = await teamRepositories.list(tx, 'team', { prefix: [id] })
-      const readable: Repository[] = []
-      const known = await repositories.referredBy(tx, assigned, ({ repository }) => repository)
-      for (const repository of known.values())
-        if (await canRead(tx, viewer, repository)) readable.push(repository)
-      return pageOfAll(readable, slice)
+      const ids = assigned.map(({ repository }) => repository)
+      return pageOfAll(await readableAmong(tx, viewer, ids), slice)
     })
   }
 

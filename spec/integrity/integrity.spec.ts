@@ -16,7 +16,6 @@ import {
   ledgerEntries,
   repositories,
   sessions,
-  stars,
 } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { repair, sentence, verify } from '../../lib/verify.ts'
@@ -410,12 +409,6 @@ describe('verify names', () => {
       'a repository with a larger audience than its owner',
       save(repositories, [2], { audience: 0 }),
       /^repository 2 has the audience 0, but must have 2$/,
-      true,
-    ],
-    [
-      'a star with another audience than its repository',
-      save(stars, [2, 1], { audience: 2 }),
-      /^the star of repository 1 by account 2 has the audience 2, but must have 0$/,
       true,
     ],
     [

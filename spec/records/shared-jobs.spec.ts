@@ -12,8 +12,8 @@ it('A job that a killed process left in a shared store is done by another proces
   const driver = { ...memory(), shared: true }
   const allot = await createAllot({ driver, repositories: false })
   t.after(() => allot.close())
-  await driver.write((tx) => jobs.save(tx, { kind: 'updateRelations', id: 1 }))
-  const pending = () => driver.read((tx) => jobs.count(tx, 'kind', ['updateRelations']))
+  await driver.write((tx) => jobs.save(tx, { kind: 'removeRepositoryContents', id: 1 }))
+  const pending = () => driver.read((tx) => jobs.count(tx, 'kind', ['removeRepositoryContents']))
   t.mock.timers.tick(59_000)
   assert.equal(await pending(), 1)
   t.mock.timers.tick(1000)
@@ -28,12 +28,12 @@ it('A command leaves the jobs and the leftovers in a shared store to the servers
   const repositories = { directory: temporaryDirectory() }
   const leftovers = () =>
     driver.read(async (tx) => [
-      await jobs.count(tx, 'kind', ['updateRelations']),
+      await jobs.count(tx, 'kind', ['removeRepositoryContents']),
       (await pendingFolders.get(tx, [7])) !== undefined,
     ])
   const command = await openAllot({ driver, files, repositories }, { isServer: false })
   await driver.write(async (tx) => {
-    await jobs.save(tx, { kind: 'updateRelations', id: 1 })
+    await jobs.save(tx, { kind: 'removeRepositoryContents', id: 1 })
     await pendingFolders.save(tx, { id: 7, since: 0 })
   })
   t.mock.timers.tick(3_600_000)

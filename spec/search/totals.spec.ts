@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { MAX_COUNTED } from '../../lib/repositories/search/visible.ts'
+import { MAX_COUNTED } from '../../lib/repositories/visible.ts'
 import { type Person, peopleBefore, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore({ repositories: false })

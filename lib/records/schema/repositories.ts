@@ -141,7 +141,7 @@ export const pushJournal = new Collection({
 })
 
 /** A star or a watch: both have the same shape. */
-const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
+const Relation = v.object({ account: id, repository: id, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
 
 const relation = (name: string) =>
@@ -149,18 +149,14 @@ const relation = (name: string) =>
     name,
     schema: Relation,
     id: (relation: Relation) => [relation.account, relation.repository],
-    ordered: {
-      account: (relation: Relation) => [relation.account, relation.audience],
-      repository: (relation: Relation) => [relation.repository, relation.audience],
-    },
-    counted: { account: (relation: Relation) => [relation.account, relation.audience] },
-    belongsTo: [{ to: 'account', by: 'account' }],
+    ordered: { repository: (relation: Relation) => [relation.repository] },
+    belongsTo: [{ to: 'account' }, { to: 'repository', by: 'repository' }],
   })
 export const stars = relation('star')
 export const watches = relation('watch')
 
 /**
- * All relations of users to repositories: what counts, checks, moves and removes them reads this list.
+ * All relations of users to repositories: what counts, checks and removes them reads this list.
  * `count` is the member of a repository that counts them.
  */
 export const RELATIONS = [
@@ -171,32 +167,13 @@ export const [STARS, WATCHES] = RELATIONS
 export type CountedRelation = (typeof RELATIONS)[number]
 export type RelationCollection = CountedRelation['collection']
 
-const Follow = v.object({
-  follower: id,
-  followed: id,
-  followerAudience: audience,
-  followedAudience: audience,
-  createdAt: seconds,
-})
+const Follow = v.object({ follower: id, followed: id, createdAt: seconds })
 export type Follow = v.InferOutput<typeof Follow>
 
 export const follows = new Collection({
   name: 'follow',
   schema: Follow,
   id: (follow) => [follow.follower, follow.followed],
-  ordered: {
-    following: (follow) => [follow.follower, follow.followedAudience],
-    followers: (follow) => [follow.followed, follow.followerAudience],
-    // Follows to update when an account changes its visibility.
-    asFollower: (follow) => [follow.follower, follow.followerAudience],
-    asFollowed: (follow) => [follow.followed, follow.followedAudience],
-  },
-  counted: {
-    following: (follow) => [follow.follower, follow.followedAudience],
-    followers: (follow) => [follow.followed, follow.followerAudience],
-  },
-  belongsTo: [
-    { to: 'account', by: 'followers' },
-    { to: 'account', by: 'following' },
-  ],
+  ordered: { followers: (follow) => [follow.followed] },
+  belongsTo: [{ to: 'account' }, { to: 'account', by: 'followers' }],
 })

@@ -4,7 +4,7 @@ import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
-import { type Entries, merge } from '../../records/merge.ts'
+import { distinct, type Entries, merge } from '../../records/merge.ts'
 import { type Found, pageOfAll, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
   type Account,
@@ -20,8 +20,8 @@ import {
 import type { Store } from '../../records/store.ts'
 import { containing, foldCase, searchEntries } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
+import { MAX_COUNTED, visibleBatches, visiblePage } from '../visible.ts'
 import { isFiltered, predicateOf, type QueryPart, type RepositoryFilter, sort } from './filters.ts'
-import { allMatching, MAX_COUNTED, visiblePage } from './visible.ts'
 
 export interface RepositoryQuery {
   /** Parts of the name, case-insensitive, separated by commas; `owner/part` searches within an owner. */
@@ -89,14 +89,18 @@ export class Search {
     if (parts.length === 0) parts.push({ word: '' })
     const sight = await sightOf(tx, reader)
     const listings = await Promise.all(parts.map((part) => listingsOf(tx, sight, part, owner)))
-    const entries = merge(listings.flat())
-    const listed = { collection: repositories, entries, visibleAmong: withOpenOwners(tx, sight.open) }
+    const entries = distinct(merge(listings.flat()))
+    const visibleAmong = withOpenOwners(tx, sight.open)
+    if (isFiltered(filter)) {
+      const visible = visibleBatches(entries, visibleAmong)
+      return pageOfAll(
+        sort(await allMatching(tx, visible, await predicateOf(tx, reader, filter)), filter),
+        slice,
+      )
+    }
     const acquire = client === undefined ? undefined : () => this.#budget.acquire(client)
-    if (!isFiltered(filter)) return visiblePage(tx, { ...listed, acquire }, slice)
-    return pageOfAll(
-      sort(await allMatching(tx, listed, await predicateOf(tx, reader, filter)), filter),
-      slice,
-    )
+    const found = await visiblePage(entries, visibleAmong, slice, { maxRead: MAX_READ, acquire })
+    return { ...found, items: await repositories.load(tx, found.items) }
   }
 
   /**
@@ -110,13 +114,31 @@ export class Search {
       if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
       const open = openAudiences(viewer).map((audience) => searchEntries(tx, accounts, [String(audience)], q))
       const entries = merge([...(await Promise.all(open)), await ownEntry(tx, viewer, q)])
-      return visiblePage(
-        tx,
-        { collection: accounts, entries, acquire: () => this.#budget.acquire(client) },
-        slice,
-      )
+      const reading = { maxRead: MAX_READ, acquire: () => this.#budget.acquire(client) }
+      const found = await visiblePage(distinct(entries), async (all) => all, slice, reading)
+      return { ...found, items: await accounts.load(tx, found.items) }
     })
   }
+}
+
+/** Entries that a search reads at most for a total. */
+const MAX_READ = 10_000
+
+/**
+ * All repositories that the viewer can see and that match.
+ * @param matches is given also how many were read
+ */
+const allMatching = async (
+  tx: ReadTransaction,
+  batches: AsyncIterable<{ readonly visible: readonly IndexEntry[] }>,
+  matches: (repository: Repository, read: number) => Promise<boolean>,
+): Promise<Repository[]> => {
+  const found: Repository[] = []
+  let read = 0
+  for await (const { visible } of batches)
+    for (const repository of await repositories.load(tx, visible))
+      if (await matches(repository, ++read)) found.push(repository)
+  return found
 }
 
 /** The entry of the viewer, who sees itself, if it matches. */

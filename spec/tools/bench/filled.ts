@@ -124,7 +124,7 @@ const fillStars = async (filler: Filler, about: number, people: number, repos: n
     for (let n = 0; n < about / people; n++) {
       const repository = ((account * 31 + n * 1009) % repos) + 1
       starred[repository]!++
-      await filler.add(stars, { account, repository, audience: 0, createdAt: WHEN })
+      await filler.add(stars, { account, repository, createdAt: WHEN })
     }
   return starred
 }
