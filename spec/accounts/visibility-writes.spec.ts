@@ -2,27 +2,16 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import { watchTransactions } from '../counted.ts'
 import { start } from '../support/test-server.ts'
 
 it('A change of visibility saves only the repositories whose audience it changes', async (t) => {
-  const driver = memory()
   const saved = new Set<unknown>()
-  const watched: StorageDriver = {
-    ...driver,
-    write: (body) =>
-      driver.write((tx) =>
-        body({
-          ...tx,
-          put(key, value) {
-            const [collection, kind, id] = decodeKey(key)
-            if (collection === 'repository' && kind === 'r') saved.add(id)
-            tx.put(key, value)
-          },
-        }),
-      ),
-  }
-  const allot = await start({ driver: watched, repositories: false })
+  const driver = watchTransactions(memory(), ({ changed }) => {
+    for (const [collection, kind, id] of changed.map((key) => decodeKey(key)))
+      if (collection === 'repository' && kind === 'r') saved.add(id)
+  })
+  const allot = await start({ driver, repositories: false })
   t.after(() => allot.stop())
   const { root } = allot
   await allot.as(root, 'POST', '/orgs', { username: 'team' })

@@ -4,38 +4,18 @@ import { memory } from '../../drivers/memory/index.ts'
 import { today } from '../../lib/clock.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { dailyUsages } from '../../lib/records/schema/index.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import { watchTransactions } from '../counted.ts'
 import { assertError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const DAY = 86_400_000
 
-/** The driver, which counts the keys that are written to it. */
-const counted = (driver: StorageDriver) => {
-  let keys = 0
-  const counting: StorageDriver = {
-    ...driver,
-    write: (work) =>
-      driver.write((tx) => {
-        const put: typeof tx.put = (key, value) => {
-          keys++
-          tx.put(key, value)
-        }
-        return work({
-          get: (key) => tx.get(key),
-          getMany: (all) => tx.getMany(all),
-          range: (range) => tx.range(range),
-          delete: (key) => tx.delete(key),
-          put,
-        })
-      }),
-  }
-  return { driver: counting, written: () => keys }
-}
-
 describe('What an owner used', () => {
-  const { driver, written } = counted(memory())
+  let written = 0
+  const driver = watchTransactions(memory(), ({ changed }) => {
+    written += changed.length
+  })
   let allot: TestServer
   let people = 0
   let owner: Person
@@ -199,9 +179,9 @@ describe('What an owner used', () => {
 
   it('costs one key with the first change of a day, and none with any other', async () => {
     const keys = async (size: number) => {
-      const before = written()
+      const before = written
       await use(size)
-      return written() - before
+      return written - before
     }
     await use(1)
     const usual = await keys(2)

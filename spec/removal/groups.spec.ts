@@ -7,39 +7,12 @@ import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
 import { PlansByName } from '../../lib/quota/plans-by-name.ts'
 import { assignments, jobs, quotaOwners } from '../../lib/records/schema/index.ts'
 import { setSequence } from '../../lib/records/store.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import { keyText, type StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
+import { watchTransactions } from '../counted.ts'
 import { temporaryFolder } from '../drivers/temporary-folder.ts'
 import { times } from '../support/long.ts'
 import { finishJobs, openFixture, type RemovalFixture } from './fixture.ts'
-
-/** A driver that records how many keys each write transaction changes. */
-const sizing = (driver: StorageDriver): { driver: StorageDriver; sizes: number[] } => {
-  const sizes: number[] = []
-  const write: StorageDriver['write'] = async (body) => {
-    const keys = new Set<string>()
-    const note = (key: Uint8Array) => void keys.add(Buffer.from(key).toString('hex'))
-    const result = await driver.write((tx) => {
-      keys.clear()
-      return body({
-        get: (key) => tx.get(key),
-        getMany: (many) => tx.getMany(many),
-        range: (range) => tx.range(range),
-        put(key, value) {
-          note(key)
-          tx.put(key, value)
-        },
-        delete(key) {
-          note(key)
-          tx.delete(key)
-        },
-      })
-    })
-    sizes.push(keys.size)
-    return result
-  }
-  return { driver: { ...driver, write }, sizes }
-}
 
 const BOUNDS = { maxPerTransaction: 20, batchSize: 10 }
 const OWNERS = times(300, 1000)
@@ -111,7 +84,10 @@ const assertNothingLeft = async (fixture: RemovalFixture): Promise<void> => {
 const withGroups = async (
   body: (fixture: RemovalFixture, sizes: number[]) => Promise<void>,
 ): Promise<void> => {
-  const { driver, sizes } = sizing(memory())
+  const sizes: number[] = []
+  const driver = watchTransactions(memory(), ({ kind, changed }) => {
+    if (kind === 'write') sizes.push(new Set(changed.map(keyText)).size)
+  })
   const fixture = await open(driver)
   try {
     await fill(fixture)

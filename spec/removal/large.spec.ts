@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { jobs } from '../../lib/records/schema/index.ts'
-import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
+import { watchTransactions } from '../counted.ts'
 import { madeBefore, type Person, peopleBefore, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -15,52 +15,10 @@ const MANY = 2000
 /** As many as one write may move. */
 const FEW = 500
 
-/** A driver that counts the records and index entries that each transaction reads or changes. */
-const counting = (driver: StorageDriver) => {
-  const sizes: number[] = []
-  const counted = <T>(work: (note: (count?: number) => void) => Promise<T>): Promise<T> => {
-    let size = 0
-    return work((count = 1) => {
-      size += count
-    }).finally(() => sizes.push(size))
-  }
-  const reading = (tx: ReadTransaction, note: (count?: number) => void): ReadTransaction => ({
-    get(key) {
-      note()
-      return tx.get(key)
-    },
-    getMany(keys) {
-      note(keys.length)
-      return tx.getMany(keys)
-    },
-    async *range(range) {
-      for await (const entry of tx.range(range)) {
-        note()
-        yield entry
-      }
-    },
-  })
-  const writing = (tx: WriteTransaction, note: (count?: number) => void): WriteTransaction => ({
-    ...reading(tx, note),
-    put(key, value) {
-      note()
-      tx.put(key, value)
-    },
-    delete(key) {
-      note()
-      tx.delete(key)
-    },
-  })
-  const counts: StorageDriver = {
-    ...driver,
-    read: (work) => counted((note) => driver.read((tx) => work(reading(tx, note)))),
-    write: (work) => counted((note) => driver.write((tx) => work(writing(tx, note)))),
-  }
-  return { driver: counts, sizes }
-}
-
 const uncounted = memory()
-const { driver, sizes } = counting(uncounted)
+/** How many records and index entries each transaction reads or changes. */
+const sizes: number[] = []
+const driver = watchTransactions(uncounted, ({ read, changed }) => sizes.push(read.length + changed.length))
 
 const server = madeBefore(() => start({ driver, repositories: false }))
 const [ann, ben] = peopleBefore(server, 'ann', 'ben')

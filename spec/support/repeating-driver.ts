@@ -1,17 +1,6 @@
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import type { StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
-
-/** The transaction, with a call for the collection of each key that is put. */
-const watched = (tx: WriteTransaction, onPut: (collection: unknown) => void): WriteTransaction => ({
-  get: (key) => tx.get(key),
-  getMany: (keys) => tx.getMany(keys),
-  range: (range) => tx.range(range),
-  delete: (key) => tx.delete(key),
-  put(key, value) {
-    onPut(decodeKey(key)[0])
-    tx.put(key, value)
-  },
-})
+import { notingKeys } from '../counted.ts'
 
 /**
  * A driver that runs a write in vain before it runs it again, as PostgreSQL does after a conflict.
@@ -24,7 +13,13 @@ export const repeatingDriver = (database: StorageDriver) => {
   const isNext = async (body: Parameters<StorageDriver['write']>[0]): Promise<boolean> => {
     const collections = new Set<unknown>()
     const run = async (tx: WriteTransaction) => {
-      await body(watched(tx, (collection) => collections.add(collection)))
+      await body(
+        notingKeys(
+          tx,
+          () => undefined,
+          (key) => collections.add(decodeKey(key)[0]),
+        ),
+      )
       throw discarded
     }
     await database.write(run).catch(() => undefined)
