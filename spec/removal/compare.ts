@@ -58,6 +58,9 @@ const usageOf = (model: Model, owner: string) => {
   }
 }
 
+const lfsIn = (model: Model, id: number) =>
+  sum([...model.entries.values()].map((it) => (it.kind === 'lfs' && it.place === id ? it.size : 0)))
+
 /** The lists of what counts are ordered by size, the largest first, then by name. */
 const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string, kind: ListedKind) => {
   const expected = [...model.entries.values()]
@@ -113,6 +116,13 @@ const compareSeen = async (
     const listed = await hosting.repositories.list(viewer, id, 'id', ALL)
     const owned = readable.filter(([, repo]) => repo.owner === name)
     assert.deepEqual([listed.total, listed.items.map((it) => it.id)], [owned.length, ids(owned)])
+    const bySize = await hosting.repositories.list(viewer, id, 'size', ALL)
+    const sizes = owned.map(([id, repo]) => ({ id, size: repo.size + lfsIn(model, id) }))
+    sizes.sort((one, other) => one.size - other.size || one.id - other.id)
+    assert.deepEqual(
+      bySize.items.map((it) => it.id),
+      sizes.map((it) => it.id),
+    )
     for (const relation of ['stars', 'watches'] as const) {
       const related = readable.filter(([, repo]) => repo[relation].has(name))
       const page = await hosting.relations[relation].list(viewer, id, ALL)
