@@ -6,7 +6,7 @@ import { recount, recountFolders } from './recount.ts'
 export interface CompareOptions {
   /** The directory with the git repositories. */
   directory: string
-  /** Whether to recount every counter and compare all lists. */
+  /** Whether to compare the usage of each owner with the files and the entries. */
   recounts: boolean
   /**
    * Whether the server was started after the last write, and so has removed directories without a repository.
@@ -26,15 +26,10 @@ export const compare = async (
   ])
   const observed = await observe(observer, entries)
   const results = clients.map((client) => check(client, observed.facts))
-  if (recounts) await recount({ ...observed, ...observer, directory, secrets: secretsOf(clients) })
+  if (recounts) await recount({ ...observed, ...observer, directory })
   if (isStarted) await recountFolders({ ...observed, directory })
   return {
     lost: results.flatMap(({ lost }) => lost),
     inconsistent: [...results.flatMap(({ inconsistent }) => inconsistent), ...observed.contradictions],
   }
-}
-
-const secretsOf = (clients: readonly Client[]): Map<string, string> => {
-  const secrets = clients.flatMap((client) => [...client.state.secrets])
-  return new Map(secrets.map(([login, { secret }]) => [login, secret]))
 }

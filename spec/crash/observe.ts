@@ -7,19 +7,14 @@ interface Person {
   login: string
   full_name: string
   visibility: Visibility
-  followers_count: number
-  following_count: number
-  starred_repos_count: number
 }
 
-export interface ObservedRepository {
+interface ObservedRepository {
   id: number
   full_name: string
   owner: { login: string }
   private: boolean
   description: string
-  stars_count: number
-  watchers_count: number
 }
 
 /** The state that the server answers, and where its answers contradict each other. */
@@ -27,8 +22,6 @@ export interface Observed {
   facts: Facts
   people: Person[]
   repositories: ObservedRepository[]
-  /** Names of the repositories that an anonymous search finds. */
-  openRepositories: string[]
   contradictions: string[]
 }
 
@@ -46,16 +39,16 @@ export const organizationsOf = (people: readonly Pick<Person, 'login'>[]): strin
 const PAGE = 50
 
 /** Reads all pages of a list, and checks its total. */
-export const pages = async <T>(
+const pages = async <T>(
   { ask }: Observer,
   path: string,
   contradictions: string[],
-  token?: string,
+  token: string,
 ): Promise<T[]> => {
   const items: T[] = []
   for (let page = 1; ; page++) {
     const query = `${path.includes('?') ? '&' : '?'}limit=${PAGE}&page=${page}`
-    const { status, body, headers } = await ask('GET', path + query, token === undefined ? {} : { token })
+    const { status, body, headers } = await ask('GET', path + query, { token })
     if (status !== 200) throw new Error(`GET ${path} answered ${status}`)
     const found: T[] = Array.isArray(body) ? body : body.data
     items.push(...found)
@@ -74,10 +67,9 @@ export const pages = async <T>(
 export const observe = async (observer: Observer, entries: readonly EntryKey[]): Promise<Observed> => {
   const contradictions: string[] = []
   const all = <T>(path: string) => pages<T>(observer, path, contradictions, observer.token)
-  const [everyone, repositories, open] = await Promise.all([
+  const [everyone, repositories] = await Promise.all([
     all<Person>('/admin/users'),
     all<ObservedRepository>('/repos/search'),
-    pages<ObservedRepository>(observer, '/repos/search', contradictions),
   ])
   const people = everyone.filter(({ login }) => /^f\d+-/.test(login))
   const facts: Facts = new Map()
@@ -93,13 +85,7 @@ export const observe = async (observer: Observer, entries: readonly EntryKey[]):
     ),
     ...entries.map((entry) => observeEntry(observer, entry, facts)),
   ])
-  return {
-    facts,
-    people,
-    repositories,
-    openRepositories: open.map(({ full_name }) => full_name),
-    contradictions,
-  }
+  return { facts, people, repositories, contradictions }
 }
 
 type All = <T>(path: string) => Promise<T[]>
