@@ -98,4 +98,21 @@ describe('The documents', () => {
       }
     assert.ok(count > 40)
   })
+
+  it('have lines of at most 120 characters, besides code and the rows of tables', () => {
+    const wide = ['CHANGELOG.md', 'docs/performance.md']
+    for (const document of documents.filter((path) => !wide.includes(path)))
+      for (const line of proseOf(document).split('\n'))
+        assert.ok(line.length <= 120 || line.trimStart().startsWith('|'), `${document}: ${line}`)
+  })
+
+  it('list in CONTRIBUTING.md each recipe of docs/additions.md', () => {
+    for (const [, title] of readDocument('docs/additions.md').matchAll(/^## (Add .*)$/gm)) {
+      const anchor = title!
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-')
+      assert.ok(readDocument('CONTRIBUTING.md').includes(`(docs/additions.md#${anchor})`), title)
+    }
+  })
 })
