@@ -154,7 +154,9 @@ describe('A form that gets what it is not for', () => {
     assert.ok(status === 422 || status === 409, `${what} is answered ${status}`)
     assert.equal([...text.matchAll(/ role="alert"/g)].length, 1, `${what} is answered with one message`)
     const page = [...text.matchAll(/<(?:input|select|textarea)\b[^>]*>/g)].map(([tag]) => tag)
-    const marked = page.filter((tag) => / aria-invalid/.test(tag)).map((tag) => attribute(tag, 'name'))
+    const invalid = page.filter((tag) => / aria-invalid/.test(tag))
+    const marked = invalid.map((tag) => attribute(tag, 'name'))
+    for (const tag of invalid) assert.match(tag, / aria-describedby="failure\b/, what)
     if (form.action !== '/-/admin/owners' || field !== 'owner')
       assert.deepEqual([...new Set(marked)], [field], `${what} marks the field`)
     const again = form.asks

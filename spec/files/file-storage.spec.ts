@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, utimes, writeFile }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { buffer, text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -30,16 +30,6 @@ const MIB = 1024 * 1024
 const place: FilePlace = { area: 'attachments', ownerId: 300, name: 'abcdef' }
 
 describe('A file', () => {
-  it('is written from a stream, hashed, and read whole or in part', async () => {
-    const { storage } = await aStorage()
-    const arrived = await storage.stage(stream('hello ', 'world'))
-    assert.deepEqual([arrived.size, arrived.sha256], [11, sha256('hello world')])
-    await storage.put(arrived, place)
-    assert.equal(await storage.size(place), 11)
-    assert.equal(await text(await storage.read(place)), 'hello world')
-    assert.equal(await text(await storage.read(place, { start: 4, end: 6 })), 'o w')
-  })
-
   it('has the bytes that were sent, for any size and any chunks', async () => {
     const { storage } = await aStorage()
     const pieces = fc.array(fc.uint8Array({ maxLength: 5000 }), { maxLength: 20 })
@@ -184,18 +174,6 @@ describe('FileStorage leaves nothing of', () => {
     assert.deepEqual(await filesBelow(directory), [])
     const arrived = await storage.stage(stream(...chunks))
     assert.equal(arrived.sha256, sha256(Buffer.concat(chunks)))
-  })
-
-  it('a content whose stream fails', async () => {
-    const { directory, storage } = await aStorage()
-    const broken = Readable.from(
-      (async function* () {
-        yield Buffer.from('ab')
-        throw new Error('gone')
-      })(),
-    )
-    await assert.rejects(storage.stage(broken), /gone/)
-    assert.deepEqual(await filesBelow(directory), [])
   })
 
   for (const name of [

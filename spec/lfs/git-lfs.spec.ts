@@ -70,21 +70,6 @@ describe('git lfs', { skip: lacks('git-lfs') }, () => {
     }
   })
 
-  it('uploads an object once, under however many names and commits', async () => {
-    const path = await allot.repository(alice, 'dedup')
-    const before = await allot.lfsBytesOf('alice')
-    const folder = await tracked(path)
-    const content = randomBytes(50_000)
-    await commit(folder, { 'a.bin': content, 'b.bin': content })
-    await git(folder, 'push', '--quiet', 'origin', 'main')
-    await commit(folder, { 'a.bin': 'gone', 'c.bin': content })
-    await git(folder, 'push', '--quiet', 'origin', 'main')
-    assert.equal(await allot.lfsBytesOf('alice'), before + 50_004)
-    const again = await attempt(folder, ['lfs', 'push', '--all', 'origin'])
-    assert.equal(again.code, 0, again.err)
-    assert.equal(await allot.lfsBytesOf('alice'), before + 50_004)
-  })
-
   it('gets the reason when the server refuses a push', async () => {
     const path = await allot.repository(alice, 'closed')
     const bob = await allot.person('bob')
@@ -128,20 +113,5 @@ describe('git lfs', { skip: lacks('git-lfs') }, () => {
     assert.match((await attempt(folder, ['lfs', 'lock', 'a.bin'])).err, /does not support file locking/)
     for (const name of ['before', 'after'])
       assert.ok(readFileSync(join(await cloned(`alice/${name}`), 'a.bin')).equals(content), name)
-  })
-
-  it('leaves no count and no file when the repository is deleted', async () => {
-    const carol = await allot.person('carol')
-    const path = await allot.repository(carol, 'short-lived')
-    const files = allot.filesOnDisk('lfs').length
-    const folder = await tracked(path)
-    await git(folder, 'remote', 'set-url', 'origin', urlFor(allot, path, carol))
-    await commit(folder, Object.fromEntries([1, 2, 3].map((at) => [`${at}.bin`, randomBytes(1000)])))
-    await git(folder, 'push', '--quiet', 'origin', 'main')
-    assert.equal(await allot.lfsBytesOf('carol'), 3000)
-    assert.equal(allot.filesOnDisk('lfs').length, files + 3)
-    await allot.as(carol, 'DELETE', `/repos/${path}`)
-    assert.equal(await allot.lfsBytesOf('carol'), 0)
-    assert.equal(allot.filesOnDisk('lfs').length, files)
   })
 })

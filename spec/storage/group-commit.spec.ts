@@ -36,12 +36,6 @@ test('concurrent writes share synced batches', async (t) => {
   assert.ok(observed.batches.every(({ sync }) => sync))
 })
 
-test('sequential writes have a synced batch each', async (t) => {
-  const { driver, batches } = await openObserved(t)
-  for (let at = 0; at < 10; at++) await save(driver, { [`k${at}`]: 'value' })
-  assert.deepEqual(batches, Array(10).fill({ operations: 1, sync: true }))
-})
-
 test('only one batch is written at a time', async (t) => {
   const observed = await openObserved(t)
   const writeOn = async (name: number) => {
@@ -74,19 +68,6 @@ test('a later write sees changes that are not durable yet, and a reader does not
   await Promise.all([first, second])
   assert.equal(await load(driver, 'key'), 'first, second')
   assert.equal(observed.batches.length, 2)
-})
-
-test('writes of many keys at once read what those before them wrote', async (t) => {
-  const { driver } = await openObserved(t)
-  const count = (key: string) =>
-    driver.write(async (tx) => {
-      const before = Number(text(await tx.get(bytes(key))) ?? 0)
-      await tx.get(bytes(`unknown ${key} ${before}`))
-      tx.put(bytes(key), bytes(String(before + 1)))
-    })
-  const keys = Array.from({ length: 300 }, (_, at) => `counter ${at}`)
-  for (let times = 0; times < 5; times++) await Promise.all([...keys, ...keys].map(count))
-  for (const key of keys) assert.equal(await load(driver, key), '10')
 })
 
 test('a range has the newest of stored, written, waiting and own changes', async (t) => {

@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { AllotError, invalid, invalidMember } from '../../lib/errors.ts'
 import { messageOf, refusalOf } from '../../lib/web/parts/labels.ts'
 import { madeBefore } from '../support/test-server.ts'
-import { createPageClient, type FormFields, startPages, words } from './browser.ts'
+import { createPageClient, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
-import { PAGES } from './page-list.ts'
 
 describe('A form', () => {
   const allot = madeBefore(() => startPages())
@@ -189,67 +188,6 @@ describe('A page', () => {
   })
 })
 
-/** A form of a page, with what it sends when nothing is entered. */
-interface PageForm {
-  readonly action: string
-  readonly fields: Record<string, string[]>
-  /** Names of its fields for text. */
-  readonly texts: readonly string[]
-}
-
-/** The tags of fields; a value can contain `>`. */
-const TAGS = /<(?:input|select|textarea)\b(?:[^>"]|"[^"]*")*>/g
-
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
-
-const attribute = (tag: string, name: string): string => {
-  const [, value = ''] = new RegExp(`\\b${name}="([^"]*)"`).exec(tag) ?? []
-  return value.replace(/&(#?\w+);/g, (text, entity: string) => ENTITIES[entity] ?? text)
-}
-
-const formsIn = (html: string): PageForm[] =>
-  [...html.matchAll(/<form method="post" action="([^"]*)"(.*?)<\/form>/gs)].map(([, action, body]) => {
-    const fields: Record<string, string[]> = {}
-    const texts: string[] = []
-    for (const [tag] of body!.matchAll(TAGS)) {
-      const name = attribute(tag, 'name')
-      const type = tag.startsWith('<select') ? 'list' : attribute(tag, 'type') || 'text'
-      // A list offers only what is accepted.
-      if (type === 'list') fields[name] = [/<option value="([^"]*)"/.exec(body!.split(tag)[1]!)![1]!]
-      else if (type !== 'checkbox' || / checked/.test(tag))
-        fields[name] = [...(fields[name] ?? []), attribute(tag, 'value')]
-      if (['text', 'email', 'password'].includes(type)) texts.push(name)
-    }
-    return { action: action!, fields, texts }
-  })
-
-let names = 0
-
-const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGU6OdBnY3rU51bES1RTx1xKxBSGqHc/ez7f2c0fLART'
-
-/** The fields with what is accepted in those that begin empty. */
-const accepted = (fields: PageForm['fields']): FormFields => {
-  const fresh = `fresh${++names}`
-  const texts: Readonly<Record<string, string>> = {
-    ...{ name: fresh, token: fresh, limit: '1 MiB', password: PASSWORD, owner: 'ann', title: fresh },
-    ...{
-      currentPassword: PASSWORD,
-      newPassword: fresh.padEnd(8, 'x'),
-      repeatedPassword: fresh.padEnd(8, 'x'),
-      key: SSH_KEY,
-    },
-  }
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, values]) => [
-      name,
-      values.map((value) => value || (texts[name] ?? '')),
-    ]),
-  )
-}
-
-/** What fields refuse: texts that are too short or too long, what is not a size, owners that do not exist. */
-const REFUSED = ['x', 'x'.repeat(5000)]
-
 describe('A search field', () => {
   const WORDS = Array.from({ length: 17 }, (_, index) => String.fromCharCode(97 + index)).join(' ')
   const TEXTS = [WORDS, 'x'.repeat(5000), '!', ' ', '\0', '\u{10ffff}', '%', `"'<>&`]
@@ -280,52 +218,6 @@ describe('A search field', () => {
 })
 
 describe('A field that was refused', () => {
-  it('is marked and described by the message, in every form, and is not folded away', async () => {
-    const allot = await startFixture()
-    const unmarked: string[] = []
-    const tried = new Set<string>()
-    for (const { who, path } of Object.values(PAGES)) {
-      const browser = await allot.signedIn(who, PASSWORD)
-      for (const { action, fields, texts } of formsIn((await browser.get(path)).text))
-        for (const text of texts) {
-          const form = `${action} ${fields.kind ?? ''} ${text}`
-          if (tried.has(form)) continue
-          tried.add(form)
-          const marked = await markedBy(REFUSED, (value) =>
-            browser.post(action, { ...accepted(fields), [text]: value }),
-          )
-          if (marked !== text) unmarked.push(`${form}: ${marked}`)
-        }
-    }
-    assert.deepEqual(unmarked, [])
-    assert.ok(tried.size >= 17, [...tried].join('\n'))
-    const root = await allot.signedIn('root', PASSWORD)
-    for (const [path, fields, field] of [
-      ['/-/admin/rules', { name: 'total', limit: '1', subject: 'size:all' }, 'name'],
-      ['/-/admin/rules', { name: 'nothing', limit: '1' }, 'subject'],
-      ['/-/admin/rules', { name: 'strange', limit: '1', subject: ['size:none'] }, 'subject'],
-      ['/-/admin/groups', { name: 'paid' }, 'name'],
-      ['/-/admin/group', { name: 'paid', rule: 'none' }, 'rule'],
-      ['/-/admin/group', { name: 'paid', rule: ['total', 'total'] }, 'rule'],
-      ['/-/admin/group/members', { name: 'paid', owner: 'ben' }, 'owner'],
-      ['/-/admin/owners', { group: 'paid' }, 'owner'],
-      ['/-/admin/owners', { group: 'paid', owner: 'nobody' }, 'owner'],
-      ['/-/admin/owners', { group: 'none', owner: 'ann' }, 'group'],
-      ['/-/admin/account', { name: 'ann', visibility: 'none' }, 'visibility'],
-      ['/-/admin/account', { name: 'root', visibility: 'public' }, 'admin'],
-      ['/-/admin/accounts/new', { name: 'free', kind: 'user', visibility: 'none' }, 'visibility'],
-      ['/-/admin/account/token', { name: 'ann', token: 'x' }, 'scope'],
-      ['/-/account/tokens', { name: 'x' }, 'scope'],
-    ] as const)
-      assert.equal(await markedBy(['x'], () => root.post(path, fields)), field, path)
-    const again = { name: 'x', scope: 'read:user' }
-    assert.equal(await markedBy(['x', 'x'], () => root.post('/-/account/tokens', again)), 'name')
-    const visitor = allot.browser()
-    await visitor.get('/-/sign-in')
-    const signIn = (name: string) => markedBy(['x'], () => visitor.post('/-/sign-in', { name, secret: 'x' }))
-    assert.deepEqual([await signIn('ann'), await signIn('')], ['name and secret', 'secret'])
-  })
-
   it('is the one that the error says, named by its label where the field does not show', () => {
     for (const [error, field, problem, message] of [
       [
@@ -364,39 +256,4 @@ describe('A field that was refused', () => {
       )
     assert.deepEqual(loose, [])
   })
-
-  /** The label of a field; of boxes, which have values for labels, that of their list. */
-  const labelOf = (html: string, field: string): string => {
-    const id = attribute(field, 'id')
-    const labels = [...html.matchAll(/<label\b[^>]*for="([^"]*)"[^>]*>([^<:]*)/g)]
-    return (labels.find(([, of]) => of === id)?.[2] ?? '').trim()
-  }
-
-  /** The field that is marked after the first value that is refused. */
-  const markedBy = async (
-    values: readonly string[],
-    send: (value: string) => Promise<{ status: number; text: string }>,
-  ): Promise<string> => {
-    for (const value of values) {
-      const { status, text } = await send(value)
-      if (status !== 422) continue
-      const [, failure = ''] = /role="alert" id="failure">([^<]*)/.exec(text)!
-      const shown = text.replace(/<details(?![^>]* open)[^>]*>.*?<\/details>/gs, '')
-      const marked = [...shown.matchAll(TAGS)]
-        .map(([tag]) => tag)
-        .filter((tag) => tag.includes('aria-invalid'))
-      const described = marked.filter((input) => /aria-describedby="failure\b/.test(input))
-      const names = [...new Set(described.map((input) => attribute(input, 'name')))]
-      // The hint of a token says where tokens come from, and not what is expected.
-      const hints = described.map((input) => attribute(input, 'id')).filter((id) => id !== 'token')
-      if (hints.some((id) => shown.includes(`id="${id}-hint"`)))
-        return `${names}, whose hint repeats "${failure}"`
-      const label = labelOf(shown, described[0] ?? '')
-      if (label !== '' && failure.startsWith(`${label}: `))
-        return `${names}, whose label "${failure}" repeats`
-      if (/^\w+(?:\[\d+\])?: /.test(failure)) return `${names}, which "${failure}" names as the code does`
-      return names.join(' and ') || `no field for ${failure}`
-    }
-    return 'not refused'
-  }
 })

@@ -362,11 +362,4 @@ describe('The page of tokens and sessions', () => {
     assert.equal(status, 403)
     assert.match(words(text), /cannot give a token the scope write:repository/)
   })
-
-  it('signs out of all devices', async () => {
-    const other = await allot.signedIn('ann', PASSWORD)
-    assert.match(words((await ann.get('/-/account')).text), /Sign out of all devices/)
-    await ann.post('/-/sign-out', { everywhere: 'yes' })
-    for (const browser of [ann, other]) assert.equal((await browser.get('/')).status, 303)
-  })
 })

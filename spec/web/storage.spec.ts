@@ -341,28 +341,6 @@ describe('The administration pages', () => {
     assert.equal((await rules()).length, 3)
   })
 
-  it('keep a list that names a subject twice when only the limit is edited', async () => {
-    const root = await as('root')
-    const twice = { name: 'twice', limit: 5, subjects: ['size:all', 'size:all'] }
-    await allot.as(allot.root, 'POST', '/admin/quota/rules', twice)
-    await root.get('/-/admin/rule?name=twice')
-    await root.post('/-/admin/rule', { name: 'twice', limit: '6', subject: 'size:all' })
-    assert.deepEqual((await rules()).at(-1), { ...twice, limit: 6 })
-    await root.post('/-/admin/rule/delete', { name: 'twice', confirmed: 'yes' })
-  })
-
-  it('preview which owners an edit would affect, without saving it', async () => {
-    const root = await as('root')
-    await root.get('/-/admin/rule?name=total')
-    const before = await rules()
-    const edit = { name: 'total', limit: '100 MiB', subject: 'size:all' }
-    const shown = await root.post('/-/admin/rule', { ...edit, do: 'preview' })
-    assert.match(words(shown.text), /Rule total: 200 MiB → 100 MiB .* Nothing has been saved yet\. /)
-    assert.deepEqual(await rules(), before)
-    assert.match(shown.text, /<input type="hidden" name="limit" value="100 MiB"/)
-    assert.deepEqual(await rules(), before)
-  })
-
   it('create groups, set their rules, assign and unassign them, and delete them', async () => {
     const root = await as('root')
     const name = `a/${MARKUP}`
