@@ -1,11 +1,10 @@
 import type { NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
 import { pick } from '../../lib/records/edits.ts'
-import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
+import { type Account, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { Copies, removedHere } from './copies.ts'
-import type { Right } from './labels.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
-import type { Named } from './names/known-names.ts'
+import type { Named } from './names/index.ts'
 import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import type { Item, Things, Values } from './things.ts'
@@ -22,12 +21,6 @@ const CREATED_HERE = 'users created here, who are treated as the users of the sa
 /** At a source where everyone must sign in, nothing is public. */
 export const visibilityAt = (source: Source, visibility: Visibility): Visibility =>
   visibility === 'public' && !source.isOpen ? 'limited' : visibility
-
-/** The rights of everyone to see something, the wider one first. */
-export const rightsToSee = (audience: Audience): Right[] => {
-  if (audience === audienceOf.public) return ['everyone', 'signedIn']
-  return audience === audienceOf.limited ? ['signedIn'] : []
-}
 
 type Members = Required<Pick<Account, (typeof MEMBERS)[number]>>
 /** The members that are followed. */
@@ -103,7 +96,7 @@ export const createCopy = async (
     )
   const record = {
     ...({ kind: 'account', scope: '', name: key } as const),
-    ...(id === undefined ? {} : { original: { id, name: login.toLowerCase() } }),
+    original: { id, name: login.toLowerCase() },
   }
   await migrationLog.save([record])
   const account = await make(name, key)
@@ -144,12 +137,7 @@ export const followAccount = async (
   }
   const item: Item = {
     ...{ name: migration.names.keyHere(account), label: login, values, kept: kept ?? {} },
-    narrowed: (here) => ({ ...values, ...narrowed(here as Members, values) }),
-    rights: ({ admin, active, visibility }) => [
-      ...(admin === true ? (['admin'] as const) : []),
-      ...(kind === 'user' && active === true ? (['active'] as const) : []),
-      ...rightsToSee(audienceOf[visibility as Visibility]),
-    ],
+    least: (here) => lesser(here as Members, values),
     create: async () => false,
     async edit(_, { email, ...edit }: Partial<Members>) {
       await accounts.edit(id, edit, { by: OPERATOR })
@@ -180,7 +168,7 @@ const isRefused = (error: unknown): error is AllotError =>
   error instanceof AllotError && REFUSED.includes(error.code)
 
 /** The lesser one of the rights on both sides, as far as the source has them. */
-const narrowed = (here: Members, { admin, active, visibility }: Partial<Members>): Partial<Members> => ({
+const lesser = (here: Members, { admin, active, visibility }: Partial<Members>): Partial<Members> => ({
   ...(admin !== undefined && { admin: admin && here.admin }),
   ...(active !== undefined && { active: active && here.active }),
   ...(visibility !== undefined && {

@@ -4,7 +4,7 @@ import { Copies } from './copies.ts'
 import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
-import { type SourceRepository, SourceUser } from './shapes.ts'
+import { SourceLogin, type SourceRepository } from './shapes.ts'
 import { isProtected } from './teams/rights.ts'
 import type { Item } from './things.ts'
 
@@ -20,10 +20,10 @@ export const copyCollaborators = (migration: Migration, copied: CopiedRepository
   reportErrors(migration.report, `the collaborators of ${copied.given.full_name}`, async () => {
     const { source, names } = migration
     const path = `${repositoryPath(copied.given)}/collaborators`
-    const users = await ifAvailable(source.list(SourceUser, path))
+    const users = await ifAvailable(source.list(SourceLogin, path))
     if (users === undefined) return
     const levels = new Map<string, Level>()
-    const things = collaboratorsOf(migration, copied, levels)
+    const things = collaboratorsOf(migration, { ...copied, within: copied.given.full_name }, levels)
     const items: Item[] = []
     for (const { login } of users) {
       const level = await collaboratorLevel(migration, copied.given, login)
@@ -60,19 +60,22 @@ const collaboratorLevel = async (
   return 'read'
 }
 
-type Copy = Pick<CopiedRepository, 'key' | 'repository'>
+interface Copy extends Pick<CopiedRepository, 'key' | 'repository'> {
+  /** The repository in the report. */
+  readonly within: string
+}
 
 /** @param levels the rights that the source gives, by the keys of the users */
 export const collaboratorsOf = (
   migration: Migration,
-  { key, repository }: Copy,
+  { key, repository, within }: Copy,
   levels: ReadonlyMap<string, Level> = new Map(),
 ): LinkedThings => {
   const { allot, names } = migration
   const records = allot.hosting.collaborators
   const address = async () => (await names.addressOf(repository))!
   return followLinks<Account>(migration, {
-    ...{ kind: 'collaborator', scope: key, of: repository.id },
+    ...{ kind: 'collaborator', scope: key, within, of: repository.id },
     withKey: (name) => names.userWithKey(name),
     all: async (slice) => records.list(OPERATOR, await address(), slice),
     has: ({ id }) => records.level(repository.id, id),

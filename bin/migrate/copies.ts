@@ -1,17 +1,8 @@
 import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
-import { type Kind, LABELS, REVOKED } from './labels.ts'
+import { type Kind, LABELS } from './labels.ts'
 import { type Migration, reportErrors } from './migration.ts'
-import {
-  differing,
-  digestOf,
-  type Item,
-  labelOf,
-  membersOf,
-  type Things,
-  type Values,
-  within,
-} from './things.ts'
-import { compareCopy, compareItem, compareOthers } from './verify/compare.ts'
+import { differing, digestOf, type Item, labelOf, type Things, type Values } from './things.ts'
+import type { Comparison } from './verify/comparison.ts'
 
 /**
  * Copies of one kind that follow the source, which is right until its users move: they are created, changed
@@ -28,10 +19,12 @@ import { compareCopy, compareItem, compareOthers } from './verify/compare.ts'
 export class Copies {
   readonly #migration: Migration
   readonly #things: Things
+  readonly #label: (typeof LABELS)[Kind]
 
   constructor(migration: Migration, things: Things) {
     this.#migration = migration
     this.#things = things
+    this.#label = LABELS[things.kind]
   }
 
   /**
@@ -55,11 +48,11 @@ export class Copies {
   ): Promise<void> {
     const { comparison, migrationLog } = this.#migration
     const { kind, scope } = this.#things
-    if (comparison !== undefined) return comparison.atEnd(() => compareOthers(comparison, this.#things))
+    if (comparison !== undefined) return comparison.atEnd(() => this.#compareOthers(comparison))
     const existing = new Map(items.map((item) => [item.name, item]))
     for (const record of await migrationLog.list(kind, scope)) {
       const item = existing.get(record.name)
-      if (item !== undefined && 'narrowed' in item) await this.#narrow(item, record)
+      if (item !== undefined && 'least' in item) await this.#narrow(item, record)
       else if (item === undefined && (await isGone(record.name))) await this.#remove(record)
     }
   }
@@ -67,18 +60,19 @@ export class Copies {
   async #narrow(item: Item, record: MigrationRecord): Promise<void> {
     const copy = await this.#things.find(item.name, record.copy)
     if (copy === undefined || !isCopy(record, copy)) return
-    const here = await this.#membersOf(copy, item)
-    const values = item.narrowed?.(here) ?? {}
-    if (differing(here, values).length > 0) await this.#change(item, record, copy, values)
+    await this.#change(item, record, copy, item.least?.(await this.#membersOf(copy, item)) ?? {})
   }
 
   /** Creates things that are missing here, and changes copies that differ. */
   async give(items: readonly Item[]): Promise<void> {
-    const { one } = LABELS[this.#things.kind]
     for (const item of items)
-      await reportErrors(this.#migration.report, `the ${one} ${this.#fullNameOf(item)}`, async () => {
-        await this.giveOne(item)
-      })
+      await reportErrors(
+        this.#migration.report,
+        `the ${this.#label.one} ${this.#fullNameOf(item)}`,
+        async () => {
+          await this.giveOne(item)
+        },
+      )
   }
 
   /**
@@ -87,14 +81,13 @@ export class Copies {
    */
   async giveOne(item: Item): Promise<CopyIds | undefined> {
     const { report, comparison } = this.#migration
-    const { kind } = this.#things
     const record = await this.#recordOf(item)
     const copy = await this.#things.find(item.name, record?.copy)
-    if (comparison !== undefined) await compareItem(comparison, this.#things, item, copy)
-    else if (copy !== undefined) report.count(LABELS[kind].many, await this.#follow(item, record, copy))
+    if (comparison !== undefined) await this.#compare(comparison, item, copy)
+    else if (copy !== undefined) report.count(this.#label.many, await this.#follow(item, record, copy))
     else {
       if (record?.copy !== undefined)
-        report.note('overwritten', removedHere(kind), labelOf(this.#things, item))
+        report.note('overwritten', removedHere(this.#things.kind), labelOf(this.#things, item))
       return this.#create(item)
     }
     return copy
@@ -112,7 +105,7 @@ export class Copies {
       copy = savesRecords ? (await this.#recordOf(item))?.copy : await this.#things.find(item.name)
       if (copy === undefined) return undefined
       await this.#saveRecord(item, record, copy)
-      report.count(LABELS[kind].many, 'copied')
+      report.count(this.#label.many, 'copied')
       return copy
     } finally {
       // Otherwise a thing that somebody makes here later would be taken for the copy.
@@ -130,7 +123,7 @@ export class Copies {
   ): Promise<'found' | 'updated'> {
     if (isCopy(record, copy)) return this.#change(item, record, copy, values)
     const members = differing(await this.#membersOf(copy, item), item.values ?? {})
-    if (members.length > 0) this.#note('differs', 'created here, and stay as they are', item, members)
+    this.#note('differs', `${this.#label.many} that were created here, and stay as they are`, item, members)
     return 'found'
   }
 
@@ -141,14 +134,17 @@ export class Copies {
    * @param itemNow the item; asked again at the end
    */
   async followNarrowed(itemNow: () => Promise<Item>, copy: CopyIds): Promise<'found' | 'updated'> {
-    const { comparison, widening, giving, report } = this.#migration
+    const { comparison, widening, giving, report, migrationLog } = this.#migration
     const item = await itemNow()
     if (comparison !== undefined) {
-      await compareCopy(comparison, this.#things, item, copy)
+      await this.#compareCopy(comparison, item, copy)
       return 'found'
     }
-    const record = await this.#adopted(item, copy)
-    const values = item.narrowed?.(await this.#membersOf(copy, item)) ?? {}
+    const known = await this.#recordOf(item)
+    // A run that was killed has not saved the id.
+    const record = known && { ...known, copy: known.copy ?? copy }
+    if (record !== undefined && known?.copy === undefined) await migrationLog.save([record])
+    const values = { ...item.values, ...item.least?.(await this.#membersOf(copy, item)) }
     const outcome = await this.#follow(item, record, copy, values)
     if (!isCopy(record, copy) || differing(values, item.values ?? {}).length === 0) return outcome
     const { kind } = this.#things
@@ -157,17 +153,8 @@ export class Copies {
       await this.#follow(now, await this.#recordOf(now), copy)
     }
     if (record.digest !== undefined) widening.push({ kind, label: item.label, run: widened })
-    else giving.push(() => reportErrors(report, `the ${LABELS[kind].one} ${item.label}`, widened))
+    else giving.push(() => reportErrors(report, `the ${this.#label.one} ${item.label}`, widened))
     return outcome
-  }
-
-  /** The record of a copy, with its id also when a run was killed before it had saved that. */
-  async #adopted(item: Item, copy: CopyIds): Promise<MigrationRecord | undefined> {
-    const record = await this.#recordOf(item)
-    if (record === undefined || record.copy !== undefined) return record
-    const adopted = { ...record, copy }
-    await this.#migration.migrationLog.save([adopted])
-    return adopted
   }
 
   /** Gives a copy values, and reports before what it loses. */
@@ -177,22 +164,20 @@ export class Copies {
     copy: CopyIds,
     values: Values,
   ): Promise<'found' | 'updated'> {
-    const { migrationLog, report } = this.#migration
+    const { many } = this.#label
     const here = await this.#membersOf(copy, item)
     const digest = digestOf(here)
     const all = differing(here, item.values ?? {})
-    if (all.length > 0 && record.digest !== undefined && record.digest !== digest)
-      this.#note('overwritten', 'changed here', item, all)
+    if (record.digest !== undefined && record.digest !== digest)
+      this.#note('overwritten', `${many} that were changed here`, item, all)
     const members = differing(here, values)
     if (members.length === 0) {
       const isKnown = all.length > 0 || (record.digest === digest && record.copy !== undefined)
-      if (!isKnown) await migrationLog.save([{ ...record, copy, digest }])
+      if (!isKnown) await this.#migration.migrationLog.save([{ ...record, copy, digest }])
       return 'found'
     }
+    this.#note('revoked', many, item, differing(here, item.least?.(here) ?? {}))
     const edit = Object.fromEntries(members.map((member) => [member, values[member]]))
-    const left = item.rights?.({ ...here, ...edit })
-    for (const right of item.rights?.(here) ?? [])
-      if (left?.includes(right) === false) report.note('revoked', REVOKED[right], labelOf(this.#things, item))
     await item.edit?.(copy, edit, { ...record, digest: digestOf({ ...here, ...edit }) })
     // No digest before it got its first rights: the next run gives what one that was killed has not given.
     const isWhole = differing({ ...here, ...edit }, item.values ?? {}).length === 0
@@ -203,15 +188,16 @@ export class Copies {
   /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
   async #remove(record: MigrationRecord): Promise<void> {
     const { migrationLog, report } = this.#migration
-    const { many } = LABELS[this.#things.kind]
+    const { many } = this.#label
     const found = await this.#things.find(record.name, record.copy)
     if (found !== undefined && isCopy(record, found)) {
-      const label = (await this.#things.shown?.(found)) ?? within(record.name, record.scope)
+      const label = (await this.#things.shown?.(found, record.name)) ?? record.name
+      const shown = labelOf(this.#things, { label })
       if (await this.#things.isNeeded?.(found, record.name))
-        return report.note('differs', `${many} ${NEEDED}`, label)
+        return report.note('differs', `${many} ${NEEDED}`, shown)
       const digest = record.digest && digestOf(await this.#membersOf(found, record))
-      if (record.digest !== digest) report.note('overwritten', `${many} that were changed here`, label)
-      if (record.copy !== undefined) report.note('removed', many, label)
+      if (record.digest !== digest) report.note('overwritten', `${many} that were changed here`, shown)
+      if (record.copy !== undefined) report.note('removed', many, shown)
       await this.#things.remove(record.name, found)
     }
     await migrationLog.remove([record])
@@ -232,19 +218,50 @@ export class Copies {
     await this.#migration.migrationLog.save([{ ...record, copy, digest }])
   }
 
-  #membersOf(copy: CopyIds, { name }: Pick<Item, 'name'>): Promise<Values> {
-    return membersOf(this.#things, copy, name)
+  async #membersOf(copy: CopyIds, { name }: Pick<Item, 'name'>): Promise<Values> {
+    return (await this.#things.members?.(copy, name)) ?? {}
   }
 
   /** The label with what the thing belongs to, in a sentence. */
   #fullNameOf({ label }: Item): string {
-    const { scope, hasFullLabels } = this.#things
-    return scope === '' || hasFullLabels ? label : `${label} of ${scope}`
+    const { within } = this.#things
+    return within === undefined ? label : `${label} of ${within}`
   }
 
-  #note(section: 'differs' | 'overwritten', what: string, item: Item, members: readonly string[]): void {
-    const name = `${this.#fullNameOf(item)} (${members.join(' and ')})`
-    this.#migration.report.note(section, `${LABELS[this.#things.kind].many} that were ${what}`, name)
+  #note(
+    section: 'differs' | 'overwritten' | 'revoked',
+    what: string,
+    item: Item,
+    members: readonly string[],
+  ): void {
+    if (members.length > 0)
+      this.#migration.report.note(section, what, `${this.#fullNameOf(item)} (${members.join(' and ')})`)
+  }
+
+  get #one(): string {
+    return this.#things.one ?? this.#label.one
+  }
+
+  /** @param copy undefined: there is none */
+  async #compare(comparison: Comparison, item: Item, copy: CopyIds | undefined): Promise<void> {
+    if (copy !== undefined) {
+      comparison.see(this.#things.kind, copy)
+      await this.#compareCopy(comparison, item, copy)
+    } else if ((await item.isPossible?.()) === false) return
+    else comparison.missing(this.#one, labelOf(this.#things, item))
+    comparison.count(this.#label.many, 'found')
+  }
+
+  async #compareCopy(comparison: Comparison, item: Item, copy: CopyIds): Promise<void> {
+    const here = { ...(await this.#membersOf(copy, item)), ...(await this.#things.kept?.(copy)) }
+    comparison.fields(this.#one, labelOf(this.#things, item), { ...item.values, ...item.kept }, here)
+  }
+
+  /** Names the things that exist only here. */
+  async #compareOthers(comparison: Comparison): Promise<void> {
+    for (const { copy, label } of (await this.#things.list?.()) ?? [])
+      if (!comparison.hasSeen(this.#things.kind, copy))
+        comparison.additional(this.#one, labelOf(this.#things, { label }))
   }
 }
 

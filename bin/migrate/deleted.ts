@@ -3,8 +3,8 @@ import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts
 import { followAccount } from './accounts.ts'
 import { collaboratorsOf } from './collaborators.ts'
 import { Copies } from './copies.ts'
-import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
-import type { Named } from './names/known-names.ts'
+import { apiPath, type Migration, reportErrors } from './migration.ts'
+import type { Named } from './names/index.ts'
 import { membershipsOf } from './organizations.ts'
 import { followRepository, type OwnedRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
@@ -23,7 +23,7 @@ export const revokeDeletedAccounts = async (
   accounts: readonly Named[],
 ): Promise<string[]> => {
   const { migrationLog, report, names } = migration
-  const existing = new Set(accounts.map(({ name }) => names.key(name)))
+  const existing = new Set(accounts.map(({ id }) => String(id)))
   const deleted: string[] = []
   for (const record of await migrationLog.list('account')) {
     if (existing.has(record.name)) continue
@@ -38,7 +38,7 @@ export const revokeDeletedAccounts = async (
   return deleted
 }
 
-const Identified = v.object({ id: v.nullish(v.number()) })
+const Identified = v.object({ id: v.number() })
 
 /** Another account can have its name now. */
 const isAccountDeleted = async (
@@ -49,7 +49,7 @@ const isAccountDeleted = async (
   const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
   const { status, text } = await source.request(path)
   if (status !== 200) return status === 404 || (status >= 300 && status < 400)
-  return original !== undefined && parseResponse(Identified, source.base, path, text).id !== original.id
+  return String(parseResponse(Identified, source.base, path, text).id) !== name
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
@@ -83,8 +83,7 @@ export const revokeDeletedRepositories = async (
   const { migrationLog, names, report } = migration
   const seen = new Set<string>()
   for (const { given } of repositories)
-    if ((await names.accountOf(given.owner.login)) !== undefined)
-      seen.add(names.repositoryKey(given.owner.login, given.name, given.id))
+    if ((await names.accountOf(given.owner.login)) !== undefined) seen.add(names.repositoryKey(given))
   for (const record of await migrationLog.list('repository')) {
     const path = record.original?.name ?? record.name
     if (seen.has(record.name) || !owners.has(path.split('/')[0]!)) continue
@@ -97,23 +96,16 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   const id = record.copy?.id
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
-  if (!(await hasLeft(migration, record, path.split('/')[0]!))) return
-  await followRepository(migration, {
-    ...{ id: repository.id, key: record.name, label: await names.pathOf(repository) },
-    valuesIn: () => ({ private: true, archived: true }),
-  })
-  await new Copies(migration, collaboratorsOf(migration, { key: record.name, repository })).withdraw([])
+  if (!(await hasLeft(migration, record.name, path.split('/')[0]!))) return
+  const [{ name: key }, label] = [record, await names.pathOf(repository)]
+  const hidden = { private: true, archived: true }
+  await followRepository(migration, { id: repository.id, key, label, valuesIn: () => hidden })
+  await new Copies(migration, collaboratorsOf(migration, { key, repository, within: label })).withdraw([])
 }
 
 /** Whether the original was deleted, or has another owner than the one whose repositories were listed. */
-const hasLeft = async (
-  migration: Migration,
-  { name, original }: MigrationRecord,
-  owner: string,
-): Promise<boolean> => {
-  const { source, names } = migration
-  if (original === undefined) return isDeleted(migration, apiPath('repos', ...name.split('/')))
-  const path = apiPath('repositories', String(original.id))
+const hasLeft = async ({ source, names }: Migration, id: string, owner: string): Promise<boolean> => {
+  const path = apiPath('repositories', id)
   const { status, text } = await source.request(path)
   if (status !== 200) return status === 404
   return names.key(parseResponse(SourceRepository, source.base, path, text).owner.login) !== owner

@@ -31,15 +31,3 @@ export const LABELS: Readonly<Record<Kind, { readonly one: string; readonly many
   attachment: { one: 'attachment', many: 'attachments' },
   package: { one: 'package file', many: 'package files' },
 }
-
-/** Rights that come with members, by what the report says of those that are withdrawn. */
-export const REVOKED = {
-  admin: 'these users are no longer administrators of this server',
-  active: 'these users can no longer sign in to this server',
-  everyone: 'people without an account on this server can no longer see',
-  signedIn: 'users without a right of their own can no longer see',
-  owner: 'these users no longer own the organization in parentheses',
-  writable: 'these repositories are archived now, so that nobody can change them',
-  team: 'the members of these teams now have the rights that the source has given them since',
-} as const
-export type Right = keyof typeof REVOKED

@@ -4,7 +4,8 @@ import type { Migration } from './migration.ts'
 import type { Item, Things } from './things.ts'
 
 /** What leads from something here to accounts or repositories, such as the memberships of an organization. */
-export interface Links<T extends Account | Repository> extends Pick<Things, 'kind' | 'scope' | 'members'> {
+export interface Links<T extends Account | Repository>
+  extends Pick<Things, 'kind' | 'scope' | 'within' | 'members'> {
   /** Id of what they belong to. */
   readonly of: number
   /** The account or the repository here that has the key, if a link can lead to it. */
@@ -29,22 +30,26 @@ export const followLinks = <T extends Account | Repository>(
   links: Links<T>,
 ): LinkedThings => {
   const { of } = links
+  const nameOf = (to: T) => ('owner' in to ? names.pathOf(to) : to.name)
   return {
     ...links,
     async find(key) {
       const to = await links.withKey(key)
       return to !== undefined && (await links.has(to)) ? { of, to: to.id } : undefined
     },
+    async shown(_, key) {
+      const to = await links.withKey(key)
+      return to && nameOf(to)
+    },
     async remove(key) {
       const to = await links.withKey(key)
       if (to !== undefined) await links.remove(to)
     },
     async list() {
-      const found: { copy: { of: number; to: number }; label: string }[] = []
-      for (const to of await allItems((slice) => links.all(slice)))
-        if (await links.has(to))
-          found.push({ copy: { of, to: to.id }, label: 'owner' in to ? await names.pathOf(to) : to.name })
-      return found
+      const found = await allItems((slice) => links.all(slice))
+      const has = await Promise.all(found.map((to) => links.has(to)))
+      const own = found.filter((_, index) => has[index])
+      return Promise.all(own.map(async (to) => ({ copy: { of, to: to.id }, label: await nameOf(to) })))
     },
     itemFor: (name, label, more) => ({
       ...{ name, label },

@@ -5,7 +5,7 @@ import { Copies } from './copies.ts'
 import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
-import { type SourceOrganization, SourceUser } from './shapes.ts'
+import { SourceLogin, type SourceOrganization } from './shapes.ts'
 import type { Source } from './source.ts'
 import { giveTeams, withdrawTeams } from './teams/index.ts'
 import { type TeamRights, teamRights } from './teams/rights.ts'
@@ -19,8 +19,8 @@ const EMAIL = 'email addresses of organizations'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
 
 /** All members, in whatever team; undefined when the source doesn't show them. */
-export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
-  ifAvailable(source.list(SourceUser, apiPath('orgs', organization, 'members')))
+export const usersOf = (source: Source, organization: string): Promise<SourceLogin[] | undefined> =>
+  ifAvailable(source.list(SourceLogin, apiPath('orgs', organization, 'members')))
 
 /**
  * Copies an organization, and takes from members and teams what the source has withdrawn; `migration.giving`
@@ -32,7 +32,6 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
     const { source, names, report } = migration
     const { name } = organization
     const repositories = await repositoriesOf(source, 'organization', name)
-    for (const { owner, name, id } of repositories) names.repositoryKey(owner.login, name, id)
     const teams = await teamRights(source, name, repositories)
     const rights = await memberRights(source, name, teams)
     const account = await accountFor(migration, organization, rights.owners)
@@ -130,8 +129,7 @@ const membersIn = (
     const owner = owners.has(login)
     return memberships.itemFor(names.key(login), login, {
       values: { owner },
-      narrowed: (here) => ({ owner: owner && here.owner === true }),
-      rights: (values) => (values.owner === true ? ['owner'] : []),
+      least: (here) => ({ owner: owner && here.owner === true }),
       edit: ({ to }, edit) =>
         allot.hosting.organizations.setMember(organization.id, to!, { ...edit, viewer: OPERATOR }),
     })
@@ -148,12 +146,12 @@ const copyPublicMembers = async (
 ): Promise<void> => {
   const { source, names, allot } = migration
   const { memberships, organizations } = allot.hosting
-  const listed = await ifAvailable(source.list(SourceUser, apiPath('orgs', name, 'public_members')))
+  const listed = await ifAvailable(source.list(SourceLogin, apiPath('orgs', name, 'public_members')))
   if (listed === undefined) return
   const setPublic = ({ id, name: login }: Account, isPublic: boolean) =>
     memberships.setPublic(withAdminRights(id), organization.name, login, isPublic)
   const things = followLinks<Account>(migration, {
-    ...{ kind: 'publicMember', scope: names.keyHere(organization), of: organization.id },
+    ...{ kind: 'publicMember', scope: names.keyHere(organization), of: organization.id, within: name },
     async withKey(key) {
       const account = await names.accountWithKey(key)
       const isMember = account && (await organizations.hasMember(OPERATOR, organization.name, account.name))
@@ -182,7 +180,7 @@ export const membershipsOf = (
   const { organizations, teams, memberships } = allot.hosting
   const { id, name } = organization
   return followLinks<Account>(migration, {
-    ...{ kind: 'membership', scope: names.keyHere(organization), of: id },
+    ...{ kind: 'membership', scope: names.keyHere(organization), of: id, within: name },
     withKey: (key) => names.userWithKey(key),
     all: (slice) => memberships.list(OPERATOR, name, slice),
     has: (member) => organizations.isFullMember(id, member.id),

@@ -6,7 +6,7 @@ import type { Account } from '../../lib/records/schema/index.ts'
 import { Copies } from './copies.ts'
 import { followLinks } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
-import { SourceUser } from './shapes.ts'
+import { SourceLogin } from './shapes.ts'
 import type { Item, Things } from './things.ts'
 
 const SourceRule = v.object({
@@ -138,7 +138,7 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
   const number = await quotaGroups.numberOf(group)
   if (number === undefined) return
   const things = followLinks<Account>(migration, {
-    ...{ kind: 'quotaAssignment', scope: group, of: number },
+    ...{ kind: 'quotaAssignment', scope: group, within: group, of: number },
     withKey: (key) => names.accountWithKey(key),
     async all(slice) {
       const { items = [], total = 0 } = (await quotaGroups.members(group, slice)) ?? {}
@@ -150,7 +150,7 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
     remove: ({ name }) => groups.unassign(name, group, OPERATOR),
     notHere: (label) => [NOT_HERE, `${label} in ${group}`],
   })
-  const users = await source.list(SourceUser, apiPath('admin', 'quota', 'groups', group, 'users'))
+  const users = await source.list(SourceLogin, apiPath('admin', 'quota', 'groups', group, 'users'))
   const items = users.map(({ login }) => things.itemFor(names.key(login), login))
   await new Copies(migration, things).synchronize(items)
 }

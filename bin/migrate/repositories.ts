@@ -6,9 +6,8 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema/index.ts'
-import { rightsToSee, visibilityAt } from './accounts.ts'
+import { visibilityAt } from './accounts.ts'
 import { Copies, removedHere } from './copies.ts'
-import type { Right } from './labels.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Names } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
@@ -70,7 +69,7 @@ export const copyRepository = async (
     const owner = await names.accountOf(given.owner.login)
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
-    const key = names.repositoryKey(given.owner.login, given.name, given.id)
+    const key = names.repositoryKey(given)
     const existing = await names.repositoryWithKey(key)
     const found = existing ?? (await createRepository(migration, owner, given, audience))
     if (found === undefined) return
@@ -164,15 +163,10 @@ export const followRepository = async (
     const values = valuesIn(owner)
     return {
       ...{ name, label, values, kept },
-      narrowed: (here) => ({
-        ...values,
+      least: (here) => ({
         private: values.private || here.private,
         archived: values.archived || here.archived,
       }),
-      rights: ({ private: hidden, archived }): Right[] => [
-        ...rightsToSee(hidden ? audienceOf.private : audienceOf[owner.visibility]),
-        ...(archived ? [] : (['writable'] as const)),
-      ],
       create: async () => false,
       async edit(_, edit: Partial<Members>) {
         await repositories.edit(id, edit)
@@ -195,14 +189,13 @@ const createRepository = async (
   const { allot, migrationLog, report, names, comparison } = migration
   if (comparison !== undefined) return void comparison.missing('repository', given.full_name)
   const { repositories } = allot.hosting
-  const { login } = given.owner
-  const key = names.repositoryKey(login, given.name, given.id)
+  const key = names.repositoryKey(given)
   const known = await migrationLog.get('repository', '', key)
   if (known?.copy !== undefined) report.note('overwritten', removedHere('repository'), given.full_name)
   const name = await freeName(migration, owner, given, key)
   const record = {
     ...({ kind: 'repository', scope: '', name: key } as const),
-    ...originalOf(names, given),
+    original: originalOf(names, given),
   }
   // A user who creates a repository watches it, and may no longer watch it at the source.
   const watch = {
@@ -224,12 +217,10 @@ const createRepository = async (
   return created
 }
 
-/** Key of a repository in the migration log: its id, and its name with the key of its owner. */
-export const originalOf = (
-  names: Names,
-  { id, name, owner }: SourceRepository,
-): { original?: { id: number; name: string } } =>
-  id === undefined ? {} : { original: { id, name: `${names.key(owner.login)}/${name.toLowerCase()}` } }
+/** What a copy follows: the id at the source, and the name there with the key of the owner. */
+export const originalOf = (names: Names, { id, name, owner }: SourceRepository) => ({
+  ...{ id, name: `${names.key(owner.login)}/${name.toLowerCase()}` },
+})
 
 /** @throws AllotError invalid when the copy of another repository has the name */
 const freeName = async (
@@ -253,9 +244,8 @@ const freeName = async (
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
     const { names, allot, report, comparison } = migration
-    const { owner, name } = (given.fork && given.parent) || {}
-    const parent =
-      owner && name ? await names.repositoryWithKey(names.repositoryKey(owner.login, name)) : undefined
+    const found = given.fork && given.parent
+    const parent = found ? await names.repositoryWithKey(names.repositoryKey(found)) : undefined
     if (given.fork && parent === undefined) report.note('notCopied', FORK, given.full_name)
     if (comparison !== undefined) return compareParent(migration, comparison, { repository, given }, parent)
     if (parent === undefined || repository.parent !== null) return

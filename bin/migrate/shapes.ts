@@ -17,11 +17,11 @@ const time = v.pipe(
   }),
 )
 
-/** Undefined when the source sends no id, or one that is not a positive integer. */
-const sourceId = v.pipe(
-  v.nullish(v.number()),
-  v.transform((sent) => (Number.isSafeInteger(sent) && sent! > 0 ? sent! : undefined)),
-)
+const sourceId = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
+
+/** A user in a list. */
+export const SourceLogin = v.object({ login: v.string() })
+export type SourceLogin = v.InferOutput<typeof SourceLogin>
 
 /** The common members of users and organizations. */
 const profile = {
@@ -74,7 +74,7 @@ export const SourceRepository = v.object({
   /** KiB */
   size: count,
   topics: v.nullish(v.array(v.string())),
-  parent: v.nullish(v.object({ name: v.string(), owner: v.object({ login: v.string() }) })),
+  parent: v.nullish(v.object({ id: sourceId, name: v.string(), owner: v.object({ login: v.string() }) })),
   created_at: time,
   updated_at: time,
 })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Origin } from '../../lib/content/migrated-content.ts'
 import type { CopyIds } from '../../lib/records/schema/index.ts'
-import type { Kind, Right } from './labels.ts'
+import type { Kind } from './labels.ts'
 
 /**
  * What is followed: things of a kind here, and items of the source. copies.ts brings them together, and
- * verify/compare.ts compares them.
+ * compares them.
  */
 
 export type Values = Readonly<Record<string, unknown>>
@@ -22,6 +22,8 @@ export interface Things {
   readonly kind: Kind
   /** Key in the migration log of the account, the repository or the team that the things belong to. */
   readonly scope: string
+  /** Name of what they belong to, in the report; absent when it is nothing, or the labels already say it. */
+  readonly within?: string
   /**
    * The thing here; undefined when it does not exist.
    * @param copy what an earlier run has made
@@ -36,14 +38,12 @@ export interface Things {
   /** What `allot migrate verify` calls one of them; absent: the label of the kind. */
   readonly one?: string
   /** Its name in the report when the source no longer has it; absent: its name in the migration log. */
-  shown?(copy: CopyIds): Promise<string | undefined>
+  shown?(copy: CopyIds, name: string): Promise<string | undefined>
   /** Whether something of this server needs it, which keeps it here when the source removes it. */
   isNeeded?(copy: CopyIds, name: string): Promise<boolean>
   remove(name: string, copy: CopyIds): Promise<unknown>
   /** Whether `create` and `edit` save the record in the migration log themselves. */
   readonly savesRecords?: true
-  /** Whether labels of items already say what the items belong to. */
-  readonly hasFullLabels?: true
 }
 
 /** A thing that the source has, such as a key or an issue. */
@@ -55,10 +55,8 @@ export interface Item {
   readonly values?: Values
   /** As `Things.kept`; an undefined value is not compared. */
   readonly kept?: Values
-  /** The values without rights that the copy does not have so far. */
-  narrowed?(here: Values): Values
-  /** The rights that come with values; the report names those that are withdrawn. */
-  rights?(values: Values): readonly Right[]
+  /** The members that are rights, as far as both sides give them. */
+  least?(here: Values): Values
   /** Whether it can be created; otherwise the report says why. Absent: it always can. */
   isPossible?(): Promise<boolean>
   /** @returns false when it cannot be created; the report then says why */
@@ -68,12 +66,5 @@ export interface Item {
 }
 
 /** A name in the report, with what it belongs to. */
-export const within = (name: string, scope: string): string => (scope === '' ? name : `${name} (${scope})`)
-
-export const labelOf = (
-  { scope, hasFullLabels }: Pick<Things, 'scope' | 'hasFullLabels'>,
-  { label }: Pick<Item, 'label'>,
-): string => (hasFullLabels ? label : within(label, scope))
-
-export const membersOf = async (things: Things, copy: CopyIds, name: string): Promise<Values> =>
-  (await things.members?.(copy, name)) ?? {}
+export const labelOf = ({ within }: Pick<Things, 'within'>, { label }: Pick<Item, 'label'>): string =>
+  within === undefined ? label : `${label} (${within})`

@@ -5,7 +5,7 @@ import type { Account, Repository } from '../../lib/records/schema/index.ts'
 import { Copies } from './copies.ts'
 import { followLinks } from './links.ts'
 import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
-import { SourceRepository, SourceUser } from './shapes.ts'
+import { SourceLogin, SourceRepository } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
 import type { Item, Things } from './things.ts'
 
@@ -74,7 +74,7 @@ export const sshKeysOf = (
   const { sshKeys } = allot.hosting
   return {
     kind: 'sshKey',
-    ...keysOf({ id: user.id, scope: names.keyHere(user) }, sshKeys, ({ fingerprint }) => fingerprint),
+    ...keysOf(user, names.keyHere(user), sshKeys, ({ fingerprint }) => fingerprint),
     kept: async ({ id }) => ({ title: (await sshKeys.get(user.id, id!))?.title }),
     path: 'keys',
     shape: SourceKey,
@@ -97,11 +97,12 @@ interface UserKeys<K> {
 
 /** @param nameOf what identifies a key, here and at the source */
 const keysOf = <K extends { id: number }>(
-  { id, scope }: { id: number; scope: string },
+  { id, name: within }: Account,
+  scope: string,
   keys: UserKeys<K>,
   nameOf: (key: K) => string,
 ): Omit<Things, 'kind'> => ({
-  scope,
+  ...{ scope, within },
   async find(wanted) {
     const all = await allItems((slice) => keys.list(id, slice))
     const key = all.find((item) => nameOf(item) === wanted)
@@ -133,7 +134,7 @@ export const gpgKeysOf = (
   let published: Promise<Map<string, string>> | undefined
   return {
     kind: 'gpgKey',
-    ...keysOf({ id: user.id, scope: names.keyHere(user) }, gpgKeys, ({ keyId }) => keyId),
+    ...keysOf(user, names.keyHere(user), gpgKeys, ({ keyId }) => keyId),
     path: 'gpg_keys',
     shape: SourceGpgKey,
     itemFor(key) {
@@ -172,12 +173,12 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-export const followsOf = (migration: Migration, { id, ...account }: Account): UserThings<SourceUser> => {
+export const followsOf = (migration: Migration, { id, ...account }: Account): UserThings<SourceLogin> => {
   const { allot, names } = migration
   const { follows } = allot.hosting.relations
   const user = withAdminRights(id)
   const links = followLinks<Account>(migration, {
-    ...{ kind: 'follow', scope: names.keyHere({ id, ...account }), of: id },
+    ...{ kind: 'follow', scope: names.keyHere({ id }), within: account.name, of: id },
     withKey: (key) => names.accountWithKey(key),
     all: (slice) => follows.following(user, id, slice),
     has: ({ name }) => follows.check(user, id, name),
@@ -186,7 +187,7 @@ export const followsOf = (migration: Migration, { id, ...account }: Account): Us
     notHere: (label) => [NOT_HERE, `${account.name}: ${label}`],
   })
   return {
-    ...{ ...links, path: 'following', shape: SourceUser },
+    ...{ ...links, path: 'following', shape: SourceLogin },
     itemFor: ({ login }) => links.itemFor(names.key(login), login),
   }
 }
@@ -213,7 +214,7 @@ const relationsOf = (
   const user = withAdminRights(id)
   const addressOf = async (repository: Repository) => (await names.addressOf(repository))!
   const links = followLinks<Repository>(migration, {
-    ...{ kind, scope: names.keyHere(account), of: id },
+    ...{ kind, scope: names.keyHere(account), within: account.name, of: id },
     withKey: (key) => names.repositoryWithKey(key),
     all: (slice) => relation.list(user, id, slice),
     has: async (repository) => relation.check(user, await addressOf(repository)),
@@ -223,7 +224,6 @@ const relationsOf = (
   })
   return {
     ...{ ...links, path, shape: SourceRepository },
-    itemFor: ({ id, owner, name, full_name: label }) =>
-      links.itemFor(names.repositoryKey(owner.login, name, id), label),
+    itemFor: (given) => links.itemFor(names.repositoryKey(given), given.full_name),
   }
 }

@@ -81,7 +81,9 @@ const USERS = '/api/v1/admin/users'
 
 describe('A list of the source', () => {
   it('without an end fails the migration, and nothing is copied', async () => {
-    const endless = await withAnswer(USERS, (req, res) => json(res, [{ login: `u${pageIn(req)}` }]))
+    const endless = await withAnswer(USERS, (req, res) =>
+      json(res, [{ id: pageIn(req), login: `u${pageIn(req)}` }]),
+    )
     const at = await connectSource(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
     await assert.rejects(
       at.list(AnyItem, '/admin/users'),
@@ -91,7 +93,9 @@ describe('A list of the source', () => {
   })
 
   it('that repeats its pages fails the migration, and nothing is copied', async () => {
-    const circle = await withAnswer(USERS, (req, res) => json(res, [{ login: `circle${pageIn(req) % 3}` }]))
+    const circle = await withAnswer(USERS, (req, res) =>
+      json(res, [{ id: 1 + (pageIn(req) % 3), login: `circle${pageIn(req) % 3}` }]),
+    )
     await assert.rejects(
       target.from({ base: circle.base, root: source.root }),
       /^Error: the list \/admin\/users of the source does not end: page 4 was sent before$/,
@@ -202,7 +206,7 @@ describe('Text from the source', () => {
       [USERS]: (_, res) => res.writeHead(500).end(JSON.stringify({ message: `broken ${controls}` })),
       '/api/v1/users/ann/repos': (_, res) => {
         const name = `one${controls}`
-        const record = { name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: true }
+        const record = { id: 1, name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: true }
         json(res, [record], { 'x-total-count': '1' })
       },
       '/api/v1/users/ann/keys': (_, res) =>

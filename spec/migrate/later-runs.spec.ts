@@ -154,9 +154,9 @@ describe('A later run', () => {
 
   it('completes the copy of a user whose id a run that was killed had not saved', async () => {
     const log = target.allot.hosting.migrationLog(source.base)
-    const { copy: _, digest: __, ...record } = (await log.get('account', '', 'ann'))!
-    await log.save([record])
     const [{ accounts }, there] = [target.allot.hosting, await source.allot.hosting.accounts.byName('ann')]
+    const { copy: _, digest: __, ...record } = (await log.get('account', '', String(there!.id)))!
+    await log.save([record])
     const { id, createdAt } = (await accounts.byName('ann'))!
     await accounts.setCreatedAt(id, createdAt - 5)
     await as(target, 'PATCH', '/admin/users/ann', { active: false })

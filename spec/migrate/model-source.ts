@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type Level,
   type Model,
@@ -65,14 +66,18 @@ const answerTo = (
   return send(200, onPage(found), { 'x-total-count': `${found.length}` })
 }
 
+/** The id of something that the model gives none. */
+const idOf = (name: string): number =>
+  Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 8), 16) + 1000
+
 const userIn = (one: ModelUser) => ({
-  ...(one.id && { id: one.id }),
+  id: one.id ?? idOf(one.login),
   ...{ login: one.login, email: `${one.login}@example.org`, is_admin: one.admin, active: one.active },
   ...{ prohibit_login: one.prohibited, restricted: one.restricted, visibility: one.visibility, source_id: 0 },
 })
 
 const organizationIn = ({ id, name, visibility, email }: ModelOrganization) => ({
-  ...(id && { id }),
+  id: id ?? idOf(name),
   ...{ name, username: name, visibility, email },
 })
 
@@ -81,8 +86,9 @@ const hookIn = ({ id, url, type = 'gitea', events = ['push'] }: ModelHook) => ({
   config: { url, content_type: 'json' },
 })
 
+const repositoryId = ({ id, owner, name }: ModelRepository) => id ?? idOf(`${owner}/${name}`)
 const repositoryIn = (model: Model) => (one: ModelRepository) => ({
-  ...(one.id && { id: one.id }),
+  id: repositoryId(one),
   ...{ name: one.name, full_name: `${one.owner}/${one.name}`, owner: { login: one.owner }, empty: true },
   ...{ private: one.private, archived: one.archived },
   ...(one.avatar && { avatar_url: `https://git.example.org${one.avatar}` }),
@@ -110,7 +116,7 @@ const answerAt = (model: Model, path: string): unknown => {
   if (kind === 'users') return ofUser(model, first, second)
   if (kind === 'orgs') return ofOrganization(model, first, second, users)
   if (kind === 'repositories') {
-    const found = model.repositories.find(({ id }) => id === Number(first))
+    const found = model.repositories.find((one) => repositoryId(one) === Number(first))
     return found && repositoryIn(model)(found)
   }
   if (kind === 'teams') return ofTeam(model, Number(first), second, users)

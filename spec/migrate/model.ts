@@ -6,7 +6,7 @@ export type Visibility = 'public' | 'limited' | 'private'
 export type Level = 'none' | 'read' | 'write' | 'admin' | 'owner'
 
 export interface ModelUser {
-  /** Absent: the source sends no ids. */
+  /** Absent: one that belongs to the name. */
   id?: number
   login: string
   admin: boolean

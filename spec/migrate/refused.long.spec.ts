@@ -152,24 +152,24 @@ describe('A source', () => {
 })
 
 describe('Something that cannot be copied', () => {
-  const repository = (name: string, more: object = {}) => ({
-    ...{ name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: false, empty: false, ...more },
+  const repository = (id: number, name: string) => ({
+    ...{ id, name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: false, empty: false },
   })
 
   it('is reported by name, whatever its kind, and everything else is copied', async () => {
     const odd = await changed({
       '/admin/users': {
         body: [
-          { login: 'ann', is_admin: false },
-          { login: 'login' },
-          { login: 'acme' },
-          { login: 'yan', email: 'yan@one@two' },
-          { login: 'zoe', email: 'zoe@noreply.example.org' },
+          { id: 901, login: 'ann', is_admin: false },
+          { id: 902, login: 'login' },
+          { id: 903, login: 'acme' },
+          { id: 904, login: 'yan', email: 'yan@one@two' },
+          { id: 905, login: 'zoe', email: 'zoe@noreply.example.org' },
         ],
         total: 5,
       },
       '/users/ann/repos': {
-        body: [repository('odd.wiki'), repository('gone'), repository('one')],
+        body: [repository(1, 'odd.wiki'), repository(2, 'gone'), repository(3, 'one')],
         total: 3,
       },
       '/users/login/repos': { body: [] },

@@ -8,31 +8,29 @@ export interface Author {
   readonly name: string
 }
 
-/** Calls a function once for each argument. */
-const once = <K, V>(work: (argument: K) => V): ((argument: K) => V) => {
-  const known = new Map<K, V>()
-  return (argument) => {
-    if (!known.has(argument)) known.set(argument, work(argument))
-    return known.get(argument)!
-  }
-}
-
 /**
  * Finds the accounts of authors. An author who does not exist here is a ghost, also for later migrations
  * until it exists.
  * @param newGhost makes an id that no account will have
  */
 export const authorsOf = (names: Names, newGhost: () => Promise<number>) => {
-  const ghost = once(async (name: '') => ({ id: await newGhost(), name }))
+  const known = new Map<string, Promise<Author>>()
+  let ghost: Promise<Author> | undefined
+  const find = async (name: string): Promise<Author> => {
+    const account = await names.userWithKey(name)
+    ghost ??= account ? undefined : newGhost().then((id) => ({ id, name: '' }))
+    return account ? { id: account.id, name } : ghost!
+  }
   return {
     /** @param login the name at the source */
-    find: once(async (login: string): Promise<Author> => {
+    find(login: string): Promise<Author> {
       const name = names.key(login)
-      const account = name === '' ? undefined : await names.accountWithKey(name)
-      return account?.kind === 'user' ? { id: account.id, name } : ghost('')
-    }),
+      const author = known.get(name) ?? find(name)
+      known.set(name, author)
+      return author
+    },
     /** The key of an author here by its id; empty for a ghost. */
-    keyOf: once((id: number) => names.keyOfId(id)),
+    keyOf: (id: number) => names.keyHere({ id }),
   }
 }
 export type Authors = ReturnType<typeof authorsOf>

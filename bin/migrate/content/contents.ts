@@ -54,6 +54,7 @@ export const openContents = (
   const open = (kind: ContentKind, own: string, parts: Parts = {}): Contents => ({
     things: {
       ...contentThings(migration, kind, own, parts),
+      shown: async (_, name) => `${name} (${copied.given.full_name})`,
       list: () =>
         kind === root ? rootsHere(migration, copied, root) : partsHere(migration, copied, root, kind),
     },
@@ -74,7 +75,7 @@ const contentThings = (migration: Migration, kind: ContentKind, scope: string, p
   const membersIn = async (id: number | undefined, names: readonly string[] = []) =>
     pick({ ...(await content.find(kind, id!)) } as Record<string, unknown>, names)
   return {
-    ...{ kind, scope, savesRecords: true, hasFullLabels: true },
+    ...{ kind, scope, savesRecords: true },
     find: async (_, copy) =>
       copy?.id !== undefined && (await content.find(kind, copy.id)) ? copy : undefined,
     async members({ id }) {

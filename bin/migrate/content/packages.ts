@@ -105,7 +105,7 @@ const filesOf = (
   { there, here: owner, key: scope }: OwnerNames,
   places: ReadonlyMap<string, Place>,
 ): Things => ({
-  ...{ kind: 'package', scope, savesRecords: true, hasFullLabels: true },
+  ...{ kind: 'package', scope, savesRecords: true },
   async find(name, copy) {
     if (copy?.id !== undefined && (await packages.findFile(copy.id)) !== undefined) return copy
     const place = places.get(name)

@@ -143,7 +143,7 @@ const hooksOf = (
   const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
   const hookWith = async (id: number | undefined) => (await hooks.find(placeOf(list), id ?? 0))!
   return {
-    ...{ kind: 'hook', scope: list.scope },
+    ...{ kind: 'hook', scope: list.scope, ...(list.scope !== '' && { within: list.label }) },
     async find(name, copy) {
       if (copy !== undefined) return (await hooks.find(placeOf(list), copy.id!)) && copy
       if ((await migrationLog.get('hook', list.scope, name)) === undefined) return undefined

@@ -2,7 +2,7 @@ import { AllotError } from '../../../lib/errors.ts'
 import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
-import type { Named } from './known-names.ts'
+import type { Named } from './index.ts'
 
 /**
  * Gives copies the names and the owners that their originals have got since. A copy that has another name
@@ -17,10 +17,8 @@ interface Change {
   readonly label: string
   /** @throws AllotError when it is not possible */
   run(): Promise<unknown>
-  /** Remembers what the copy follows now. */
-  done(): Promise<void>
-  /** Why it was not possible so far. */
-  refusal?: string | undefined
+  /** What the copy follows from then on. */
+  readonly record: MigrationRecord
 }
 
 /** @param accounts users and organizations of the source */
@@ -39,23 +37,29 @@ const changeAll = async <T>(
   items: readonly T[],
   changeOf: (migration: Migration, item: T) => Promise<Change | undefined>,
 ): Promise<void> => {
-  const { report } = migration
+  const { report, migrationLog } = migration
   let waiting: Change[] = []
   for (const item of items) {
     const change = await changeOf(migration, item)
     if (change !== undefined) waiting.push(change)
   }
+  const refusals = new Map<Change, string>()
   for (let before = Number.POSITIVE_INFINITY; waiting.length < before; ) {
     before = waiting.length
     const refused: Change[] = []
-    for (const change of waiting) {
-      change.refusal = await refusalOf(change)
-      if (change.refusal === undefined) report.count('names', 'updated')
-      else refused.push(change)
-    }
+    for (const change of waiting)
+      try {
+        await change.run()
+        await migrationLog.save([change.record])
+        report.count('names', 'updated')
+      } catch (error) {
+        if (!(error instanceof AllotError)) throw error
+        refusals.set(change, error.message)
+        refused.push(change)
+      }
     waiting = refused
   }
-  for (const { label, refusal } of waiting) report.note('differs', REFUSED, `${label} (${refusal})`)
+  for (const change of waiting) report.note('differs', REFUSED, `${change.label} (${refusals.get(change)})`)
 }
 
 /** Undefined when there is nothing to do. */
@@ -64,14 +68,13 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   const known = await migrationLog.get('account', '', names.key(name))
   const copy = known?.copy?.id === undefined ? undefined : await allot.hosting.accounts.byId(known.copy.id)
   if (known === undefined || copy === undefined) return undefined
-  const original = id === undefined ? {} : { original: { id, name: name.toLowerCase() } }
-  const done = () => remember(migration, known, original)
+  const record = { ...known, original: { id, name: name.toLowerCase() } }
   const wanted = namesToFollow(known.original?.name, copy.name, name, names.renamedTo(name))
-  if (wanted === undefined) return void (await done())
+  if (wanted === undefined) return void (await remember(migration, known, record))
   return {
     label: `${copy.name} to ${wanted}`,
     run: () => allot.hosting.accounts.rename(copy.id, wanted, { by: OPERATOR }),
-    done,
+    record,
   }
 }
 
@@ -87,31 +90,16 @@ const namesToFollow = (
 ): string | undefined => {
   const lowered = here.toLowerCase()
   if (chosen !== undefined) return lowered === chosen.toLowerCase() ? undefined : chosen
-  const isChanged = before !== undefined && before !== there.toLowerCase()
-  return isChanged && lowered === before ? there : undefined
+  return before !== there.toLowerCase() && lowered === before ? there : undefined
 }
 
-/** Saves the id and the name at the source that a copy follows now. */
+/** Saves the name at the source that a copy keeps its own in spite of. */
 const remember = async (
-  { migrationLog, comparison }: Migration,
+  { migrationLog }: Migration,
   known: MigrationRecord,
-  { original }: Pick<MigrationRecord, 'original'>,
+  record: MigrationRecord,
 ): Promise<void> => {
-  if (original === undefined || comparison !== undefined) return
-  if (known.original?.id === original.id && known.original.name === original.name) return
-  await migrationLog.save([{ ...known, original }])
-}
-
-/** @returns why it is not possible */
-const refusalOf = async (change: Change): Promise<string | undefined> => {
-  try {
-    await change.run()
-  } catch (error) {
-    if (!(error instanceof AllotError)) throw error
-    return error.message
-  }
-  await change.done()
-  return undefined
+  if (known.original?.name !== record.original?.name) await migrationLog.save([record])
 }
 
 /** Undefined when there is nothing to do. */
@@ -120,27 +108,26 @@ const repositoryChange = async (
   { given, visibility }: OwnedRepository,
 ): Promise<Change | undefined> => {
   const { migrationLog, names, allot } = migration
-  const key = names.repositoryKey(given.owner.login, given.name, given.id)
-  const known = await migrationLog.get('repository', '', key)
-  const copy =
-    known?.copy?.id === undefined ? undefined : await allot.hosting.repositories.byId(known.copy.id)
+  const { repositories } = allot.hosting
+  const known = await migrationLog.get('repository', '', names.repositoryKey(given))
+  const copy = known?.copy?.id === undefined ? undefined : await repositories.byId(known.copy.id)
   const owner = await names.accountOf(given.owner.login)
   // A repository whose new owner does not exist here is treated as deleted.
   if (known === undefined || copy === undefined || owner === undefined) return undefined
   const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)
   const wanted = namesToFollow(known.original?.name.split('/')[1], copy.name, given.name, chosen)
+  const record = { ...known, original: originalOf(names, given) }
   const isMoved = copy.owner !== owner.id
-  const done = () => remember(migration, known, originalOf(names, given))
-  if (wanted === undefined && !isMoved) return void (await done())
+  if (wanted === undefined && !isMoved) return void (await remember(migration, known, record))
   const isPrivate = isMoved && audienceHere(owner, copy) < audienceAt(migration.source, visibility, given)
   return {
-    label: `${given.full_name} from ${known.original?.name ?? copy.name}`,
+    label: `${given.full_name} from ${copy.name}`,
     async run() {
       // Never visible to more people than at the source, not even for a moment.
-      if (isPrivate) await allot.hosting.repositories.edit(copy.id, { private: true })
+      if (isPrivate) await repositories.edit(copy.id, { private: true })
       await move(migration, copy, owner, wanted)
     },
-    done,
+    record,
   }
 }
 

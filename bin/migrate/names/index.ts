@@ -2,10 +2,16 @@ import { OPERATOR } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting/create.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
-import { KnownNames, type Named } from './known-names.ts'
+import type { SourceRepository } from '../shapes.ts'
 
 /** Names to have here, by the name at the source in lower case: `owner` or `owner/name`. */
 export type Renames = ReadonlyMap<string, string>
+
+/** An account of the source. */
+export interface Named {
+  readonly id: number
+  readonly name: string
+}
 
 interface NamesOptions {
   readonly migrationLog: MigrationLog
@@ -13,20 +19,26 @@ interface NamesOptions {
   readonly renames: Renames
 }
 
+/** What identifies a repository of the source. */
+export type SourcePath = Pick<SourceRepository, 'id' | 'name'> & {
+  readonly owner: Pick<SourceRepository['owner'], 'login'>
+}
+
 /**
  * Finds the accounts and repositories here that are those of the source. The migration log has a record for
- * each, whose name is the key: the first name at the source. Later names of the source lead to the same key
- * by the id there, so a copy is found after it was renamed on either side. Accounts and repositories without
- * a record are found by name.
+ * each, whose name is the key: the id at the source. So a copy is found after it was renamed on either side.
+ * Accounts and repositories without a record are found by name.
  *
  * Invariant: a copy is never found for another account or repository, which has got its name since.
  */
 export class Names {
   readonly #options: NamesOptions
-  readonly #accounts = new KnownNames()
-  readonly #repositories = new KnownNames()
-  /** Keys of the accounts here that were found, by id. */
-  readonly #keysHere = new Map<number, string>()
+  /** Keys of the accounts by their names at the source, in lower case. */
+  readonly #keys = new Map<string, string>()
+  /** Names at the source by the keys; of a repository `owner/name`. */
+  readonly #names = { account: new Map<string, string>(), repository: new Map<string, string>() }
+  /** Keys by the ids here. */
+  readonly #keysHere = { account: new Map<number, string>(), repository: new Map<number, string>() }
 
   private constructor(options: NamesOptions) {
     this.#options = options
@@ -34,28 +46,28 @@ export class Names {
 
   /** @param accounts all users and organizations of the source */
   static async load(options: NamesOptions, accounts: readonly Named[]): Promise<Names> {
-    const { migrationLog } = options
     const names = new Names(options)
-    for (const record of await migrationLog.list('account')) {
-      names.#accounts.know(record, record.name)
-      if (record.copy?.id !== undefined) names.#keysHere.set(record.copy.id, record.name)
+    for (const kind of ['account', 'repository'] as const)
+      for (const { name: key, copy } of await options.migrationLog.list(kind))
+        if (copy?.id !== undefined) names.#keysHere[kind].set(copy.id, key)
+    for (const { id, name } of accounts) {
+      names.#keys.set(name.toLowerCase(), String(id))
+      names.#names.account.set(String(id), name)
     }
-    for (const record of await migrationLog.list('repository')) names.#repositories.know(record, record.name)
-    for (const account of accounts) names.#accounts.learn(account, account.name.toLowerCase())
     return names
   }
 
   /**
-   * Key of an account in the migration log.
+   * Key of an account in the migration log; empty when the source has none of the name.
    * @param login its name at the source
    */
   key(login: string): string {
-    return this.#accounts.keyOf(login.toLowerCase())
+    return this.#keys.get(login.toLowerCase()) ?? ''
   }
 
-  /** Key of an account that was found here. */
-  keyHere({ id, name }: Account): string {
-    return this.#keysHere.get(id) ?? name.toLowerCase()
+  /** Key of an account that was found here; empty for another one, and when there is none of the id. */
+  keyHere({ id }: Pick<Account, 'id'>): string {
+    return this.#keysHere.account.get(id) ?? ''
   }
 
   /**
@@ -84,14 +96,19 @@ export class Names {
 
   /** The account here that has the key. */
   async accountWithKey(key: string): Promise<Account | undefined> {
-    const { migrationLog, hosting } = this.#options
-    const id = (await migrationLog.get('account', '', key))?.copy?.id
-    const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
-    if (copy !== undefined) return copy
-    const found = await hosting.accounts.byName(this.wantedName(this.#accounts.nameOf(key)))
-    if (found === undefined || this.#accounts.isOther(found.id, key)) return undefined
-    this.#keysHere.set(found.id, key)
+    const { accounts } = this.#options.hosting
+    const id = await this.#copyOf('account', key)
+    const copy = id === undefined ? undefined : await accounts.byId(id)
+    const login = this.#names.account.get(key)
+    if (copy !== undefined || login === undefined) return copy
+    const found = await accounts.byName(this.wantedName(login))
+    if (found === undefined || this.isCopyOfOther('account', found.id, key)) return undefined
+    this.created(found, key)
     return found
+  }
+
+  async #copyOf(kind: 'account' | 'repository', key: string): Promise<number | undefined> {
+    return (await this.#options.migrationLog.get(kind, '', key))?.copy?.id
   }
 
   /** The user here who has the key. */
@@ -100,47 +117,32 @@ export class Names {
     return account?.kind === 'user' ? account : undefined
   }
 
-  /** Key of the account here that has the id; empty when there is none. */
-  async keyOfId(id: number): Promise<string> {
-    const account = await this.#options.hosting.accounts.byId(id)
-    return account === undefined ? '' : this.keyHere(account)
-  }
-
-  /** Remembers the copy of an account that was created now. */
+  /** Remembers an account that is here. */
   created({ id }: Account, key: string): void {
-    this.#keysHere.set(id, key)
-    this.#accounts.claim(id, key)
+    this.#keysHere.account.set(id, key)
   }
 
-  /** Whether an account or a repository here is the copy of another one than the key names. */
+  /** Whether an account or a repository here is that of another key. */
   isCopyOfOther(kind: 'account' | 'repository', id: number, key: string): boolean {
-    return (kind === 'account' ? this.#accounts : this.#repositories).isOther(id, key)
+    return (this.#keysHere[kind].get(id) ?? key) !== key
   }
 
-  /**
-   * Key of a repository in the migration log: the key of the owner that it had first, a slash and its name.
-   * @param owner
-   * @param name names at the source
-   * @param id there
-   */
-  repositoryKey(owner: string, name: string, id?: number): string {
-    const path = `${this.key(owner)}/${name.toLowerCase()}`
-    if (id !== undefined) this.#repositories.learn({ id, name }, path)
-    return this.#repositories.keyOf(path)
+  /** Key of a repository in the migration log. */
+  repositoryKey({ id, name, owner }: SourcePath): string {
+    this.#names.repository.set(String(id), `${owner.login}/${name}`)
+    return String(id)
   }
 
   /** The repository here that has the key. */
   async repositoryWithKey(key: string): Promise<Repository | undefined> {
-    const { migrationLog, hosting } = this.#options
-    const id = (await migrationLog.get('repository', '', key))?.copy?.id
-    const copy = id === undefined ? undefined : await hosting.repositories.byId(id)
-    if (copy !== undefined) return copy
-    const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
-    const account = await this.accountWithKey(owner)
-    if (account === undefined) return undefined
-    const name = this.wantedName(`${this.#accounts.nameOf(owner)}/${own}`)
-    const found = await hosting.repositories.find(OPERATOR, account.name, name)
-    return found && this.#repositories.isOther(found.id, key) ? undefined : found
+    const { repositories } = this.#options.hosting
+    const id = await this.#copyOf('repository', key)
+    const copy = id === undefined ? undefined : await repositories.byId(id)
+    const path = this.#names.repository.get(key)
+    if (copy !== undefined || path === undefined) return copy
+    const owner = await this.accountOf(path.split('/')[0]!)
+    const found = owner && (await repositories.find(OPERATOR, owner.name, this.wantedName(path)))
+    return found && this.isCopyOfOther('repository', found.id, key) ? undefined : found
   }
 
   /** Where a repository is here. */

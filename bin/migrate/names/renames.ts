@@ -3,9 +3,9 @@ import type { Account, MigrationRecord, Repository } from '../../../lib/records/
 import { checkRepositoryName } from '../../../lib/repositories/names.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
+import { SourceRepository } from '../shapes.ts'
 import type { Source } from '../source.ts'
-import type { Renames } from './index.ts'
-import { type Named, withLastName } from './known-names.ts'
+import type { Named, Renames } from './index.ts'
 
 /**
  * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories,
@@ -97,7 +97,7 @@ const failed = (path: string, name: string, reason: string): Error =>
 
 /** The name, or the path, of what has the new name here; undefined when nothing else than the copy has it. */
 const nameTaken = async (
-  { allot, names, migrationLog }: Migration,
+  { allot, names, migrationLog, source }: Migration,
   path: string,
   name: string,
 ): Promise<string | undefined> => {
@@ -108,8 +108,8 @@ const nameTaken = async (
   }
   const account = await names.accountOf(owner)
   const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
-  const key = names.repositoryKey(owner, old)
-  const known = await migrationLog.get('repository', '', key)
+  const given = await source.get(SourceRepository, apiPath('repos', owner, old))
+  const known = await migrationLog.get('repository', '', String(given.id))
   return isFree(found, known) || name.toLowerCase() === old ? undefined : `${account!.name}/${name}`
 }
 
@@ -119,3 +119,6 @@ const nameTaken = async (
  */
 const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
   found === undefined || (known !== undefined && (known.copy === undefined || known.copy.id === found.id))
+
+/** A name, or a path `owner/name`, with another name at its end. */
+const withLastName = (path: string, name: string): string => [...path.split('/').slice(0, -1), name].join('/')

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Level, Unit } from '../../../lib/records/schema/index.ts'
-import { SourceRepository, SourceUser } from '../shapes.ts'
+import { SourceLogin, SourceRepository } from '../shapes.ts'
 import { apiPath, type Source, SourceError } from '../source.ts'
 
 const SourceTeam = v.object({
@@ -15,11 +15,9 @@ const SourceTeam = v.object({
 })
 type SourceTeam = v.InferOutput<typeof SourceTeam>
 
-/** A team as it may be here. Names of users and repositories are in lower case. */
+/** A team as it may be here. Names of users are in lower case. */
 export interface TeamRights {
   readonly name: string
-  /** Name of the organization at the source. */
-  readonly organization: string
   readonly description: string
   readonly isOwners: boolean
   readonly level: Level
@@ -27,7 +25,7 @@ export interface TeamRights {
   readonly canCreate: boolean
   readonly users: ReadonlySet<string>
   /** Undefined: all repositories of the organization. */
-  readonly repositories: ReadonlySet<string> | undefined
+  readonly repositories: readonly SourceRepository[] | undefined
   /** Whether its members write to the code at the source, and only read it here. */
   readonly isLowered: boolean
 }
@@ -50,21 +48,20 @@ export const teamRights = async (
     return answer
   }
   for (const team of await source.list(SourceTeam, apiPath('orgs', organization, 'teams'))) {
-    const users = await source.list(SourceUser, `/teams/${team.id}/members`)
+    const users = await source.list(SourceLogin, `/teams/${team.id}/members`)
     const isOwners = team.permission === 'owner'
     const isForAll = isOwners || team.includes_all_repositories
     const listed = isForAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
-    const names = listed && new Set(listed.map(({ name }) => name.toLowerCase()))
-    const covered = repositories.filter(({ name }) => names?.has(name.toLowerCase()) !== false)
-    teams.push(await rightsOf(team, isOwners, { organization, users, names, covered, isGuarded }))
+    const ids = listed && new Set(listed.map(({ id }) => id))
+    const covered = repositories.filter(({ id }) => ids?.has(id) !== false)
+    teams.push(await rightsOf(team, isOwners, { users, repositories: listed, covered, isGuarded }))
   }
   return teams
 }
 
 interface Extent {
-  readonly organization: string
-  readonly users: readonly SourceUser[]
-  readonly names: ReadonlySet<string> | undefined
+  readonly users: readonly SourceLogin[]
+  readonly repositories: readonly SourceRepository[] | undefined
   readonly covered: readonly SourceRepository[]
   isGuarded(repository: SourceRepository): Promise<boolean>
 }
@@ -72,7 +69,7 @@ interface Extent {
 const rightsOf = async (
   team: SourceTeam,
   isOwners: boolean,
-  { organization, users, names, covered, isGuarded }: Extent,
+  { users, repositories, covered, isGuarded }: Extent,
 ): Promise<TeamRights> => {
   const isAdmin = isOwners || team.permission === 'admin'
   const units = isAdmin ? [] : unitsOf(team)
@@ -81,12 +78,11 @@ const rightsOf = async (
   if (isLowered && code !== undefined) code.level = 'read'
   return {
     name: team.name,
-    organization,
     description: team.description,
     isOwners,
     units,
     isLowered,
-    repositories: names,
+    repositories,
     level: isAdmin ? 'admin' : units.some(({ level }) => level === 'write') ? 'write' : 'read',
     canCreate: team.can_create_org_repo,
     users: new Set(users.map(({ login }) => login.toLowerCase())),

@@ -1,7 +1,6 @@
 import { allItems } from '../../../lib/records/pages.ts'
 import type { Account, Level, Repository, Team } from '../../../lib/records/schema/index.ts'
-import { REVOKED } from '../labels.ts'
-import { followLinks } from '../links.ts'
+import { followLinks, type Links } from '../links.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import type { Item, Things } from '../things.ts'
 import type { TeamRights } from './rights.ts'
@@ -9,7 +8,7 @@ import type { TeamRights } from './rights.ts'
 const ADDED = 'members who were added here to teams that the source has removed'
 
 /** What is followed, and what the source has of it. */
-interface Followed {
+export interface Followed {
   readonly things: Things
   readonly items: Item[]
 }
@@ -17,31 +16,30 @@ interface Followed {
 /** The name of a team in the migration log. */
 const keyOf = ({ name }: Pick<TeamRights, 'name'>): string => name.toLowerCase()
 
-/**
- * The copy of a team, whatever its name is here.
- * @param scope key of the organization
- */
+/** The copy of a team, whatever its name is here. */
 export const copyOfTeam = async (
-  { allot, migrationLog }: Migration,
-  scope: string,
+  { allot, migrationLog, names }: Migration,
+  organization: Account,
   team: TeamRights,
 ): Promise<Team | undefined> => {
-  const id = (await migrationLog.get('team', scope, keyOf(team)))?.copy?.id
+  const id = (await migrationLog.get('team', names.keyHere(organization), keyOf(team)))?.copy?.id
   return id === undefined ? undefined : (await allot.hosting.teams.find(OPERATOR, id))?.team
 }
 
 const editOf = ({ name, description, level, units, canCreate, repositories }: TeamRights) => ({
+  ...{ name, description, level, units, canCreate, allRepositories: repositories === undefined },
+})
+
+/** The members of a team, with its units as texts to compare. */
+const shown = ({
   name,
   description,
   level,
   units,
   canCreate,
-  allRepositories: repositories === undefined,
-})
-
-/** The members of a team, with its units as texts to compare. */
-const shown = ({ units, ...members }: ReturnType<typeof editOf>) => ({
-  ...members,
+  allRepositories,
+}: ReturnType<typeof editOf>) => ({
+  ...{ name, description, level, canCreate, allRepositories },
   units: units.map(({ unit, level }) => `${unit} ${level}`).sort(),
 })
 type Shown = ReturnType<typeof shown>
@@ -49,43 +47,34 @@ type Shown = ReturnType<typeof shown>
 /** The teams of an organization with their rights. */
 export const teamsOf = (
   { allot, names, migrationLog, report }: Migration,
-  organization: Account,
+  { id: of, name: within }: Account,
   found: readonly TeamRights[],
 ): Followed => {
   const { teams } = allot.hosting
-  const scope = names.keyHere(organization)
+  const scope = names.keyHere({ id: of })
   const all = async () => {
-    const listed = await allItems((slice) => teams.list(OPERATOR, organization.name, slice))
+    const listed = await allItems((slice) => teams.list(OPERATOR, within, slice))
     return listed.flatMap(({ team }) => team ?? [])
   }
+  const withId = async (id: number | undefined) =>
+    id === undefined ? undefined : (await teams.find(OPERATOR, id))?.team
   const things: Things = {
-    kind: 'team',
-    scope,
+    ...{ kind: 'team', scope, within },
     async find(key, copy) {
-      const own = copy?.id === undefined ? undefined : (await teams.find(OPERATOR, copy.id))?.team
-      const team = own ?? (await all()).find((one) => keyOf(one) === key)
-      return team && { id: team.id, of: organization.id }
+      const team = (await withId(copy?.id)) ?? (await all()).find((one) => keyOf(one) === key)
+      return team && { id: team.id, of }
     },
-    async members({ id }) {
-      const { name, description, level, units, canCreate, allRepositories } = (await teams.find(
-        OPERATOR,
-        id!,
-      ))!.team!
-      return shown({ name, description, level, units, canCreate, allRepositories })
-    },
-    list: async () =>
-      (await all()).map(({ id, name }) => ({ copy: { id, of: organization.id }, label: name })),
+    members: async ({ id }) => shown((await withId(id))!),
+    list: async () => (await all()).map(({ id, name: label }) => ({ copy: { id, of }, label })),
     async remove(key, { id }) {
+      const own = `${scope}/${key}`
       const members = await allItems((slice) => teams.members(OPERATOR, id!, slice))
-      const copies = await migrationLog.list('teamMember', `${scope}/${key}`)
+      const copies = await migrationLog.list('teamMember', own)
       const added = members.filter((member) => copies.every(({ copy }) => copy?.to !== member.id))
-      for (const { name } of added) report.note('overwritten', ADDED, `${name} (${scope}/${key})`)
+      for (const { name } of added) report.note('overwritten', ADDED, `${name} (${within}/${key})`)
       await teams.remove(OPERATOR, id!)
       // Another team can get the name.
-      await migrationLog.remove([
-        ...copies,
-        ...(await migrationLog.list('teamRepository', `${scope}/${key}`)),
-      ])
+      await migrationLog.remove([...copies, ...(await migrationLog.list('teamRepository', own))])
     },
   }
   const items = found.map((team): Item => {
@@ -93,17 +82,10 @@ export const teamsOf = (
     const values = shown(wanted)
     return {
       ...{ name: keyOf(team), label: team.name, values },
-      narrowed: (here) => narrowed(here as Shown, values),
-      create: async () => (await teams.create(OPERATOR, organization.name, wanted)) !== undefined,
-      async edit({ id }, { units, ...others }: Partial<Shown>) {
-        const {
-          name: _,
-          description: __,
-          ...rights
-        } = { ...others, ...(units && { units: units.map(unitOf) }) }
-        if (Object.keys(rights).length > 0) report.note('revoked', REVOKED.team, `${team.name} (${scope})`)
-        await teams.edit(OPERATOR, id!, () => ({ ...others, ...rights }))
-      },
+      least: (here) => lesser(here as Shown, values),
+      create: async () => (await teams.create(OPERATOR, within, wanted)) !== undefined,
+      edit: ({ id }, { units, ...others }: Partial<Shown>) =>
+        teams.edit(OPERATOR, id!, () => ({ ...others, ...(units && { units: units.map(unitOf) }) })),
     }
   })
   return { things, items }
@@ -114,8 +96,7 @@ const lower = <L extends Level>(left: L, right: L): L =>
   LEVELS.indexOf(left) < LEVELS.indexOf(right) ? left : right
 
 /** What a team may do on both sides. */
-const narrowed = (here: Shown, source: Shown): Shown => ({
-  ...here,
+const lesser = (here: Shown, source: Shown) => ({
   level: lower(here.level, source.level),
   units: commonUnits(here, source),
   canCreate: here.canCreate && source.canCreate,
@@ -139,6 +120,19 @@ const unitOf = (text: string): TeamRights['units'][number] => {
   return { unit, level } as TeamRights['units'][number]
 }
 
+/** Members or repositories of a team. */
+const linksOf = <T extends Account | Repository>(
+  migration: Migration,
+  organization: Account,
+  team: TeamRights,
+  links: Omit<Links<T>, 'scope' | 'within'>,
+) => {
+  const [scope, within] = [migration.names.keyHere(organization), organization.name].map(
+    (of) => `${of}/${keyOf(team)}`,
+  )
+  return followLinks<T>(migration, { ...links, scope: scope!, within: within! })
+}
+
 /** The members of a team. */
 export const membersOf = (
   migration: Migration,
@@ -148,8 +142,8 @@ export const membersOf = (
 ): Followed => {
   const { allot, names } = migration
   const { teams } = allot.hosting
-  const things = followLinks<Account>(migration, {
-    ...{ kind: 'teamMember', scope: `${names.keyHere(organization)}/${keyOf(team)}`, of: id },
+  const things = linksOf<Account>(migration, organization, team, {
+    ...{ kind: 'teamMember', of: id },
     withKey: (name) => names.userWithKey(name),
     all: (slice) => teams.members(OPERATOR, id, slice),
     has: ({ name }) => teams.member(OPERATOR, id, name),
@@ -169,16 +163,16 @@ export const repositoriesOf = (
   const { allot, names } = migration
   const { teamRepositories } = allot.hosting
   const path = ({ name }: Repository) => ({ owner: organization.name, name })
-  const things = followLinks<Repository>(migration, {
-    ...{ kind: 'teamRepository', scope: `${names.keyHere(organization)}/${keyOf(team)}`, of: id },
+  const things = linksOf<Repository>(migration, organization, team, {
+    ...{ kind: 'teamRepository', of: id },
     withKey: (name) => names.repositoryWithKey(name),
     all: (slice) => teamRepositories.list(OPERATOR, id, slice),
     has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),
     add: (repository) => teamRepositories.add(OPERATOR, id, path(repository)),
     remove: (repository) => teamRepositories.remove(OPERATOR, id, path(repository)),
   })
-  const items = [...(team.repositories ?? [])].map((label) =>
-    things.itemFor(names.repositoryKey(team.organization, label), label),
+  const items = (team.repositories ?? []).map((given) =>
+    things.itemFor(names.repositoryKey(given), given.name),
   )
   return { things, items }
 }

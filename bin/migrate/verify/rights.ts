@@ -4,7 +4,7 @@ import { canSignIn } from '../accounts.ts'
 import { ifAvailable, reportErrors } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import { repositoryPath } from '../repositories.ts'
-import { SourceUser } from '../shapes.ts'
+import { SourceLogin, type SourceUser } from '../shapes.ts'
 import { ANONYMOUS, type Source } from '../source.ts'
 import { isProtected } from '../teams/rights.ts'
 import type { Sides } from './sides.ts'
@@ -105,7 +105,7 @@ const isLowered = async (
     report.note('leftOut', OF_MEMBERS, label)
     return true
   }
-  const users = (await ifAvailable(source.list(SourceUser, `${repositoryPath(given)}/collaborators`))) ?? []
+  const users = (await ifAvailable(source.list(SourceLogin, `${repositoryPath(given)}/collaborators`))) ?? []
   const isCollaborator = users.some((user) => user.login.toLowerCase() === login.toLowerCase())
   if (isCollaborator) report.note('leftOut', SEVERAL, label)
   return isCollaborator

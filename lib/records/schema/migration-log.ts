@@ -38,14 +38,13 @@ const MigrationRecord = v.object({
     ...['collaborator', 'hook', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment', 'finished'],
   ] as const),
   /**
-   * The account or organization that the record belongs to, in lower case, or `owner/repository` for the
-   * contents of a repository; empty for accounts.
+   * What the record belongs to: the id of an account or a repository at the source, of the latter also with
+   * the kind of contents, or the name of a quota group; empty for accounts and repositories.
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case. In this field, an account, a
-   * repository or a team that is renamed keeps the first name that it had at the source. When another one
-   * already has the name, `#` and the id at the source follow.
+   * Of accounts and repositories, and of what leads to them: the id at the source. Of teams and quotas, the
+   * name in lower case; of others, what identifies them at the source.
    */
   name: v.string(),
   /** The copy; absent until it is created. A run that ended between the two leaves the record so. */
@@ -56,8 +55,8 @@ const MigrationRecord = v.object({
    */
   digest: v.optional(v.string()),
   /**
-   * Of accounts, repositories and teams: the id at the source, and the name there that the copy follows, in
-   * lower case. Absent when the source sends no ids.
+   * Of accounts and repositories: the id at the source, and the name there that the copy follows, in lower
+   * case; of a repository with the id of its owner before it.
    */
   original: v.optional(v.object({ id, name: v.string() })),
 })
