@@ -5,8 +5,8 @@
  * All is read in one snapshot, collection by collection, so a server may write at the same time:
  *
  * - A **record** must be valid, and have the key that follows from its id.
- * - An **index** has each entry that a record implies, which is looked up, and no others: when it has more
- *   entries than were found, each of them is looked at.
+ * - An **index** has each entry that a record implies, and no others. That is told by a sum over the entries
+ *   that it has, and one over those that the records imply; only when they differ, each entry is looked up.
  * - A **counter** is as high as the number of the records that it counts, and a **sequence** is above all
  *   numbers that it gave.
  * - A **check** of a domain compares a record with others, such as those that it refers to.

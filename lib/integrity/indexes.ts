@@ -2,48 +2,50 @@ import type { AnyCollection } from '../records/collection.ts'
 import type { Derived } from '../records/indexes.ts'
 import { encodeValue } from '../records/layout.ts'
 import { type Bytes, type Entry, keyText } from '../storage/index.ts'
-import { parseCount, parseRecord } from './collections.ts'
+import { parseCount, recordsOf, type Stored, validRecords } from './collections.ts'
+import { EntrySum } from './entry-sum.ts'
 import { batchesOf, deletion, describeKey, put, type Run, sectionOf } from './run.ts'
 
-/** A record that is valid. */
-export interface Stored {
-  readonly key: Bytes
-  readonly record: unknown
-}
-
-/** Compares an index or counters with all records of their collection. */
-export interface Comparison {
-  /** Takes further records. */
-  add(records: readonly Stored[]): Promise<void>
+/** Compares what an index or counters have with what all records of their collection imply. */
+interface Comparison {
+  add(record: Stored): void
   /** Call it after the last record. */
   end(): Promise<void>
 }
 
-/** Looks up each entry that a record implies. The number of entries tells whether the index has others. */
+/** Compares sums over an index, and when they differ, each entry. */
 export const indexComparison = (run: Run, collection: AnyCollection, index: Derived<unknown>): Comparison => {
-  const section = sectionOf(index.prefix)
+  const implied = new EntrySum()
+  return {
+    add({ key, record }) {
+      for (const entry of index.keysOf(record)) implied.add(entry, key)
+    },
+    async end() {
+      const stored = new EntrySum()
+      for await (const entries of batchesOf(run, sectionOf(index.prefix)))
+        for (const [key, value] of entries) stored.add(key, value)
+      run.totals.entries += stored.count
+      if (!stored.equals(implied)) await compareEntries(run, collection, index)
+    },
+  }
+}
+
+/** Looks up each entry that records imply, and the record of each entry that the index has. */
+const compareEntries = async (
+  run: Run,
+  collection: AnyCollection,
+  index: Derived<unknown>,
+): Promise<void> => {
+  const isImplied = impliedIn(run, collection, index)
   /** Keys of entries that lead elsewhere than they must. */
   const misled = new Set<string>()
-  /** Number of entries that records imply and that are there. */
-  let present = 0
-
-  /** Whether the record that an entry leads to implies it. */
-  const isImplied = ([entry, leadsTo]: Entry, value: Bytes | undefined): boolean => {
-    const parsed = value && parseRecord(collection, leadsTo, value)
-    return (
-      parsed !== undefined &&
-      'record' in parsed &&
-      index.keysOf(parsed.record).some((key) => isEqual(key, entry))
-    )
-  }
 
   const reportElsewhere = async (entry: Bytes, record: Bytes, leadsTo: Bytes) => {
     const name = `the index entry ${describeKey(entry)}`
-    if (isImplied([entry, leadsTo], leadsTo.length > 0 ? await run.tx.get(leadsTo) : undefined)) {
+    if (await isImplied([entry, leadsTo])) {
       const claims = [leadsTo, record].sort(Buffer.compare).map(describeKey)
       return run.onFault({ message: `${name} is claimed by several records: ${claims.join(', ')}` })
     }
-    if (!misled.has(keyText(entry))) present++
     misled.add(keyText(entry))
     run.onFault({
       message: `${name} must lead to the record ${describeKey(record)}, but leads elsewhere`,
@@ -52,40 +54,45 @@ export const indexComparison = (run: Run, collection: AnyCollection, index: Deri
   }
 
   const reportStrays = async (entries: readonly Entry[]) => {
-    const records = await run.tx.getMany(entries.map(([key, value]) => (value.length > 0 ? value : key)))
-    for (const [at, entry] of entries.entries())
-      if (!misled.has(keyText(entry[0])) && !isImplied(entry, records[at]))
+    const implied = await Promise.all(entries.map(isImplied))
+    for (const [at, [key]] of entries.entries())
+      if (!implied[at] && !misled.has(keyText(key)))
         run.onFault({
-          message: `the index entry ${describeKey(entry[0])} follows from no record`,
-          repair: deletion(entry[0]),
+          message: `the index entry ${describeKey(key)} follows from no record`,
+          repair: deletion(key),
         })
   }
 
-  return {
-    async add(records) {
-      const expected = records.flatMap(({ key, record }) =>
-        index.keysOf(record).map((entry) => ({ entry, key })),
-      )
-      const found = await run.tx.getMany(expected.map(({ entry }) => entry))
-      for (const [at, { entry, key }] of expected.entries()) {
-        const leadsTo = found[at]
-        if (leadsTo === undefined)
-          run.onFault({
-            message: `the index entry ${describeKey(entry)} of the record ${describeKey(key)} is missing`,
-            repair: put(entry, key),
-          })
-        else if (isEqual(leadsTo, key)) present++
-        else await reportElsewhere(entry, key, leadsTo)
-      }
-    },
-    async end() {
-      let stored = 0
-      for await (const entries of batchesOf(run, section)) stored += entries.length
-      run.totals.entries += stored
-      if (stored > present) for await (const entries of batchesOf(run, section)) await reportStrays(entries)
-    },
+  const reportMissing = async (records: readonly Stored[]) => {
+    const expected = records.flatMap(({ key, record }) =>
+      index.keysOf(record).map((entry) => ({ entry, key })),
+    )
+    const found = await run.tx.getMany(expected.map(({ entry }) => entry))
+    for (const [at, { entry, key }] of expected.entries()) {
+      const leadsTo = found[at]
+      if (leadsTo === undefined)
+        run.onFault({
+          message: `the index entry ${describeKey(entry)} of the record ${describeKey(key)} is missing`,
+          repair: put(entry, key),
+        })
+      else if (!isEqual(leadsTo, key)) await reportElsewhere(entry, key, leadsTo)
+    }
   }
+
+  for await (const entries of recordsOf(run, collection))
+    await reportMissing(validRecords(collection, entries))
+  for await (const entries of batchesOf(run, sectionOf(index.prefix))) await reportStrays(entries)
 }
+
+/** Tells whether the record that an entry leads to implies it. */
+const impliedIn =
+  ({ tx }: Run, collection: AnyCollection, { keysOf }: Derived<unknown>) =>
+  async ([entry, leadsTo]: Entry): Promise<boolean> => {
+    const value = leadsTo.length > 0 ? await tx.get(leadsTo) : undefined
+    if (value === undefined) return false
+    const valid = validRecords(collection, [[leadsTo, value]])
+    return valid.some(({ record }) => keysOf(record).some((key) => isEqual(key, entry)))
+  }
 
 /** Counts the records again. */
 export const counterComparison = (run: Run, { prefix, keysOf }: Derived<unknown>): Comparison => {
@@ -101,9 +108,8 @@ export const counterComparison = (run: Run, { prefix, keysOf }: Derived<unknown>
     })
   }
   return {
-    async add(records) {
-      for (const key of records.flatMap(({ record }) => keysOf(record)).map(keyText))
-        counts.set(key, (counts.get(key) ?? 0) + 1)
+    add({ record }) {
+      for (const key of keysOf(record).map(keyText)) counts.set(key, (counts.get(key) ?? 0) + 1)
     },
     async end() {
       for await (const entries of batchesOf(run, sectionOf(prefix))) {

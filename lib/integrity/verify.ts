@@ -1,17 +1,14 @@
 import type { AnyCollection } from '../records/collection.ts'
 import { encodeValue, metadata, sequenceKey } from '../records/layout.ts'
-import { collections, ownerUsages, repositoryUsages, requireUpgraded } from '../records/schema/index.ts'
+import { collections, requireUpgraded } from '../records/schema/index.ts'
 import type { Bytes, KeyRange, ReadTransaction } from '../storage/index.ts'
 import { type Check, CheckedStore, type Fault } from './checks.ts'
-import { parseCount, parseRecord } from './collections.ts'
-import { counterComparison, indexComparison, type Stored } from './indexes.ts'
-import { batchesOf, deletion, describeKey, put, type Run, sectionOf, type Totals } from './run.ts'
+import { parseCount, recordsOf, type Stored, validRecords } from './collections.ts'
+import { counterComparison, indexComparison } from './indexes.ts'
+import { batchesOf, describeKey, put, type Run, sectionOf, type Totals } from './run.ts'
 
 /** Records read so far, and an estimate of all of them. */
 export type OnCount = (progress: { done: number; total: number }) => void
-
-/** Collections whose records follow from others: a broken one is deleted and made again. */
-const DERIVED: readonly string[] = [ownerUsages, repositoryUsages].map(({ options }) => options.name)
 
 /**
  * Checks a store within one snapshot (index.ts explains how).
@@ -58,25 +55,18 @@ const checkCollection = async (
   collection: AnyCollection,
   check: (records: readonly Stored[]) => Promise<void>,
 ): Promise<void> => {
-  const comparisons = [
-    ...indexesOf(collection).map((index) => indexComparison(run, collection, index)),
-    ...collection.counters.map((counters) => counterComparison(run, counters)),
-  ]
-  for await (const entries of batchesOf(run, sectionOf([collection.options.name, 'r']))) {
+  const indexes = indexesOf(collection).map((index) => indexComparison(run, collection, index))
+  const counters = collection.counters.map((each) => counterComparison(run, each))
+  for await (const entries of recordsOf(run, collection)) {
     run.totals.records += entries.length
-    const records = entries.flatMap(([key, value]): Stored[] => {
-      const parsed = parseRecord(collection, key, value)
-      if ('record' in parsed) return [{ key, record: parsed.record }]
-      run.onFault({
-        message: parsed.message,
-        repair: DERIVED.includes(collection.options.name) ? deletion(key) : undefined,
-      })
-      return []
-    })
-    for (const { record } of records) noteNumbers(run, collection, record)
-    await Promise.all([check(records), ...comparisons.map((comparison) => comparison.add(records))])
+    const records = validRecords(collection, entries, run.onFault)
+    for (const stored of records) {
+      noteNumbers(run, collection, stored.record)
+      for (const { add } of [...indexes, ...counters]) add(stored)
+    }
+    await check(records)
   }
-  for (const comparison of comparisons) await comparison.end()
+  for (const { end } of [...counters, ...indexes]) await end()
 }
 
 const noteNumbers = ({ highest }: Run, { options }: AnyCollection, record: unknown): void => {

@@ -17,7 +17,7 @@ import {
   repositories,
   sessions,
 } from '../../lib/records/schema/index.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { repair, sentence, verify } from '../../lib/verify.ts'
 import { nameOwner, populate } from '../exports/instance.ts'
 import { aGround, fill } from '../files/ground.ts'
@@ -94,6 +94,25 @@ describe('A sound store', () => {
     const temporary = ['pendingFolder', 'pushJournal', 'job', 'lfsCopy', 'hookLease']
     for (const { options } of collections)
       assert.ok(temporary.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
+  })
+
+  it('is read in the order of its keys: no index entry is looked up', async () => {
+    const driver = await copyOf(whole)
+    const wanted: Uint8Array[] = []
+    await driver.read((tx) => {
+      const watched: ReadTransaction = {
+        ...tx,
+        get: (key) => tx.get(key).finally(() => wanted.push(key)),
+        getMany: (keys) => tx.getMany(keys).finally(() => wanted.push(...keys)),
+      }
+      return verifyRecords(watched, referenceChecks, ({ message }) => assert.fail(message))
+    })
+    assert.ok(wanted.length > 0)
+    const looked = wanted.map((key) => Buffer.from(key).toString('hex'))
+    assert.deepEqual(
+      looked.filter((hex) => kindOf(hex) === 'index'),
+      [],
+    )
   })
 
   it('is not changed by a repair', async () => {
