@@ -44,7 +44,6 @@ export const isolation: Part = (candidate) =>
     test('a callback that throws writes nothing, and its error is passed on', (t) => failing(t, candidate))
     test('a callback that throws while it still reads ends its transaction', (t) =>
       failingWithReads(t, candidate))
-    test('a callback that throws does not affect other writes', (t) => besideFailing(t, candidate))
     test('the result of the callback is passed on', async (t) => {
       const driver = await opened(t, candidate)
       const given = { any: 'thing' }
@@ -171,20 +170,6 @@ const failingWithReads = async (t: TestContext, candidate: Candidate): Promise<v
   }
   await save(driver, { key: 'value' })
   assert.equal(await load(driver, 'key'), 'value')
-}
-
-const besideFailing = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const driver = await opened(t, candidate)
-  const results = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, at) =>
-      at % 2 ? driver.write(putThenFail) : save(driver, { [`k${at}`]: 'new' }),
-    ),
-  )
-  results.forEach(({ status }, at) => {
-    assert.equal(status, at % 2 ? 'rejected' : 'fulfilled')
-  })
-  for (let at = 0; at < 20; at += 2) assert.equal(await load(driver, `k${at}`), 'new')
-  assert.equal(await load(driver, 'key'), undefined)
 }
 
 const kept = async (

@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import {
-  below,
-  bytes,
-  type Candidate,
-  collect,
-  fixture,
-  keysBelow,
-  load,
-  type Part,
-  save,
-  text,
-} from './fixture.ts'
+import { bytes, type Candidate, fixture, keysBelow, load, type Part, save, text } from './fixture.ts'
+import { laws } from './serializability.ts'
 
 const DRIVERS = 4
 
@@ -39,11 +29,9 @@ export const sharing: Part = (candidate) => {
       for (const driver of drivers) assert.equal(await load(driver, 'key'), 'value')
     })
     test('each see every acknowledged write of another one', (t) => coherent(t, candidate))
-    test('do not lose updates', (t) => counted(t, candidate))
-    test('do not allow write skew', (t) => skewed(t, candidate))
-    test('do not allow phantoms', (t) => phantoms(t, candidate))
     test('throw in the callback only for current records', (t) => failing(t, candidate))
-    test('do not see partial writes of one another', (t) => partial(t, candidate))
+    for (const [title, law] of Object.entries(laws))
+      test(`are serializable together: ${title}`, async (t) => law(await openDrivers(t, candidate)))
   })
 }
 
@@ -66,43 +54,6 @@ const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => 
   }
 }
 
-const counted = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await openDrivers(t, candidate)
-  const increment = (driver: StorageDriver) =>
-    driver.write(async (tx) => {
-      const count = Number(text(await tx.get(bytes('count'))) ?? 0)
-      tx.put(bytes('count'), bytes(`${count + 1}`))
-    })
-  await Promise.all(Array.from({ length: 80 }, (_, at) => increment(drivers[at % DRIVERS]!)))
-  for (const driver of drivers) assert.equal(await load(driver, 'count'), '80')
-}
-
-const skewed = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const [first, second] = await openDrivers(t, candidate)
-  const leave = (driver: StorageDriver, me: string, colleague: string) =>
-    driver.write(async (tx) => {
-      if (text(await tx.get(bytes(colleague))) === 'on') tx.put(bytes(me), bytes('off'))
-    })
-  for (let round = 0; round < 20; round++) {
-    await save(round % 2 ? first! : second!, { ann: 'on', bob: 'on' })
-    await Promise.all([leave(first!, 'ann', 'bob'), leave(second!, 'bob', 'ann')])
-    assert.deepEqual([await load(first!, 'ann'), await load(first!, 'bob')].sort(), ['off', 'on'])
-  }
-}
-
-const phantoms = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await openDrivers(t, candidate)
-  const takeIfFirst = (driver: StorageDriver, seat: number, guest: number) =>
-    driver.write(async (tx) => {
-      const taken = await collect(tx.range(below(`seat${seat}/`)))
-      if (taken.length === 0) tx.put(bytes(`seat${seat}/${guest}`), bytes('taken'))
-    })
-  await Promise.all(
-    Array.from({ length: 40 }, (_, at) => takeIfFirst(drivers[at % DRIVERS]!, Math.floor(at / 4), at)),
-  )
-  assert.equal((await drivers[0]!.read((tx) => keysBelow(tx, 'seat'))).length, 10)
-}
-
 const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const [first, second] = await openDrivers(t, candidate)
   const claim = (driver: StorageDriver) =>
@@ -117,29 +68,4 @@ const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
     await claim(first!)
     await first!.write(async (tx) => tx.delete(bytes('name')))
   }
-}
-
-const partial = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await openDrivers(t, candidate)
-  await save(drivers[0]!, { from: '100', to: '0' })
-  const transfer = (driver: StorageDriver, amount: number) =>
-    driver.write(async (tx) => {
-      const [from, to] = (await tx.getMany([bytes('from'), bytes('to')])).map((value) => Number(text(value)))
-      tx.put(bytes('from'), bytes(`${from! - amount}`))
-      tx.put(bytes('to'), bytes(`${to! + amount}`))
-    })
-  const sum = (driver: StorageDriver) =>
-    driver.read(async (tx) => {
-      const from = Number(text(await tx.get(bytes('from'))))
-      return from + Number(text(await tx.get(bytes('to'))))
-    })
-  const sums: number[] = []
-  const reading = async (driver: StorageDriver) => {
-    for (let at = 0; at < 20; at++) sums.push(await sum(driver))
-  }
-  await Promise.all([
-    ...drivers.map(reading),
-    ...Array.from({ length: 40 }, (_, at) => transfer(drivers[at % DRIVERS]!, at)),
-  ])
-  assert.deepEqual(new Set(sums), new Set([100]))
 }

@@ -52,14 +52,10 @@ const holdsEveryRange = async (tx: ReadTransaction): Promise<void> => {
   }
 }
 
-const store = (driver: StorageDriver, keys: readonly Bytes[], value?: Bytes): Promise<void> =>
+const store = (driver: StorageDriver, keys: readonly Bytes[]): Promise<void> =>
   driver.write(async (tx) => {
-    for (const key of keys) tx.put(key, value ?? key)
+    for (const key of keys) tx.put(key, key)
   })
-
-const odd = (_: unknown, at: number) => at % 2 === 1
-const even = (_: unknown, at: number) => at % 2 === 0
-const between = [Uint8Array.of(0, 1), bytes('aab'), bytes('zz'), Uint8Array.of(254)]
 
 export const ranges: Part = (candidate) =>
   describe('ranges are in order of unsigned bytes', () => {
@@ -69,31 +65,9 @@ export const ranges: Part = (candidate) =>
       await driver.read(holdsEveryRange)
       await driver.write(holdsEveryRange)
     })
-    test('of the puts of the transaction over an empty store', async (t) => {
-      const driver = await opened(t, candidate)
-      await driver.write(async (tx) => {
-        for (const key of sorted) tx.put(key, key)
-        await holdsEveryRange(tx)
-      })
-    })
-    test('of stored entries merged with the changes of the transaction', (t) => merged(t, candidate))
     test('of more entries than a page holds', (t) => long(t, candidate))
     test('and can be left early any number of times', (t) => early(t, candidate))
-    test('and include puts made after an earlier range of the same transaction', (t) =>
-      afterPuts(t, candidate))
   })
-
-const merged = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const driver = await opened(t, candidate)
-  await store(driver, [...sorted.filter(even), ...between])
-  await store(driver, [sorted[0]!, sorted[4]!], bytes('to be replaced'))
-  await driver.write(async (tx) => {
-    for (const key of between) tx.delete(key)
-    for (const key of [...sorted.filter(odd), sorted[0]!, sorted[4]!]) tx.put(key, key)
-    await holdsEveryRange(tx)
-  })
-  await driver.read(holdsEveryRange)
-}
 
 const numbered = (at: number): Bytes => bytes(String(at).padStart(5, '0'))
 const whole = { start: numbered(0), end: bytes('9') }
@@ -133,17 +107,4 @@ const early = async (t: TestContext, candidate: Candidate): Promise<void> => {
     { message: 'enough' },
   )
   await driver.close()
-}
-
-const afterPuts = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const driver = await opened(t, candidate)
-  await driver.write(async (tx) => {
-    for (let at = 50; at > 0; at--) {
-      tx.put(numbered(at), numbered(at))
-      const [first] = await collect(tx.range({ ...whole, limit: 1 }))
-      assert.equal(text(first?.[0]), text(numbered(at)))
-      if (at % 5 === 0) tx.put(numbered(at), bytes('again'))
-    }
-    assert.equal((await collect(tx.range(whole))).length, 50)
-  })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Bytes, WriteTransaction } from '../../lib/storage/index.ts'
+import type { Bytes } from '../../lib/storage/index.ts'
 import { bytes, type Candidate, hex, load, opened, type Part, save, text } from './fixture.ts'
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, at) => at)
@@ -29,58 +29,12 @@ const roundTrip = async (t: TestContext, candidate: Candidate, key: Bytes, value
   assert.equal(await driver.read((tx) => tx.get(key)), undefined)
 }
 
-/** Changes of one transaction to a key with the value `old`, and the value afterwards. */
-const changes: {
-  title: string
-  work: (tx: WriteTransaction, key: Bytes) => void
-  holds: string | undefined
-}[] = [
-  { title: 'a put replaces', work: (tx, key) => tx.put(key, bytes('new')), holds: 'new' },
-  { title: 'a delete removes', work: (tx, key) => tx.delete(key), holds: undefined },
-  {
-    title: 'of two puts the last one counts',
-    work(tx, key) {
-      tx.put(key, bytes('new'))
-      tx.put(key, bytes('newer'))
-    },
-    holds: 'newer',
-  },
-  {
-    title: 'a delete after a put removes',
-    work(tx, key) {
-      tx.put(key, bytes('new'))
-      tx.delete(key)
-    },
-    holds: undefined,
-  },
-  {
-    title: 'a put after a delete puts',
-    work(tx, key) {
-      tx.delete(key)
-      tx.put(key, bytes('new'))
-    },
-    holds: 'new',
-  },
-  {
-    title: 'a delete of an absent key changes nothing',
-    work: (tx) => tx.delete(bytes('absent')),
-    holds: 'old',
-  },
-]
-
 export const values: Part = (candidate) =>
   describe('keys and values are arbitrary bytes', () => {
     for (const { called, sample, isKey } of samples) {
       test(`a value may be ${called}`, (t) => roundTrip(t, candidate, bytes('key'), sample))
       if (isKey) test(`a key may be ${called}`, (t) => roundTrip(t, candidate, sample, bytes('value')))
     }
-    for (const { title, work, holds } of changes)
-      test(title, async (t) => {
-        const driver = await opened(t, candidate)
-        await save(driver, { key: 'old' })
-        await driver.write(async (tx) => work(tx, bytes('key')))
-        assert.equal(await load(driver, 'key'), holds)
-      })
     test('an empty key is refused', (t) => emptyKeys(t, candidate))
     test('getMany keeps the order, with absent and repeated keys', (t) => inOrder(t, candidate))
     test('the caller may reuse the arrays that it passed', (t) => reused(t, candidate))
