@@ -12,7 +12,7 @@ import { withFaults } from '../driver-spec/fault-injection.ts'
 import { git, urlFor } from '../git/client.ts'
 import { bytesIn, type ServedGit, startGit } from '../git/served.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { hookTo, startReceiver } from '../support/receiver.ts'
 import type { Person } from '../support/test-server.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 
@@ -38,13 +38,7 @@ const killed = async (t: TestContext) => {
   const entries: PushJournalEntry[] = []
   for (const name of ['one', 'two']) {
     const path = await first.repository(alice, name, { auto_init: true })
-    const config = { url: `${receiver.url}/${name}`, content_type: 'json' }
-    await first.as(alice, 'POST', `/repos/${path}/hooks`, {
-      type: 'gitea',
-      config,
-      events: ['push'],
-      active: true,
-    })
+    await first.made(alice, `/repos/${path}/hooks`, hookTo(`${receiver.url}/${name}`, 'push'))
     const folder = await first.folderOf(path)
     folders[name] = folder
     writeFileSync(join(folder, 'objects/more'), 'x'.repeat(5000))

@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { programOf } from '../support/requirements.mjs'
 import { stopTimers } from '../support/stopped-timers.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { large, notesIn, quarantines, scene } from './scene.ts'
 import { beginPush, pushBody } from './slow-push.ts'
@@ -180,4 +181,21 @@ describe('A missing git', () => {
     assert.equal(answer.status, 503)
     assert.match(await answer.text(), /was not found: install git/)
   })
+})
+
+it('What git only warns of is not logged as a failure', async () => {
+  const logged: string[] = []
+  const note = (_: object, message: string) => void logged.push(message)
+  const repositories = {
+    directory: temporaryDirectory(),
+    git: wrappedGit('echo "warning: an old history" >&2'),
+  }
+  const { allot, alice, url } = await scene({ log: { error: note, info: note }, repositories })
+  const path = await allot.repository(alice, 'demo')
+  const checkout = await aCheckout()
+  await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+  await git(checkout, 'clone', '--quiet', url(path), 'clone')
+  assert.equal((await allot.as(alice, 'GET', `/repos/${path}/branches`)).status, 200)
+  const failures = logged.filter((message) => message.includes('fail'))
+  assert.deepEqual(failures, [])
 })

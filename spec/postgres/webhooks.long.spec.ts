@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
 import { onPostgres } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { missing } from './cluster.ts'
@@ -43,8 +43,7 @@ describe('Two processes over one PostgreSQL', { skip: missing }, () => {
   /** Creates a repository with a webhook. */
   const watched = async (name: string): Promise<void> => {
     await first!.send('POST', '/user/repos', { token, body: { name } })
-    const config = { url: `${receiver.url}/${name}`, content_type: 'json' }
-    const body = { type: 'gitea', config, events: ['issues'], active: true }
+    const body = hookTo(`${receiver.url}/${name}`, 'issues')
     const { status } = await first!.send('POST', `/repos/alice/${name}/hooks`, { token, body })
     assert.equal(status, 201)
   }

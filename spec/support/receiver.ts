@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { AllotOptions } from '../../lib/index.ts'
 import { listen } from './listen.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -21,6 +22,17 @@ export interface Receiver {
   at(path: string, count: number): Promise<Received[]>
   stop(): Promise<void>
 }
+
+/** Options of a server that sends to such receivers. */
+export const TO_RECEIVERS = {
+  repositories: false,
+  webhooks: { allowedHosts: ['127.0.0.1'] },
+} satisfies Partial<AllotOptions>
+
+/** The body of a request that creates a webhook. */
+export const hookTo = (url: string, ...events: string[]) => ({
+  ...{ type: 'gitea', config: { url, content_type: 'json' }, events, active: true },
+})
 
 /**
  * Starts a receiver of webhooks.

@@ -3,21 +3,15 @@ import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { before, describe, it, type TestContext } from 'node:test'
-import { hookQueues } from '../../lib/records/schema/index.ts'
-import { Store } from '../../lib/records/store.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { assertError } from '../support/expectations.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { stopTimers } from '../support/stopped-timers.ts'
-import { createSpecStore } from '../support/store.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer
 let receiver: Receiver
 let alice: Person
-/** The records of the server. */
-let store: Store
 /** Milliseconds within which a receiver must answer; as many as possible, so that no test waits for them. */
 const TIMEOUT = 60_000
 /** Statuses that the receiver answers at a path, before it answers 200. */
@@ -31,9 +25,7 @@ before(async () => {
     res.writeHead(status, { location: `${receiver.url}/elsewhere` }).end(`x${'é'.repeat(5000)}`)
   })
   const webhooks = { allowedHosts: ['127.0.0.1'], timeout: TIMEOUT, maxConcurrent: 8, retryFor: 6000 }
-  const made = await createSpecStore()
-  store = new Store(made.driver)
-  allot = await start({ repositories: false, webhooks }, { store: async () => made })
+  allot = await start({ repositories: false, webhooks })
   alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
 })
@@ -132,6 +124,22 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
+  it('that failed is tried again after its pause, although the clock is set back by an hour meanwhile', async (test) => {
+    const tick = stopClock(test)
+    failures.set('/clock', [500, 500])
+    const hook = await hookTo(`${receiver.url}/clock`)
+    await openIssue('later')
+    await attempted(hook, 1)
+    const { now } = Date
+    test.mock.method(Date, 'now', () => now() - 3600_000)
+    tick(1000)
+    await attempted(hook, 2)
+    tick(2000)
+    const { status, attempts } = await finished(hook)
+    assert.deepEqual([status, attempts], ['delivered', 3])
+    await allot.as(alice, 'DELETE', hook)
+  })
+
   it('fails after `retry_for` with the last error recorded, and the next one is sent', async (test) => {
     const tick = stopClock(test)
     failures.set('/refuses', [400, 302, 404])
@@ -148,33 +156,6 @@ describe('A delivery', () => {
     assert.deepEqual([first.status, first.attempts, first.error], ['failed', 3, 'the receiver answered 404'])
     assert.equal((await finished(hook, 2)).status, 'delivered')
     assert.deepEqual(await receiver.at('/elsewhere', 0), [])
-    await allot.as(alice, 'DELETE', hook)
-  })
-
-  it('is not recorded while 100,000 others of its webhook wait, which a client is told who asks for one', async (test) => {
-    stopClock(test)
-    const path = '/full'
-    failures.set(path, Array(20).fill(500))
-    const hook = await hookTo(receiver.url + path)
-    const total = async () => (await allot.as(alice, 'GET', `${hook}/deliveries`)).body.length
-    await openIssue('first')
-    const id = Number(hook.split('/').at(-1))
-    const setLast = (last: number) =>
-      store.write((tx) => hookQueues.save(tx, { hook: id, last, nextAt: Date.now() }))
-    // The limit is checked with every 64th delivery.
-    await setLast(64 * 1562 - 1)
-    await openIssue('below the limit')
-    assert.equal(await total(), 2)
-    await setLast(64 * 1563 - 1)
-    await openIssue('lost')
-    assert.equal(await total(), 2)
-    for (const again of ['/tests', '/deliveries/1/attempts'])
-      assertError(await allot.as(alice, 'POST', hook + again), 409, /more than 100000 deliveries/)
-    failures.delete(path)
-    await allot.as(alice, 'PATCH', hook, { active: true })
-    assert.equal((await finished(hook, 64 * 1562)).status, 'delivered')
-    await openIssue('next')
-    assert.equal(await total(), 3)
     await allot.as(alice, 'DELETE', hook)
   })
 
@@ -310,31 +291,4 @@ describe('An address that is not public', () => {
         assert.match(error, /^localhost does not exist, or its address is not allowed: an administrator can/)
     }
   })
-})
-
-it('Deliveries of a server that was stopped are sent by the next one, in order', async () => {
-  const { memory } = await import('../../drivers/memory/index.ts')
-  const driver = memory()
-  const away = await start({ driver, repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
-  const { hosting } = away.allot
-  const root = (await hosting.accounts.byName('root'))!
-  await hosting.repositories.create(root, root, { name: 'app' })
-  const { hookPlaces } = await import('../../lib/webhooks/places.ts')
-  const by = { id: root.id, username: 'root' }
-  const url = `${receiver.url}/later`
-  const hook = { type: 'gitea', url, baseUrl: away.base, active: true, events: ['issues'] } as const
-  failures.set('/later', Array(3).fill(503))
-  await hosting.hooks.create(by, hookPlaces.user(root), { ...hook, events: ['issues'] })
-  for (const title of ['a', 'b', 'c'])
-    await hosting.issues.create(root, { owner: 'root', name: 'app' }, { title })
-  await receiver.at('/later', 1)
-  await away.stop()
-  failures.delete('/later')
-  await start({ driver, repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } }, { root: 'other' })
-  await waitFor(
-    () =>
-      receiver.received.filter(({ path, body }) => path === '/later' && body.issue.title === 'c').length > 0,
-  )
-  const titles = receiver.received.filter(({ path }) => path === '/later').map(({ body }) => body.issue.title)
-  assert.deepEqual([...new Set(titles)], ['a', 'b', 'c'])
 })

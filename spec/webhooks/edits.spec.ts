@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { startReceiver } from '../support/receiver.ts'
+import { hookTo, startReceiver, TO_RECEIVERS } from '../support/receiver.ts'
 import { start } from '../support/test-server.ts'
 
 it('an edit that changes nothing keeps the time of the last change, and causes no event', async (test) => {
   test.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const receiver = await startReceiver()
-  const allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
-  const send = async (method: string, path: string, body: object) => {
-    const answer = await allot.as(allot.root, method, path, body)
-    assert.ok(answer.status < 300, `${path}: ${answer.text}`)
-    return answer.body
-  }
+  const allot = await start(TO_RECEIVERS)
+  const send = (method: string, path: string, body: object) => allot.done(allot.root, method, path, body)
   const repository = '/repos/root/app'
   await send('POST', '/user/repos', { name: 'app', description: 'one' })
   await send('POST', `${repository}/issues`, { title: 'first', body: 'text' })
   const { id } = await send('POST', `${repository}/issues/1/comments`, { body: 'text' })
   const release = await send('POST', `${repository}/releases`, { tag_name: 'v1' })
-  const config = { url: `${receiver.url}/all`, content_type: 'json' }
-  const hook = await send('POST', '/user/hooks', { type: 'gitea', config, events: ['*'], active: true })
+  const hook = await send('POST', '/user/hooks', hookTo(`${receiver.url}/all`, '*'))
   const edits: [path: string, same: object, other: object][] = [
     [repository, { name: 'app', description: 'one', private: false }, { description: 'two' }],
     [`${repository}/issues/1`, { title: 'first', state: 'open' }, { title: 'second' }],

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import type { WebhookEvent } from '../../lib/webhooks/events.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
-import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Received, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -25,21 +24,14 @@ let made = 0
  */
 const deliveriesTo = async (who: Person, place: string, more: object = {}) => {
   const path = `/${++made}`
-  const config = { url: receiver.url + path, content_type: 'json' }
-  const body = { type: 'forgejo', config, events: ['*'], active: true, ...more }
-  const answer = await allot.as(who, 'POST', place, body)
-  assert.equal(answer.status, 201, answer.text)
+  await allot.made(who, place, { ...hookTo(receiver.url + path, '*'), type: 'forgejo', ...more })
   return (count: number) => receiver.at(path, count)
 }
 
 const brief = (received: readonly Received[]) =>
   received.map(({ headers, body }) => [headers['x-forgejo-event'], body.action ?? body.ref])
 
-const as = async (who: Person, method: string, path: string, body?: object) => {
-  const answer = await allot.as(who, method, path, body)
-  assert.ok(answer.status < 300, answer.text)
-  return answer.body
-}
+const as: ServedGit['done'] = (...sent) => allot.done(...sent)
 
 /** A repository of alice with one commit on main, and its checkout. */
 const repository = async (name: string) => {
@@ -257,9 +249,7 @@ describe('A private fork', () => {
     await as(bob, 'PUT', `/teams/${owners.id}/members/alice`)
     const held: (() => void)[] = []
     const slow = await startReceiver((_received, res) => void held.push(() => res.end()))
-    const config = { url: `${slow.url}/held`, content_type: 'json' }
-    const hook = { type: 'forgejo', config, events: ['issues', 'fork'], active: true }
-    const { id } = await as(alice, 'POST', `${at}/hooks`, hook)
+    const { id } = await as(alice, 'POST', `${at}/hooks`, hookTo(`${slow.url}/held`, 'issues', 'fork'))
     await as(alice, 'POST', `${at}/issues`, { title: 'one' })
     await waitFor(() => held.length === 1)
     const fork = await as(bob, 'POST', `${at}/forks`, { organization: 'undisclosed' })
@@ -321,18 +311,5 @@ describe('Every event', () => {
       `${headers['x-forgejo-event']} ${body.action ?? ''}`.trim(),
     )
     assert.deepEqual([...new Set(sent)].sort(), expected.sort())
-  })
-
-  it('is in the tables of the documents, with each of its actions', () => {
-    const rowOf = (document: string, event: string) => {
-      const text = readFileSync(new URL(`../../docs/${document}`, import.meta.url), 'utf8')
-      const row = text.split('\n').find((line) => line.split(' | ')[0]!.includes(`\`${event}\``))
-      return row ?? assert.fail(`${document} has no row for the event ${event}`)
-    }
-    for (const [event, actions] of Object.entries(EVENTS)) {
-      const row = rowOf('webhooks.md', event)
-      for (const action of Object.keys(actions)) assert.ok(row.includes(`\`${action}\``), `${row} ${action}`)
-      if (event !== 'ping') rowOf('embedding.md', event)
-    }
   })
 })

@@ -6,7 +6,8 @@ import { decodeKey } from '../../lib/records/key-codec.ts'
 import { hookLeases, hookQueues } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { assertError } from '../support/expectations.ts'
+import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
 import { createPersistentStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -61,11 +62,8 @@ const scene = async (test: TestContext, statusOf: () => number) => {
 
 type Server = Awaited<ReturnType<typeof start>>
 
-const hookTo = async ({ as, root }: Server, { url }: Receiver): Promise<number> => {
-  const config = { url: `${url}/hook`, content_type: 'json' }
-  const given = { type: 'gitea', config, events: ['repository'], active: true }
-  return (await as(root, 'POST', '/user/hooks', given)).body.id
-}
+const hooked = async ({ made, root }: Server, { url }: Receiver): Promise<number> =>
+  (await made(root, '/user/hooks', hookTo(`${url}/hook`, 'repository'))).id
 
 const change = ({ as, root }: Server, name: string) => as(root, 'POST', '/user/repos', { name })
 
@@ -79,7 +77,7 @@ describe('When the store fails', { concurrency: true }, () => {
     })
     const { driver, next } = failingReads(store.driver)
     const allot = await serve(driver)
-    await hookTo(allot, receiver)
+    await hooked(allot, receiver)
     await change(allot, 'app')
     await receiver.at('/hook', 2)
     assert.deepEqual(logged, ['a webhook could not be served; it is tried again'])
@@ -89,7 +87,7 @@ describe('When the store fails', { concurrency: true }, () => {
     let status = 500
     const { receiver, serve, logged, ...store } = await scene(test, () => status)
     const first = await serve(store.driver)
-    await hookTo(first, receiver)
+    await hooked(first, receiver)
     await change(first, 'app')
     await receiver.at('/hook', 1)
     await first.stop()
@@ -121,7 +119,7 @@ describe('Of two processes over one store', () => {
   it('one sends what either of them records, each delivery once and in order, and the other one once it stops', async () => {
     const { receiver, answer, first, second, holder } = await shared()
     await waitFor(async () => (await holder()) !== undefined)
-    await hookTo(first, receiver)
+    await hooked(first, receiver)
     const byRoot = { ...second, root: first.root }
     await change(byRoot, 'a')
     await receiver.at('/hook', 1)
@@ -149,14 +147,19 @@ describe('A webhook with more waiting deliveries than are kept', () => {
   it('gets no further events, which is logged once', async (test) => {
     const { receiver, serve, logged, driver } = await scene(test, () => 500)
     const allot = await serve(driver)
-    const hook = await hookTo(allot, receiver)
+    const hook = await hooked(allot, receiver)
     await change(allot, 'first')
     await receiver.at('/hook', 1)
     // The number of the last delivery, as after 100,031 events. Each 64th number is compared with the limit.
     await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031, nextAt: 0 }))
     for (const name of ['second', 'third']) assert.equal((await change(allot, name)).status, 201)
-    const tested = await allot.as(allot.root, 'POST', `/user/hooks/${hook}/tests`)
-    assert.deepEqual([tested.status, logged.length], [409, 1])
+    for (const again of ['tests', 'deliveries/1/attempts'])
+      assertError(
+        await allot.as(allot.root, 'POST', `/user/hooks/${hook}/${again}`),
+        409,
+        /more than 100000 d/,
+      )
+    assert.equal(logged.length, 1)
     assert.match(logged[0]!, /^too many deliveries of a webhook wait: its events are not recorded/)
     await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_000, nextAt: 0 }))
     await change(allot, 'fourth')
@@ -175,7 +178,7 @@ describe('A webhook with more waiting deliveries than are kept', () => {
       return result
     }
     const allot = await serve({ ...driver, write })
-    const hook = await hookTo(allot, receiver)
+    const hook = await hooked(allot, receiver)
     await change(allot, 'app')
     await receiver.at('/hook', 1)
     await new Store(driver).write((tx) => hookQueues.save(tx, { hook, last: 100_031, nextAt: 0 }))

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { HostEvents } from '../../lib/index.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
-import { madeBefore, type Person, peopleBefore } from '../support/test-server.ts'
+import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** Messages of errors of listeners. */
@@ -16,11 +16,7 @@ const log = {
 const allot = madeBefore(() => startGit({ log }))
 const [alice] = peopleBefore(allot, 'alice')
 
-const as = async (who: Person, method: string, path: string, body?: object) => {
-  const answer = await allot.as(who, method, path, body)
-  assert.ok(answer.status < 300, answer.text)
-  return answer.body
-}
+const as: typeof allot.done = (...sent) => allot.done(...sent)
 
 describe('A host that listens', () => {
   /** The events that the listeners got, in this order. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allot, type Served, served } from '../bin/program.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
 import { createSender } from '../support/request.ts'
 import { seededRandom } from '../support/seed.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -83,11 +83,8 @@ const configIn = (data: string): string => {
 const prepare = async (server: Served, token: string, url: string): Promise<void> => {
   const send = createSender(server.api)
   await send('POST', '/user/repos', { token, body: { name: 'app' } })
-  for (const path of PATHS) {
-    const config = { url: url + path, content_type: 'json' }
-    const body = { type: 'gitea', config, events: ['issues'], active: true }
-    await send('POST', `${REPOSITORY}/hooks`, { token, body })
-  }
+  for (const path of PATHS)
+    await send('POST', `${REPOSITORY}/hooks`, { token, body: hookTo(url + path, 'issues') })
 }
 
 /** Opens issues until it is over, or the server is gone. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { it } from 'node:test'
-import { startReceiver } from '../support/receiver.ts'
+import { hookTo, startReceiver } from '../support/receiver.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -19,27 +19,20 @@ it('A webhook whose URL was changed while it sends no longer takes a connection 
     await Promise.all([former.stop(), next.stop()])
   })
   const alice = await allot.person('alice')
-  const ask = async (method: string, path: string, body: object) => {
-    const { status, text, body: answer } = await allot.as(alice, method, path, body)
-    assert.ok(status < 300, text)
-    return answer
-  }
+  const ask = (method: string, path: string, body: object) => allot.done(alice, method, path, body)
   await ask('POST', '/user/repos', { name: 'app' })
-  const hookTo = async (url: string): Promise<string> => {
-    const config = { url, content_type: 'json' }
-    const hook = { type: 'gitea', config, events: ['issues'], active: true }
-    return `/repos/alice/app/hooks/${(await ask('POST', '/repos/alice/app/hooks', hook)).id}`
-  }
+  const hooked = async (url: string): Promise<string> =>
+    `/repos/alice/app/hooks/${(await ask('POST', '/repos/alice/app/hooks', hookTo(url, 'issues'))).id}`
   const openIssue = (title: string) => ask('POST', '/repos/alice/app/issues', { title })
 
-  const busy = await hookTo(`${former.url}/busy`)
+  const busy = await hooked(`${former.url}/busy`)
   for (const title of ['first', 'second']) await openIssue(title)
   assert.equal((await former.at('/busy', 1)).length, 1)
   await ask('PATCH', busy, { config: { url: `${next.url}/busy` } })
   await waitFor(() => held.length === 1)
   held[0]!.end()
   assert.equal((await next.at('/busy', 1)).length, 1)
-  await hookTo(`${former.url}/other`)
+  await hooked(`${former.url}/other`)
   await openIssue('third')
   assert.equal((await former.at('/other', 1)).length, 1)
   // The changed one has not given up: it still holds its connection, of its new receiver.

@@ -4,7 +4,7 @@ import { getServers, setServers } from 'node:dns'
 import { once } from 'node:events'
 import { before, it } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -58,8 +58,7 @@ before(async () => {
 
 /** @returns the path of a new webhook, which has been sent a test */
 const tested = async (who: Person, url: string): Promise<string> => {
-  const body = { type: 'gitea', config: { url, content_type: 'json' }, active: true }
-  const { id } = (await allot.as(who, 'POST', '/user/hooks', body)).body
+  const { id } = await allot.made(who, '/user/hooks', hookTo(url, 'push'))
   assert.equal((await allot.as(who, 'POST', `/user/hooks/${id}/tests`)).status, 204)
   return `/user/hooks/${id}`
 }

@@ -7,7 +7,7 @@ import { type Delivery, deliveries, hookPayloads, hookStorage } from '../../lib/
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { addPayload, MAX_KEPT, makeRoom, removeDelivery, withAnswer } from '../../lib/webhooks/kept.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { hookTo, startReceiver, TO_RECEIVERS } from '../support/receiver.ts'
 import { createSpecStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -24,15 +24,11 @@ const bytesOfWebhooks = (driver: StorageDriver): Promise<number> =>
 it('Webhooks that send the same share one payload in the store, until the last of them is deleted', async () => {
   const made = await createSpecStore()
   const receiver = await startReceiver()
-  const allot = await start(
-    { repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } },
-    { store: async () => made },
-  )
+  const allot = await start(TO_RECEIVERS, { store: async () => made })
   const alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
   await allot.as(alice, 'POST', '/repos/alice/app/issues', { title: 'one' })
-  const config = { url: `${receiver.url}/all`, content_type: 'json' }
-  const body = { type: 'gitea', config, events: ['issue_comment'], active: true }
+  const body = hookTo(`${receiver.url}/all`, 'issue_comment')
   const hooks: string[] = []
   for (const place of ['/user/hooks', '/repos/alice/app/hooks'])
     for (let count = 0; count < 20; count++)
@@ -121,15 +117,10 @@ it('The answers of receivers count like payloads, and those of the oldest finish
   const made = await createSpecStore()
   const store = new Store(made.driver)
   const receiver = await startReceiver((_, res) => void res.end('y'.repeat(5000)))
-  const allot = await start(
-    { repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } },
-    { store: async () => made },
-  )
+  const allot = await start(TO_RECEIVERS, { store: async () => made })
   const alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
-  const config = { url: `${receiver.url}/`, content_type: 'json' }
-  const body = { type: 'gitea', config, events: ['issues'], active: true }
-  const { id } = (await allot.as(alice, 'POST', '/repos/alice/app/hooks', body)).body
+  const { id } = await allot.made(alice, '/repos/alice/app/hooks', hookTo(`${receiver.url}/`, 'issues'))
   const delivered = async (number: number) => {
     await allot.as(alice, 'POST', '/repos/alice/app/issues', { title: 'one' })
     const read = () => store.read((tx) => deliveries.get(tx, [id, number]))

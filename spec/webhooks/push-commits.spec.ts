@@ -10,7 +10,7 @@ import { aCheckout, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
 import { stopTimers } from '../support/stopped-timers.ts'
 import { createSpecStore } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -48,9 +48,8 @@ const pushWithSlowGit = async (test: TestContext, contents: { timeout?: number }
   atEnd(release)
   const alice = await allot.person('alice')
   const path = await allot.repository(alice, 'app')
-  const config = { url: `${receiver.url}/${test.name}`.replaceAll(' ', '-'), content_type: 'json' }
-  const hook = { type: 'gitea', config, events: ['push', 'issues'], active: true }
-  assert.equal((await allot.as(alice, 'POST', `/repos/${path}/hooks`, hook)).status, 201)
+  const url = `${receiver.url}/${test.name}`.replaceAll(' ', '-')
+  await allot.made(alice, `/repos/${path}/hooks`, hookTo(url, 'push', 'issues'))
   await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
   await waitFor(() => existsSync(begun))
   return {
@@ -59,7 +58,7 @@ const pushWithSlowGit = async (test: TestContext, contents: { timeout?: number }
     logged,
     openIssue: () => allot.as(alice, 'POST', `/repos/${path}/issues`, { title: 'after the push' }),
     /** The deliveries that the webhook got, once there are so many. */
-    got: (count: number) => receiver.at(new URL(config.url).pathname, count),
+    got: (count: number) => receiver.at(new URL(url).pathname, count),
   }
 }
 

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Subject } from '../../lib/index.ts'
 import { times } from '../support/long.ts'
-import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Received, type Receiver, startReceiver, TO_RECEIVERS } from '../support/receiver.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Change, quotaEventsOf, type Rule } from './quota-model.ts'
 
@@ -11,7 +11,7 @@ let allot: TestServer
 let receiver: Receiver
 before(async () => {
   receiver = await startReceiver()
-  allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
+  allot = await start(TO_RECEIVERS)
 })
 
 let made = 0
@@ -22,11 +22,9 @@ let made = 0
  */
 const deliveriesTo = async (who: Person, place: string, events = ['quota']) => {
   const path = `/${++made}`
-  const config = { url: receiver.url + path, content_type: 'json' }
-  const hook = await allot.as(who, 'POST', place, { type: 'gitea', active: true, config, events })
-  assert.equal(hook.status, 201, hook.text)
+  const { id } = await allot.made(who, place, hookTo(receiver.url + path, ...events))
   return async (): Promise<Received[]> => {
-    const list = await allot.as(who, 'GET', `${place}/${hook.body.id}/deliveries?limit=1`)
+    const list = await allot.as(who, 'GET', `${place}/${id}/deliveries?limit=1`)
     return receiver.at(path, Number(list.headers.get('x-total-count')))
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-import { startReceiver } from '../support/receiver.ts'
+import { hookTo, startReceiver } from '../support/receiver.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -18,11 +18,8 @@ describe('A delivery whose last attempt is in progress', () => {
       )
       const webhooks = { allowedHosts: ['127.0.0.1'], timeout: 60_000, retryFor: 1 }
       const allot = await start({ repositories: false, webhooks })
-      const config = { url: `${receiver.url}/hangs`, content_type: 'json' }
-      const given = { type: 'gitea', config, events: ['issues'], active: true }
-      const created = await allot.as(allot.root, 'POST', '/user/hooks', given)
-      assert.equal(created.status, 201, created.text)
-      const hook = `/user/hooks/${created.body.id}`
+      const { id } = await allot.made(allot.root, '/user/hooks', hookTo(`${receiver.url}/hangs`, 'issues'))
+      const hook = `/user/hooks/${id}`
       await allot.as(allot.root, 'POST', `${hook}/tests`)
       await receiver.at('/hangs', 1)
       const asked = await allot.as(allot.root, method, hook + path, {

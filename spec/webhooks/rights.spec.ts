@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { before, describe, it } from 'node:test'
 import { assertError, assertNoContent } from '../support/expectations.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { hookTo, type Receiver, startReceiver, TO_RECEIVERS } from '../support/receiver.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -14,7 +14,7 @@ before(async () => {
   receiver = await startReceiver(
     ({ path }, res) => void (path.startsWith('/held') ? held.push(res) : res.end()),
   )
-  allot = await start({ repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
+  allot = await start(TO_RECEIVERS)
 })
 
 const done = async (who: Person | string, method: string, path: string, body?: object) => {
@@ -26,12 +26,7 @@ const done = async (who: Person | string, method: string, path: string, body?: o
   return answer.body
 }
 
-const hookTo = (path: string, events: string[] = ['issues']) => ({
-  type: 'gitea',
-  config: { url: `${receiver.url}${path}`, content_type: 'json' },
-  events,
-  active: true,
-})
+const hookAt = (path: string, event: string) => hookTo(receiver.url + path, event)
 
 interface Case {
   /** Path of the private repository. */
@@ -123,8 +118,8 @@ describe('Nothing more is sent for a webhook', () => {
       const { repository, creator, place, movesTo = creator.name, other, otherPlace, lose } = await prepare()
       const moved = (at: string) => at.replace(`/${creator.name}/`, `/${movesTo}/`)
       const [path, otherPath] = [`/held${++made}`, `/other${made}`]
-      const { id } = await done(creator, 'POST', place, hookTo(path))
-      const others = await done(other, 'POST', otherPlace, hookTo(otherPath))
+      const { id } = await done(creator, 'POST', place, hookAt(path, 'issues'))
+      const others = await done(other, 'POST', otherPlace, hookAt(otherPath, 'issues'))
       const issues = `/repos/${repository}/issues`
       const open = (title: string, at = issues) => done(allot.root, 'POST', at, { title })
       await open('sent')
@@ -171,7 +166,7 @@ describe('Nothing more is sent for a webhook', () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const repository = await repositoryOf(alice)
     const path = `/held${++made}`
-    const { id } = await done(alice, 'POST', '/user/hooks', hookTo(path))
+    const { id } = await done(alice, 'POST', '/user/hooks', hookAt(path, 'issues'))
     for (const title of ['sent', 'recorded'])
       await done(alice, 'POST', `/repos/${repository}/issues`, { title })
     await receiver.at(path, 1)
@@ -203,16 +198,16 @@ describe('The scopes of a token', () => {
       const path = `/scoped${++made}`
       for (const missing of needed) {
         const token = await allot.scoped(alice, 'write:user', ...without(needed, missing))
-        const body = hookTo(path, [event])
+        const body = hookAt(path, event)
         assertError(await allot.request('POST', '/user/hooks', { token, body }), 403, new RegExp(missing))
-        const { id } = await done(token, 'POST', '/user/hooks', hookTo(path, ['quota']))
+        const { id } = await done(token, 'POST', '/user/hooks', hookAt(path, 'quota'))
         for (const edit of [{ events: [event] }, { events: [event], active: false }])
           assertError(await allot.request('PATCH', `/user/hooks/${id}`, { token, body: edit }), 403)
         assert.deepEqual((await done(token, 'GET', `/user/hooks/${id}`)).events, ['quota'])
         await done(token, 'DELETE', `/user/hooks/${id}`)
       }
       const token = await allot.scoped(alice, 'write:user', ...needed)
-      const { id } = await done(token, 'POST', '/user/hooks', hookTo(path, [event]))
+      const { id } = await done(token, 'POST', '/user/hooks', hookAt(path, event))
       assert.equal((await done(token, 'PATCH', `/user/hooks/${id}`, { active: true })).inactive_reason, '')
     })
 
@@ -221,7 +216,7 @@ describe('The scopes of a token', () => {
     const repository = await repositoryOf(alice)
     const path = `/read${++made}`
     const hooks = `/repos/${repository}/hooks`
-    const { id } = await done(alice, 'POST', hooks, hookTo(path))
+    const { id } = await done(alice, 'POST', hooks, hookAt(path, 'issues'))
     await done(alice, 'POST', `/repos/${repository}/issues`, { title: 'private' })
     await receiver.at(path, 1)
     const at = `${hooks}/${id}/deliveries`
@@ -234,7 +229,7 @@ describe('The scopes of a token', () => {
 
   it('do not limit deleting a webhook', async () => {
     const alice = await allot.person()
-    const { id } = await done(alice, 'POST', '/user/hooks', hookTo('/none', ['*']))
+    const { id } = await done(alice, 'POST', '/user/hooks', hookAt('/none', '*'))
     const token = await allot.scoped(alice, 'write:user')
     assertNoContent(await allot.request('DELETE', `/user/hooks/${id}`, { token }))
   })

@@ -1,4 +1,4 @@
-import type { Received } from '../support/receiver.ts'
+import { hookTo, type Received } from '../support/receiver.ts'
 import { createSender } from '../support/request.ts'
 
 const PATH = '/quota'
@@ -28,8 +28,7 @@ export class UsageWriter {
     const rules = [{ name: 'packages', limit: LIMIT, subjects: ['size:assets:packages:all'] }]
     await this.#send(api, 'POST', '/admin/quota/groups', { name: 'small', rules })
     await this.#send(api, 'PUT', '/admin/quota/groups/small/users/alice')
-    const config = { url: this.#url + PATH, content_type: 'json' }
-    await this.#send(api, 'POST', '/user/hooks', { type: 'gitea', config, events: ['quota'], active: true })
+    await this.#send(api, 'POST', '/user/hooks', hookTo(this.#url + PATH, 'quota'))
   }
 
   /** Writes until the server is gone. */
