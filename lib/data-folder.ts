@@ -9,7 +9,7 @@ import { Transport } from './git/transport.ts'
 import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
 import { type AllotOptions, type HostDependencies, HostOptions, type Options } from './options/index.ts'
-import { leftoverAge } from './repositories/disk-journals.ts'
+import { leftoverAge } from './repositories/disk-journal.ts'
 import { type StorageDriver, StorageError } from './storage/index.ts'
 
 /*

@@ -65,7 +65,7 @@ export const diskFaultOfGit = (cause: Error): AllotError | undefined => {
 
 /**
  * Milliseconds that a push, a fetch from another server or a copy may take at most. Older entries of the
- * journals of such work are abandoned (lib/repositories/disk-journals.ts).
+ * journal of such work are abandoned (lib/repositories/disk-journal.ts).
  */
 export const MAX_WORK_MS = 24 * 3600_000
 

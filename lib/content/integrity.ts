@@ -11,6 +11,7 @@ import {
 import {
   attachments,
   comments,
+  diskEntries,
   files,
   issueSequences,
   issues,
@@ -55,8 +56,7 @@ const keptEntries = check(ledgerEntries, async (entry, store) => {
 })
 
 /** Files that are stored; jobs remove those of deleted repositories. */
-const storedFiles = check(files, async ({ area, ownerId, name, sha256, size, state }, store) => {
-  if (state !== 'kept') return
+const storedFiles = check(files, async ({ area, ownerId, name, sha256, size }, store) => {
   if (area === 'packages') return store.note(packageFile, [ownerId, name], size)
   if (!(await exists(store, 'repository', ownerId))) return
   if (area === 'attachments') store.note(attachmentFile, [ownerId, name], size)
@@ -127,7 +127,7 @@ export const checkFiles = async (
     const size = await disk.size(file)
     if (size === file.size) return
     const now = await recordOf(file)
-    if (now === undefined || now === 'broken' || now.state !== 'kept') return
+    if (now === undefined || now === 'broken') return
     const state = size === undefined ? 'is not on the disk' : `has ${size}`
     onFault({
       message: `${describe(file)} must have ${file.size} bytes, and ${state}`,
@@ -140,11 +140,11 @@ export const checkFiles = async (
       for await (const json of files.allJson(tx)) {
         // The integrity check reports a broken record.
         const file = validIn(files.options.schema, json)
-        if (file?.state === 'kept') await checkRecord(file)
+        if (file !== undefined) await checkRecord(file)
       }
     })
     for await (const place of disk.all())
-      if ((await recordOf(place)) === undefined && (await disk.size(place)) !== undefined)
+      if (!(await isExpected(driver, place)) && (await disk.size(place)) !== undefined)
         onFault({
           message: `${describe(place)} is on the disk and belongs to nothing`,
           repair: () => disk.remove(place).then(() => true),
@@ -153,6 +153,13 @@ export const checkFiles = async (
     await resumeDeletions()
   }
 }
+
+/** Whether a file has a record, broken or not, or arrives or leaves. */
+const isExpected = (driver: StorageDriver, { area, ownerId, name }: FilePlace): Promise<boolean> =>
+  driver.read(async (tx) => {
+    const found = await readIfValid(tx, files, [area, ownerId, name])
+    return (found ?? (await diskEntries.get(tx, ['file', area, ownerId, name]))) !== undefined
+  })
 
 /**
  * Removes the records of an LFS object: the next push that contains the object stores it again. The usage of

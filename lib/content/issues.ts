@@ -173,7 +173,7 @@ export class Issues {
    * @throws AllotError forbidden without admin permission on the repository
    */
   async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
-    const { store, jobs, files, outbox } = this.#services
+    const { store, jobs, disk, outbox } = this.#services
     const id = await store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
@@ -190,7 +190,7 @@ export class Issues {
     })
     if (id === undefined) return false
     await jobs.finish(store, 'removeComments', id)
-    await files.idle()
+    await disk.idle()
     return true
   }
 }

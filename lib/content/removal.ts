@@ -32,7 +32,7 @@ export class AccountRemoval implements Removal {
       for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true, by)
       outcome = await this.#tryRemove(which, purge, by)
     }
-    await Promise.all([this.#services.gitData.idle(), this.#services.files.idle()])
+    await this.#services.disk.idle()
     return outcome
   }
 

@@ -114,7 +114,7 @@ const removeWith =
  * a package through its owner.
  */
 export const registerRemovalJobs = (services: RepositoryServices): void => {
-  const { jobs, gitData, quota } = services
+  const { jobs, disk, quota } = services
   const remove = removeWith(services)
   const handle = (
     kind: Job['kind'],
@@ -124,10 +124,7 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
   ) =>
     jobs.handle(kind, {
       /** Waits until the folders and files that the previous step released are deleted. */
-      async prepare() {
-        await gitData.idle()
-        await services.files.idle()
-      },
+      prepare: () => disk.idle(),
       async step(tx, id, limit) {
         if ((await collection.get(tx, [id])) !== undefined) return 0
         let removed = 0

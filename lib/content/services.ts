@@ -10,10 +10,10 @@ export type ContentServices = RepositoryServices
  * @returns whether the write removed something
  */
 export const removeWithFiles = async (
-  { store, files }: ContentServices,
+  { store, disk }: ContentServices,
   write: (tx: WriteContext) => Promise<boolean>,
 ): Promise<boolean> => {
   const isRemoved = await store.write(write)
-  if (isRemoved) await files.idle()
+  if (isRemoved) await disk.idle()
   return isRemoved
 }

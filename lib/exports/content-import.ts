@@ -88,7 +88,7 @@ const receiveFile = async ({ driver, fileStorage }: InstanceStorage, place: File
     throw invalid('the export contains files, but there is no folder for them: set the option files')
   const { area, ownerId, name: stored } = place
   const file = await driver.read((tx) => files.get(tx, [area, ownerId, stored]))
-  if (file?.state !== 'kept') throw invalid(`the export has content of ${name}, but no record of it`)
+  if (file === undefined) throw invalid(`the export has content of ${name}, but no record of it`)
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
   const staged = fileStorage.stage(content, { size: file.size, sha256: file.sha256 })

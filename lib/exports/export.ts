@@ -95,9 +95,8 @@ const writeFiles = async (
   writer: LineWriter,
 ): Promise<number> => {
   let missing = 0
-  for await (const { area, ownerId, name, state } of files.all(tx)) {
+  for await (const { area, ownerId, name } of files.all(tx)) {
     const place = { area, ownerId, name }
-    if (state !== 'kept') continue
     const content = await fileStorage.read(place).catch(ifMissing(undefined))
     if (content === undefined) {
       missing++

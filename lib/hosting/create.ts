@@ -34,6 +34,7 @@ import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { Collaborators } from '../repositories/collaborators.ts'
 import { RepositoryContents } from '../repositories/contents/open-repository.ts'
+import { DiskJournal, leftoverAge } from '../repositories/disk-journal.ts'
 import { GitData } from '../repositories/git-data.ts'
 import { createLedgerByName } from '../repositories/ledger/ledger-by-name.ts'
 import { Profiles } from '../repositories/lists.ts'
@@ -73,17 +74,18 @@ interface Parts {
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (parts: Parts) => {
-  const { store, quota, jobs, outbox, addresses, disk, options, host } = parts
-  const { gitStorage, fileStorage, transport, gitReader, onDeletionError } = disk
+  const { store, quota, jobs, outbox, addresses, options, host } = parts
+  const { gitStorage, fileStorage, transport, gitReader, onDeletionError } = parts.disk
   const { baseUrl = 'http://localhost', newRepositories, maxTextPerDay } = options
   const hostName = new URL(baseUrl).hostname
-  const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
+  const disk = new DiskJournal(store, onDeletionError)
+  const gitData = new GitData({ store, disk, gitStorage, transport, gitReader, hostName })
   const beforeStore = beforeStoreOf(parts)
-  const files = new StoredFiles({ store, fileStorage, beforeStore, onDeletionError })
-  const pushJournal = pushJournalOf(parts)
+  const files = new StoredFiles({ store, disk, fileStorage, beforeStore })
+  const pushJournal = pushJournalOf(parts, disk)
   const keyReader = createKeyReader()
   const limits = { newRepositories, maxTextPerDay }
-  const services = { store, quota, beforeStore, jobs, gitData, files, outbox, ...limits }
+  const services = { store, quota, beforeStore, jobs, disk, gitData, files, outbox, ...limits }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
   const git = gitServicesOf(parts, accounts, pushJournal, beforeStore)
@@ -107,9 +109,7 @@ export const createHosting = (parts: Parts) => {
     checkDefaultBranch: (repository: Repository, name: string) =>
       gitData.checkDefaultBranch(repository, name),
     ...sharingOf(store, repositories),
-    relations: new Relations(store),
-    profiles: new Profiles(store),
-    search: new Search(store),
+    ...listsOf(store),
     ...content,
     ...lfsAndForksOf(services, host, git?.maintenance),
     hooks: new Hooks({ store, jobs, outbox, addresses }),
@@ -122,7 +122,8 @@ export const createHosting = (parts: Parts) => {
     usage: createUsageLists(store, quota),
     ...forPages(parts),
     ...migrationOf(services),
-    ...recoveryOf(gitData, files, pushJournal),
+    disk,
+    recover: recoveryOf(parts, disk),
     /** Ends all worker threads, counts downloads, and saves when tokens and sessions were last used. */
     async close() {
       await content.attachments.close()
@@ -132,6 +133,12 @@ export const createHosting = (parts: Parts) => {
     },
   }
 }
+
+const listsOf = (store: Store) => ({
+  relations: new Relations(store),
+  profiles: new Profiles(store),
+  search: new Search(store),
+})
 
 const keysOf = (store: Store, keyReader: ReturnType<typeof createKeyReader>) => ({
   sshKeys: new SshKeys(store, keyReader),
@@ -143,35 +150,24 @@ const beforeStoreOf = ({ store, quota, host: { onBeforeStore, log } }: Parts) =>
   return new BeforeStore({ store, quota, owners: accountOwners, onBeforeStore, onError })
 }
 
-const pushJournalOf = ({ disk, host, ...parts }: Parts) =>
+const pushJournalOf = ({ host, ...parts }: Parts, disk: DiskJournal) =>
   new PushJournal({
     ...parts,
-    ...disk,
+    ...parts.disk,
+    disk,
     onRecountError: logError(
       host.log,
       'a push that was interrupted could not be counted; the next push or start counts it',
     ),
   })
 
-const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJournal) => ({
-  /** Deletes what a crash left on the disk without a record, and counts pushes that it left uncounted. */
-  async recover() {
-    await gitData.settleAbandoned()
-    await files.recover()
-    await pushJournal.settleAbandoned()
-  },
-  /** Does the same for the journals alone, without a look at every folder on the disk. */
-  async settleAbandoned() {
-    await gitData.settleAbandoned()
-    await files.settleAbandoned()
-    await pushJournal.settleAbandoned()
-  },
-  /** Resolves when the folders and files of deleted records are deleted. */
-  async idle() {
-    await files.idle()
-    await gitData.idle()
-  },
-})
+/** Deletes what a crash left on the disk without a record, and counts pushes that it left uncounted. */
+const recoveryOf =
+  ({ store, disk: { fileStorage } }: Parts, disk: DiskJournal) =>
+  async (): Promise<void> => {
+    await fileStorage.recover(leftoverAge(store))
+    await disk.settleAbandoned()
+  }
 
 const migrationOf = (services: RepositoryServices) => ({
   /** @param source address of the server that was copied from */

@@ -144,7 +144,7 @@ export const startBackground = (app: App): NodeJS.Timeout | undefined => {
   start()
   sender?.start()
   const onError = logError(host.log, 'what killed servers left could not be looked for')
-  const settle = () => hosting.settleAbandoned().catch(onError)
+  const settle = () => hosting.disk.settleAbandoned().catch(onError)
   return store.driver.shared ? setInterval(settle, HOUR_MS).unref() : undefined
 }
 
@@ -155,7 +155,7 @@ export const closeServices = async (app: App) => {
   await hosting.git?.transport.close()
   await gitReader?.close()
   await stop()
-  await hosting.idle()
+  await hosting.disk.idle()
   await hosting.close()
   await markdown.close()
   await store.close()

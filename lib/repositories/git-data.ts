@@ -2,17 +2,16 @@ import { noreplyAddress } from '../accounts/names.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
-import type { OnDeletionError } from '../disk.ts'
 import { invalidMember } from '../errors.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/reader.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
-import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import { type ReadTransaction, StorageError } from '../storage/index.ts'
-import { givenUp, isAbandoned } from './disk-journals.ts'
+import { Mutex, StorageError } from '../storage/index.ts'
+import type { DiskJournal } from './disk-journal.ts'
 
 /** A repository to create. */
 export interface NewRepository extends TemplateNames {
@@ -61,6 +60,7 @@ const BUDGET = {
 
 interface GitDataOptions {
   readonly store: Store
+  readonly disk: DiskJournal
   /** Undefined when the host keeps repositories itself: git data is then neither created nor deleted. */
   readonly gitStorage: GitStorage | undefined
   /** Stops the processes that work on a repository before it is deleted. */
@@ -69,23 +69,26 @@ interface GitDataOptions {
   readonly gitReader: Pick<GitReader, 'stop'> | undefined
   /** Host name of no-reply addresses, where {@link NewRepository.host} is absent. */
   readonly hostName: string
-  readonly onDeletionError: OnDeletionError
 }
 
-/**
- * Creates and deletes the git data of repositories. A folder and its record cannot be written in one
- * transaction, so a folder is recorded as pending while it can exist without a record. Pending folders that a
- * crash left are deleted as lib/repositories/disk-journals.ts says.
- */
+/** Creates and deletes the git data of repositories, which {@link DiskJournal} keeps as their records are. */
 export class GitData {
   readonly #options: GitDataOptions
   readonly #creations = new ClientBudget(BUDGET)
   /** Copies take time in proportion to size, so they have a budget of their own. */
   readonly #copies = new ClientBudget(BUDGET)
-  #deletions: Promise<void> = Promise.resolve()
 
   constructor(options: GitDataOptions) {
     this.#options = options
+    const { disk, gitStorage, transport, gitReader } = options
+    if (gitStorage === undefined) return
+    const oneByOne = new Mutex()
+    disk.handlers.folder = ({ repository }, forget) =>
+      oneByOne.run(async () => {
+        await transport?.stop(repository)
+        await gitReader?.stop(repository)
+        await gitStorage.remove(repository, forget)
+      })
   }
 
   /**
@@ -110,7 +113,7 @@ export class GitData {
   }
 
   /**
-   * Records the folder as pending and creates it.
+   * Creates the folder.
    * @param save saves the repository's record, in a write that calls `idIn` and {@link confirm}; gets the
    * bytes on disk
    * @throws AllotError not_found when the repository to copy was deleted meanwhile
@@ -120,11 +123,11 @@ export class GitData {
     creator: Account,
     save: (size: number, idIn: (tx: WriteContext) => Promise<number>) => Promise<T>,
   ): Promise<T> {
-    const { store, gitStorage } = this.#options
+    const { store, disk, gitStorage } = this.#options
     if (gitStorage === undefined) return save(0, (tx) => takeNumber(tx, 'repository'))
     const id = await store.write(async (tx) => {
       const taken = await takeNumber(tx, 'repository')
-      await savePending(tx, taken)
+      await disk.begin(tx, folderOf(taken))
       return taken
     })
     const budget = 'from' in content ? this.#copies : this.#creations
@@ -136,7 +139,9 @@ export class GitData {
       return await save(await budget.run(clientOfAccount(creator.id), build), async () => id)
     } catch (error) {
       // After a storage error the write may be durable anyway; a later start decides.
-      if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)
+      if (error instanceof StorageError) throw error
+      await disk.giveUp(folderOf(id)).catch(() => undefined)
+      await disk.idle()
       throw error
     }
   }
@@ -146,23 +151,14 @@ export class GitData {
    * @throws AllotError unavailable when the folder was given up meanwhile
    */
   async confirm(tx: WriteContext, id: number): Promise<void> {
-    if (this.#options.gitStorage !== undefined && !(await endPending(tx, id))) throw givenUp()
+    const { disk, gitStorage } = this.#options
+    if (gitStorage !== undefined) await disk.end(tx, folderOf(id))
   }
 
   /** Deletes the folder after the commit of the write that removes the repository's record. */
   async deleteAfterCommit(tx: WriteContext, id: number): Promise<void> {
-    if (this.#options.gitStorage === undefined) return
-    await savePending(tx, id, true)
-    // With an unknown outcome the record may still exist, so the folder stays; a later start decides.
-    tx.afterCommit((isCommitted) => isCommitted && this.#deleteNext(id))
-  }
-
-  /**
-   * Resolves when every folder of a deleted record is deleted, its deletion is deferred by a hold, or has
-   * failed.
-   */
-  idle(): Promise<void> {
-    return this.#deletions
+    const { disk, gitStorage } = this.#options
+    if (gitStorage !== undefined) await disk.leave(tx, folderOf(id))
   }
 
   /**
@@ -177,76 +173,6 @@ export class GitData {
     if (first !== undefined && first !== name)
       throw invalidMember('default_branch', `there is no branch named ${name}: push it first`)
   }
-
-  /**
-   * Deletes the pending folders that are abandoned: at the start, before any repository is created. Without
-   * git data here, they wait for a start that has it.
-   */
-  async settleAbandoned(): Promise<void> {
-    const { store, gitStorage, onDeletionError } = this.#options
-    if (gitStorage === undefined) return
-    const isDue = async (tx: ReadTransaction, id: number): Promise<boolean> => {
-      const pending = await pendingFolders.get(tx, [id])
-      return pending !== undefined && isAbandoned(store, pending)
-    }
-    const ids = await store.read(async (tx) => {
-      const found: number[] = []
-      for await (const pending of pendingFolders.all(tx))
-        if (isAbandoned(store, pending)) found.push(pending.id)
-      return found
-    })
-    // The creation may have ended since the entries were read.
-    for (const id of ids)
-      try {
-        if (await store.write(async (tx) => (await isDue(tx, id)) && markLeaving(tx, id)))
-          this.#deleteNext(id)
-      } catch (error) {
-        onDeletionError(error, { repository: id })
-      }
-    await this.idle()
-  }
-
-  /** Deletes a folder whose entry is marked as leaving. */
-  async #delete(id: number): Promise<void> {
-    const { store, transport, gitReader, gitStorage } = this.#options
-    await transport?.stop(id)
-    await gitReader?.stop(id)
-    await gitStorage?.remove(id, () =>
-      store.write(async (tx) => void (await pendingFolders.remove(tx, [id]))),
-    )
-  }
-
-  /** Deletes the folder of a creation that failed, unless its record was saved anyway. */
-  async #discard(id: number): Promise<void> {
-    if (await this.#options.store.write((tx) => markLeaving(tx, id))) await this.#delete(id)
-  }
-
-  /** One deletion at a time. A folder whose deletion fails stays pending for the next start. */
-  #deleteNext(id: number): void {
-    const onError = (error: unknown) => this.#options.onDeletionError(error, { repository: id })
-    this.#deletions = this.#deletions.then(() => this.#delete(id)).catch(onError)
-  }
 }
 
-/**
- * Ends the pending state.
- * @returns false when the folder is deleted or leaving, so that its record must not be saved
- */
-const endPending = async (tx: WriteContext, id: number): Promise<boolean> => {
-  const pending = await pendingFolders.remove(tx, [id])
-  return pending !== undefined && pending.leaving !== true
-}
-
-/** Records that the folder has no repository record: not yet, or not any more when it is leaving. */
-const savePending = async (tx: WriteContext, id: number, leaving = false): Promise<void> =>
-  void (await pendingFolders.save(tx, { id, since: now(), ...(leaving ? { leaving } : {}) }))
-
-/**
- * Marks a folder as leaving: its record cannot be saved any more.
- * @returns false when the record exists
- */
-const markLeaving = async (tx: WriteContext, id: number): Promise<boolean> => {
-  if ((await repositories.get(tx, [id])) !== undefined) return false
-  await savePending(tx, id, true)
-  return true
-}
+const folderOf = (repository: number) => ({ what: 'folder', repository }) as const

@@ -7,8 +7,8 @@ import type { CheckAgain } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import {
   accounts,
-  type PushJournalEntry,
-  pushJournal,
+  type BegunPush,
+  diskEntries,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
@@ -17,10 +17,11 @@ import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
 import { reportedRefs } from '../webhooks/events.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
-import { isAbandoned, leftoverAge } from './disk-journals.ts'
+import { type DiskJournal, leftoverAge } from './disk-journal.ts'
 
 interface PushJournalOptions {
   readonly store: Store
+  readonly disk: DiskJournal
   readonly quota: QuotaEngine
   /** Undefined when the host keeps repositories itself. */
   readonly gitStorage: GitStorage | undefined
@@ -30,10 +31,8 @@ interface PushJournalOptions {
 }
 
 /**
- * Journal of pushes. Git data and the record of its size cannot be written in one transaction. So an entry is
- * saved before git may change the repository, and removed in the write that saves the new size. Entries that
- * a crash left are settled as lib/repositories/disk-journals.ts says, so that the counted size agrees with
- * the disk again.
+ * The entries of pushes in {@link DiskJournal}: each is saved before git may change a repository, and removed
+ * in the write that saves its new size.
  */
 export class PushJournal {
   readonly #options: PushJournalOptions
@@ -42,15 +41,16 @@ export class PushJournal {
 
   constructor(options: PushJournalOptions) {
     this.#options = options
+    options.disk.handlers.push = (entry) => this.#settleLeft(entry)
   }
 
   /**
    * Saves an entry in the write that begins a change; the caller calls `settle` after it.
    * @returns the id of the entry
    */
-  async save(tx: WriteContext, entry: Omit<PushJournalEntry, 'id' | 'since'>): Promise<number> {
+  async save(tx: WriteContext, entry: Omit<BegunPush, 'what' | 'id' | 'since'>): Promise<number> {
     const id = await takeNumber(tx, 'push')
-    await pushJournal.save(tx, { ...entry, id, since: now() })
+    await diskEntries.add(tx, { ...entry, what: 'push', id, since: now() })
     return id
   }
 
@@ -79,7 +79,7 @@ export class PushJournal {
       const repository = await repositoryById(tx, id)
       if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
       // Nothing would settle the bytes of a push that has ended meanwhile.
-      if ((await pushJournal.get(tx, [entry])) === undefined) throw new AllotError('unavailable', ENDED)
+      if ((await diskEntries.get(tx, idOf(entry))) === undefined) throw new AllotError('unavailable', ENDED)
       const size = repository.size + bytes
       await quota.repositories.resize(tx, id, size)
       await repositories.save(tx, { ...repository, size })
@@ -114,32 +114,30 @@ export class PushJournal {
     }
   }
 
-  /**
-   * Settles the entries that are abandoned. Called at the start, before git runs; on a shared store also
-   * every hour.
-   */
-  async settleAbandoned(): Promise<void> {
+  /** Settles the entry of a push that a crash left. */
+  async #settleLeft({ id, repository, pid, push }: BegunPush): Promise<void> {
     const { store, gitStorage, onRecountError, onDeletionError } = this.#options
-    for (const { id, repository, pid, push } of await abandonedIn(store))
-      try {
-        // In a shared store, another server may be taking a push to the same repository, or maintaining it:
-        // what is younger than MAX_WORK_MS, which bounds both, is left alone. The pid can be that of a
-        // process of another machine.
-        const left = store.driver.shared ? null : pid
-        // What cannot be removed keeps the entry; the push counts nevertheless.
-        const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
-        const isCleaned = await recovered?.catch((error) => {
-          onDeletionError(error, { repository })
-          return false
-        })
-        const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
-        const applied = push && updates?.length ? { ...push, updates } : undefined
-        await this.settle(id, repository, { push: applied, isCleaned })
-      } catch (error) {
-        onRecountError(error, { repository, name: await nameOf(store, repository) })
-      }
+    try {
+      // In a shared store, another server may be taking a push to the same repository, or maintaining it:
+      // what is younger than MAX_WORK_MS, which bounds both, is left alone. The pid can be that of a process
+      // of another machine.
+      const left = store.driver.shared ? null : pid
+      // What cannot be removed keeps the entry; the push counts nevertheless.
+      const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
+      const isCleaned = await recovered?.catch((error) => {
+        onDeletionError(error, { repository })
+        return false
+      })
+      const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
+      const applied = push && updates?.length ? { ...push, updates } : undefined
+      await this.settle(id, repository, { push: applied, isCleaned })
+    } catch (error) {
+      onRecountError(error, { repository, name: await nameOf(store, repository) })
+    }
   }
 }
+
+const idOf = (entry: number) => ['push', entry]
 
 const ENDED = 'the push has ended before the server has decided about it'
 
@@ -174,10 +172,11 @@ const trySettle = async (
   return store.write(async (tx) => {
     const current = await repositoryById(tx, id)
     if (!hasSameMeasures(before, current)) return 'retry'
-    const noted = isCleaned ? undefined : await pushJournal.get(tx, [entry])
+    const noted = await diskEntries.get(tx, idOf(entry))
     // The events of the push are recorded by this write, and not again.
-    if (noted === undefined) await pushJournal.remove(tx, [entry])
-    else await pushJournal.save(tx, { ...noted, push: undefined })
+    if (!isCleaned && noted?.what === 'push')
+      await diskEntries.replace(tx, noted, { ...noted, push: undefined })
+    else if (noted !== undefined) await diskEntries.removeLoaded(tx, noted)
     if (current === undefined || measured === undefined) return current
     const after = { ...current, ...measured, updatedAt: push === undefined ? current.updatedAt : now() }
     await quota.repositories.resize(tx, id, measured.size)
@@ -217,13 +216,6 @@ const nameOf = (store: Store, id: number): Promise<string | undefined> => {
   })
   return name.catch(() => undefined)
 }
-
-const abandonedIn = (store: Store): Promise<PushJournalEntry[]> =>
-  store.read(async (tx) => {
-    const entries: PushJournalEntry[] = []
-    for await (const entry of pushJournal.all(tx)) if (isAbandoned(store, entry)) entries.push(entry)
-    return entries
-  })
 
 /** Event of a push that is durable and counted. */
 export interface Push {

@@ -25,6 +25,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 import { askBeforeChange, gitUsage, resolve } from './asked-changes.ts'
+import type { DiskJournal } from './disk-journal.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import { checkRepositoryName, type RepositoryName } from './names.ts'
@@ -49,6 +50,7 @@ export interface RepositoryServices {
   readonly quota: QuotaEngine
   readonly beforeStore: BeforeStore
   readonly jobs: Jobs
+  readonly disk: DiskJournal
   readonly gitData: GitData
   readonly files: StoredFiles
   readonly outbox: Outbox
@@ -103,11 +105,10 @@ export class Repositories {
         const current = await existing(tx, find)
         const id = await idIn(tx)
         const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
-        const inserted = await insertRepository(tx, this.#services, creator, record)
+        const made = await insertRepository(tx, this.#services, creator, record)
         await checkAgain?.(tx)
-        const { id: by } = creator
-        await outbox.record(tx, { event: 'repository', action: 'created', repository: inserted, by })
-        return inserted
+        await outbox.record(tx, { event: 'repository', action: 'created', repository: made, by: asked.by })
+        return made
       })
     })
   }
@@ -235,7 +236,7 @@ export class Repositories {
    * @returns whether it existed
    */
   async remove(which: Target<Repository>, by?: number): Promise<boolean> {
-    const { jobs, gitData, files, outbox } = this.#services
+    const { jobs, disk, outbox } = this.#services
     const removed = await this.#store.write(async (tx) => {
       const repository = await resolve(tx, which)
       if (repository === undefined) return false
@@ -243,7 +244,7 @@ export class Repositories {
       await removeRepository(tx, this.#services, repository.id, jobs.limits.maxPerTransaction)
       return true
     })
-    if (removed) await Promise.all([gitData.idle(), files.idle()])
+    if (removed) await disk.idle()
     return removed
   }
 

@@ -337,7 +337,7 @@ describe('POST …/assets', () => {
       ...{ body: stream, duplex: 'half' },
     })
     assert.equal(answer.status, 404)
-    await allot.allot.hosting.idle()
+    await allot.allot.hosting.disk.idle()
     assert.deepEqual([await usage(), filesOnDisk()], before)
   })
 

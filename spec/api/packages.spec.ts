@@ -81,7 +81,7 @@ describe('A generic package', () => {
 
   it('has several files and versions, which can be deleted one by one', async () => {
     // The files of refused uploads are deleted after their responses.
-    await allot.allot.hosting.files.idle()
+    await allot.allot.hosting.disk.idle()
     const before = [await used('alice'), filesOnDisk('packages')]
     for (const [version, file] of [
       ['1', 'a'],
@@ -98,7 +98,7 @@ describe('A generic package', () => {
     assertNotFound(await allot.as(alice, 'GET', '/packages/alice/generic/many/1'))
     assert.equal((await registry('DELETE', 'alice/generic/many/2', alice)).status, 204)
     assert.equal((await registry('DELETE', 'alice/generic/many/2', alice)).status, 404)
-    await allot.allot.hosting.files.idle()
+    await allot.allot.hosting.disk.idle()
     assert.deepEqual([await used('alice'), filesOnDisk('packages')], before)
   })
 

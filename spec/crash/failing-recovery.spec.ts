@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { GitStorage } from '../../lib/git/index.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { type PushJournalEntry, pendingFolders, pushJournal } from '../../lib/records/schema/index.ts'
+import { type BegunPush, diskEntries } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
@@ -35,7 +35,7 @@ const killed = async (t: TestContext) => {
   const first = await startGit({ driver, ...place })
   const alice = await first.person('alice')
   const folders: Record<string, string> = {}
-  const entries: PushJournalEntry[] = []
+  const entries: BegunPush[] = []
   for (const name of ['one', 'two']) {
     const path = await first.repository(alice, name, { auto_init: true })
     await first.made(alice, `/repos/${path}/hooks`, hookTo(`${receiver.url}/${name}`, 'push'))
@@ -49,6 +49,7 @@ const killed = async (t: TestContext) => {
     const push = { by: alice.id, updates: [{ ref: 'refs/heads/main', before, after }] }
     const repository = (await first.as(alice, 'GET', `/repos/${path}`)).body.id
     entries.push({
+      what: 'push',
       id: await driver.write((tx) => takeNumber(tx, 'push')),
       repository,
       pid: null,
@@ -58,7 +59,7 @@ const killed = async (t: TestContext) => {
   }
   await first.stop()
   await driver.open()
-  for (const entry of entries) await driver.write((tx) => pushJournal.save(tx, entry))
+  for (const entry of entries) await driver.write((tx) => diskEntries.save(tx, entry))
   const lines: Line[] = []
   const log = {
     info: () => undefined,
@@ -90,7 +91,7 @@ let starts = 0
 const entriesIn = (driver: ReturnType<typeof memory>): Promise<number[]> =>
   driver.read(async (tx) => {
     const found: number[] = []
-    for await (const { id } of pushJournal.all(tx)) found.push(id)
+    for await (const entry of diskEntries.all(tx)) if (entry.what === 'push') found.push(entry.id)
     return found
   })
 
@@ -175,7 +176,9 @@ describe('A start that cannot settle what a crash left', () => {
 
   it('with a store whose disk is full keeps every entry for the next start, and serves all repositories', async (t) => {
     const { driver, alice, folders, entries, lines, restart } = await killed(t)
-    await driver.write(async (tx) => void (await pendingFolders.save(tx, { id: 9999, since: 0 })))
+    await driver.write(async (tx) => {
+      await diskEntries.save(tx, { what: 'folder', repository: 9999, since: 0 })
+    })
     const full = withFaults(driver, async (call) => {
       if (call === 'commit' && lines.length < 3) throw new StorageError('full', 'the disk is full')
     })

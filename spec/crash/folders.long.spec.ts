@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotError, StorageDriver } from '../../lib/index.ts'
-import { pendingFolders, repositories } from '../../lib/records/schema/index.ts'
+import { diskEntries, repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
@@ -28,8 +28,14 @@ const recordsOf = (driver: StorageDriver): Promise<number[]> =>
 const pendingFoldersOf = (driver: StorageDriver): Promise<unknown[]> =>
   driver.read(async (tx) => {
     const found: unknown[] = []
-    for await (const stray of pendingFolders.all(tx)) found.push(stray)
+    for await (const stray of diskEntries.all(tx, ['folder'])) found.push(stray)
     return found
+  })
+
+/** Leaves the entry of a folder, as a server does that is killed while it creates it. */
+const leaveFolder = (driver: StorageDriver, repository: number): Promise<void> =>
+  driver.write(async (tx) => {
+    await diskEntries.save(tx, { what: 'folder', repository, since: 0 })
   })
 
 const createNamed = async ({ hosting }: OpenAllot, name: string, autoInit = true) => {
@@ -135,7 +141,7 @@ describe('After a start, directories match the repositories', () => {
       await mkdir(unfinished, { recursive: true })
       await writeFile(join(unfinished, 'HEAD'), 'ref: ')
       await place.driver.open()
-      await place.driver.write(async (tx) => void (await pendingFolders.save(tx, { id: 256, since: 0 })))
+      await leaveFolder(place.driver, 256)
       await (await startOn(place.driver, place)).close()
       assert.equal((await foldersIn(place.directory)).length, 2)
     }))
@@ -146,7 +152,7 @@ describe('After a start, directories match the repositories', () => {
       const unfinished = join(place.directory, '00', '256.git')
       await mkdir(unfinished, { recursive: true })
       await place.driver.open()
-      await place.driver.write(async (tx) => void (await pendingFolders.save(tx, { id: 256, since: 0 })))
+      await leaveFolder(place.driver, 256)
       await (await openAllot({ driver: place.driver, repositories: false })).close()
       await (await startOn(place.driver, place)).close()
       assert.equal((await foldersIn(place.directory)).length, 2)
@@ -174,8 +180,7 @@ const createPaused = async (place: Place, pause: () => Promise<unknown>) => {
   const isPending = async () => (await pendingFoldersOf(place.driver)).length > 0
   const makeOld = () =>
     place.driver.write(async (tx) => {
-      for await (const folder of pendingFolders.all(tx))
-        await pendingFolders.save(tx, { ...folder, since: 0 })
+      for await (const folder of diskEntries.all(tx)) await diskEntries.save(tx, { ...folder, since: 0 })
     })
   const driver = pausedBeforeWrite(place.driver, isPending, async () => {
     await makeOld()

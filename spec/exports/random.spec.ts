@@ -26,6 +26,7 @@ type Schema = v.GenericSchema & {
   item?: Schema
   wrapped?: Schema
   options?: readonly (string | number)[]
+  literal?: string
   pipe?: readonly { type: string; requirement?: number }[]
 }
 
@@ -52,7 +53,10 @@ const anyOf = (schema: Schema, path: string): fc.Arbitrary<unknown> => {
     case 'number':
       return number(leastOf(schema))
     case 'union':
+    case 'variant':
       return fc.oneof(...(schema.options as unknown as Schema[]).map((one) => anyOf(one, path)))
+    case 'literal':
+      return fc.constant(schema.literal)
     case 'boolean':
       return fc.boolean()
     default:

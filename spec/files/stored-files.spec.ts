@@ -12,8 +12,9 @@ import { AllotError } from '../../lib/errors.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 import { JobRunner } from '../../lib/records/job-runner.ts'
 import { Jobs } from '../../lib/records/jobs.ts'
-import { files } from '../../lib/records/schema/index.ts'
+import { diskEntries, files } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
+import { DiskJournal, leftoverAge } from '../../lib/repositories/disk-journal.ts'
 import { StoredFiles } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
@@ -47,15 +48,19 @@ const open = (
   driver: StorageDriver,
   { directory }: Ground,
   fileStorage = new FileStorage({ directory }),
-): StoredFiles =>
-  new StoredFiles({
-    store: new Store(driver),
-    fileStorage,
-    beforeStore: undefined,
-    onDeletionError: (error) => {
-      throw error
-    },
+): { stored: StoredFiles; disk: DiskJournal } => {
+  const store = new Store(driver)
+  const disk = new DiskJournal(store, (error) => {
+    throw error
   })
+  return { stored: new StoredFiles({ store, disk, fileStorage, beforeStore: undefined }), disk }
+}
+
+/** What a server does when it starts. */
+const recover = async (driver: StorageDriver, ground: Ground): Promise<void> => {
+  await new FileStorage(ground).recover(leftoverAge({ driver }))
+  await open(driver, ground).disk.settleAbandoned()
+}
 
 /** Contents become durable, or fail to, when `sync` is called. */
 const slowToSync = ({ directory }: Ground) => {
@@ -84,7 +89,10 @@ const onDisk = async ({ directory }: Ground): Promise<string[]> =>
 const recorded = ({ driver }: Ground): Promise<{ name: string; state: string }[]> =>
   driver.read(async (tx) => {
     const found = []
-    for await (const { name, state } of files.all(tx)) found.push({ name, state })
+    for await (const entry of diskEntries.all(tx))
+      if (entry.what === 'file')
+        found.push({ name: entry.name, state: entry.leaving ? 'leaving' : 'arriving' })
+    for await (const { name } of files.all(tx)) found.push({ name, state: 'kept' })
     return found
   })
 
@@ -96,7 +104,7 @@ const assertEmpty = async (ground: Ground, why?: string) => {
 describe('A stored file', () => {
   it('exists as long as its record', () =>
     within(async (ground) => {
-      const stored = open(ground.driver, ground)
+      const { stored, disk } = open(ground.driver, ground)
       const store = new Store(ground.driver)
       const size = await stored.add(place, content(), {}, null, async (_tx, file) => file.size)
       assert.equal(size, 5)
@@ -104,26 +112,26 @@ describe('A stored file', () => {
       assert.equal(await text(await stored.read(place)), 'hello')
       await store.write((tx) => stored.deleteAfterCommit(tx, place))
       assert.equal(await store.read((tx) => stored.find(tx, place)), undefined)
-      await stored.idle()
+      await disk.idle()
       await assertEmpty(ground)
       await assert.rejects(stored.read(place), { code: 'not_found' })
     }))
 
   it('leaves nothing when the write of its owner is refused', () =>
     within(async (ground) => {
-      const stored = open(ground.driver, ground)
+      const { stored, disk } = open(ground.driver, ground)
       const refuse = async () => {
         throw new AllotError('not_found', 'the issue is gone')
       }
       await assert.rejects(stored.add(place, content(), {}, null, refuse), /the issue is gone/)
-      await stored.idle()
+      await disk.idle()
       await assertEmpty(ground)
     }))
 
   it('is not saved before its content is durable', () =>
     within(async (ground) => {
       const { storage, sync } = slowToSync(ground)
-      const stored = open(ground.driver, ground, storage)
+      const { stored } = open(ground.driver, ground, storage)
       let isSaved = false
       const added = stored.add(place, content(), {}, null, async () => {
         isSaved = true
@@ -139,41 +147,44 @@ describe('A stored file', () => {
   it('leaves nothing when its content cannot be made durable', () =>
     within(async (ground) => {
       const { storage, sync } = slowToSync(ground)
-      const stored = open(ground.driver, ground, storage)
+      const { stored, disk } = open(ground.driver, ground, storage)
       sync(new Error('the disk is gone'))
       await assert.rejects(stored.add(place, content(), {}, null, nothing), /the disk is gone/)
-      await stored.idle()
+      await disk.idle()
       await assertEmpty(ground)
     }))
 
   it('may be deleted several times at once', () =>
     within(async (ground) => {
-      const stored = open(ground.driver, ground)
+      const { stored, disk } = open(ground.driver, ground)
       const store = new Store(ground.driver)
       await stored.add(place, content(), {}, null, nothing)
       await Promise.all([1, 2, 3].map(() => store.write((tx) => stored.deleteAfterCommit(tx, place))))
-      await stored.idle()
+      await disk.idle()
       await assertEmpty(ground)
     }))
 
   it('must not replace another file', () =>
     within(async (ground) => {
-      const stored = open(ground.driver, ground)
+      const { stored, disk } = open(ground.driver, ground)
       await stored.add(place, content(), {}, null, nothing)
       await assert.rejects(stored.add(place, content('other'), {}, null, nothing), /already exists/)
-      await stored.idle()
+      await disk.idle()
       assert.equal(await text(await stored.read(place)), 'hello')
     }))
 })
 
 describe('Files and their records agree after a restart', () => {
   const deeds = [
-    { what: 'adding one', does: (stored: StoredFiles) => stored.add(place, content(), {}, null, nothing) },
+    {
+      what: 'adding one',
+      does: ({ stored }: ReturnType<typeof open>) => stored.add(place, content(), {}, null, nothing),
+    },
     {
       what: 'deleting one',
-      async does(stored: StoredFiles, driver: StorageDriver) {
+      async does({ stored, disk }: ReturnType<typeof open>, driver: StorageDriver) {
         await new Store(driver).write((tx) => stored.deleteAfterCommit(tx, { ...place, name: 'fedc' }))
-        await stored.idle()
+        await disk.idle()
       },
     },
   ]
@@ -183,12 +194,18 @@ describe('Files and their records agree after a restart', () => {
         let [deaths, outcome] = [0, 'dead' as unknown]
         for (let write = 1; outcome === 'dead'; write++)
           await within(async (ground) => {
-            await open(ground.driver, ground).add({ ...place, name: 'fedc' }, content(), {}, null, nothing)
+            await open(ground.driver, ground).stored.add(
+              { ...place, name: 'fedc' },
+              content(),
+              {},
+              null,
+              nothing,
+            )
             const { dying, dead } = driverKilledAt(ground.driver, write, kept)
             const done = does(open(dying, ground), dying).then(() => 'done')
             outcome = await Promise.race([done, dead])
             if (outcome === 'dead') deaths++
-            await open(ground.driver, ground).recover()
+            await recover(ground.driver, ground)
             const records = await recorded(ground)
             assert.ok(records.every(({ state }) => state === 'kept'))
             assert.deepEqual((await onDisk(ground)).sort(), records.map(({ name }) => name).sort())
@@ -205,10 +222,10 @@ describe('Files and their records agree after a restart', () => {
             if (call === at && ++writes === write) throw new StorageError('failed', 'the disk is gone')
           })
           await assert.rejects(
-            open(failing, ground).add(place, content(), {}, null, nothing),
+            open(failing, ground).stored.add(place, content(), {}, null, nothing),
             /the disk is gone/,
           )
-          await open(ground.driver, ground).recover()
+          await recover(ground.driver, ground)
           const records = await recorded(ground)
           assert.deepEqual(
             await onDisk(ground),
@@ -225,19 +242,19 @@ describe('In a shared store, when another server gives up a file that is still b
     const isArriving = async () => (await recorded(ground)).length > 0
     const makeOld = () =>
       driver.write(async (tx) => {
-        for await (const file of files.all(tx)) await files.save(tx, { ...file, since: 0 })
+        for await (const entry of diskEntries.all(tx)) await diskEntries.save(tx, { ...entry, since: 0 })
       })
     const paused = pausedBeforeWrite(driver, isArriving, () => makeOld().then(pause))
-    const stored = open(paused, ground)
+    const { stored, disk } = open(paused, ground)
     const added = await stored.add(place, content(), {}, null, async () => 'kept').catch((error) => error)
-    await stored.idle()
+    await disk.idle()
     return added
   }
 
   it('the request is refused, and nothing of the file is left', () =>
     within(async (ground) => {
       const driver = { ...ground.driver, shared: true }
-      const error = await addPaused(ground, driver, () => open(driver, ground).recover())
+      const error = await addPaused(ground, driver, () => recover(driver, ground))
       assert.equal(error.code, 'unavailable')
       await assertEmpty(ground)
     }))
@@ -252,7 +269,7 @@ describe('In a shared store, when another server gives up a file that is still b
       })
       let recovered: Promise<void> | undefined
       const added = await addPaused(ground, driver, async () => {
-        recovered = open(paused, ground).recover()
+        recovered = recover(paused, ground)
         await found.happened
       })
       kept.happen()
@@ -266,10 +283,10 @@ describe('In a shared store, when another server gives up a file that is still b
 describe('The files of a deleted repository', () => {
   it('are removed in steps of a limited size, and no other files are', () =>
     within(async (ground) => {
-      const stored = open(ground.driver, ground)
+      const { stored, disk } = open(ground.driver, ground)
       const store = new Store(ground.driver)
       const jobs = new Jobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
-      registerRemovalJobs({ jobs, files: stored, gitData: { idle: async () => undefined } } as never)
+      registerRemovalJobs({ jobs, files: stored, disk } as never)
       const jobRunner = new JobRunner(store, jobs, (error) => {
         throw error
       })
@@ -280,7 +297,7 @@ describe('The files of a deleted repository', () => {
       await store.write((tx) => jobs.runNow(tx, 'removeRepositoryContents', 1))
       const left = []
       do {
-        await stored.idle()
+        await disk.idle()
         left.push((await onDisk(ground)).length)
       } while ((await jobRunner.round()).pending > 0)
       assert.deepEqual(left, [10, 7, 4, 1, 1])

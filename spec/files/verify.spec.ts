@@ -112,7 +112,7 @@ describe('allot verify', () => {
       await new Store(ground.driver).write(async (tx) => {
         for await (const one of packageVersions.all(tx)) await packageVersions.remove(tx, [one.id])
         const stray = { area: 'attachments' as const, ownerId: 99, name: 'abcdef', size: 0, sha256: '' }
-        await files.save(tx, { ...stray, state: 'kept', since: 0 })
+        await files.save(tx, stray)
         for await (const one of packageFiles.all(tx))
           if (one.name === 'a') await packageFiles.remove(tx, [one.id])
       })

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { pushJournal } from '../../lib/records/schema/index.ts'
+import { diskEntries } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { spawnChild } from '../support/child.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -29,10 +29,10 @@ const begun = async (t: TestContext) => {
         'alice',
         'demo',
       ))!
-      await pushJournal.save(tx, { id: number, repository: id, pid, since })
+      await diskEntries.save(tx, { what: 'push', id: number, repository: id, pid, since })
     })
   const counted = async () => (await served.allot.quota.info('alice')).used.size.repos.public
-  const settle = () => served.allot.hosting.settleAbandoned()
+  const settle = () => served.allot.hosting.disk.settleAbandoned()
   return { leave, counted, settle, folder, there: bytesIn(folder) }
 }
 

@@ -79,7 +79,7 @@ describe('During a push', () => {
     const begun = Date.now()
     const settleAfter = async (hours: number) => {
       t.mock.timers.enable({ apis: ['Date'], now: begun + hours * 3600_000 })
-      await allot.allot.hosting.settleAbandoned()
+      await allot.allot.hosting.disk.settleAbandoned()
       t.mock.timers.reset()
     }
     const later = begun / 1000 + 1800

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
-import { type PushJournalEntry, pushJournal } from '../../lib/records/schema/index.ts'
+import { type BegunPush, diskEntries } from '../../lib/records/schema/index.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
 export const large = () => aCheckout({ big: randomBytes(400_000) })
 
-/** The entries of the push journal. */
-export const entriesIn = (driver: StorageDriver): Promise<PushJournalEntry[]> =>
+/** The pushes that are not counted. */
+export const entriesIn = (driver: StorageDriver): Promise<BegunPush[]> =>
   driver.read(async (tx) => {
-    const found: PushJournalEntry[] = []
-    for await (const entry of pushJournal.all(tx)) found.push(entry)
+    const found: BegunPush[] = []
+    for await (const entry of diskEntries.all(tx)) if (entry.what === 'push') found.push(entry)
     return found
   })
 

@@ -91,7 +91,7 @@ describe('A sound store', () => {
     )
     const names = new Set(whole.map(([key]) => String(decodeKey(bytes(key))[0])))
     // These exist only while something is under way; spec/removal has the jobs.
-    const temporary = ['pendingFolder', 'pushJournal', 'job', 'lfsCopy', 'hookLease']
+    const temporary = ['diskEntry', 'job', 'lfsCopy', 'hookLease']
     for (const { options } of collections)
       assert.ok(temporary.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
   })

@@ -273,7 +273,7 @@ describe('An object', () => {
     assert.deepEqual(new Set(statuses), new Set([200]))
     assert.equal(await allot.put(one, carol, content), 200)
     assert.equal(await allot.lfsBytesOf('carol'), 20_000)
-    await allot.allot.hosting.files.idle()
+    await allot.allot.hosting.disk.idle()
     assert.equal(allot.filesOnDisk('lfs').length, before + 1)
     assert.equal(await allot.put(other, carol, content), 200)
     assert.equal(await allot.lfsBytesOf('carol'), 40_000)
@@ -406,7 +406,7 @@ describe('A faulty upload is refused and leaves nothing', () => {
   const send = async (path: string, at: string, bytes: Uint8Array) => {
     const [files, used] = [allot.filesOnDisk().length, await allot.lfsBytesOf('alice')]
     const answer = await allot.lfs(path, 'PUT', at, alice, bytes)
-    await allot.allot.hosting.files.idle()
+    await allot.allot.hosting.disk.idle()
     assert.equal(allot.filesOnDisk().length, files)
     assert.equal(await allot.lfsBytesOf('alice'), used)
     return answer
@@ -493,7 +493,7 @@ describe('A faulty upload is refused and leaves nothing', () => {
     assert.equal((await allot.as(alice, 'DELETE', `/repos/${path}`)).status, 204)
     go()
     assert.equal((await asked).status, 404)
-    await allot.allot.hosting.files.idle()
+    await allot.allot.hosting.disk.idle()
     assert.equal(allot.filesOnDisk('lfs').length, before)
   })
 

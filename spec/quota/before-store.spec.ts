@@ -309,7 +309,7 @@ describe('onBeforeStore', { skip: lacks('ssh') }, () => {
       const { host, asked, used, onDisk, allot } = ground
       const store = await prepare(ground)
       const state = async () => {
-        await allot.allot.hosting.idle()
+        await allot.allot.hosting.disk.idle()
         return [await used('alice'), await used(owner), onDisk()]
       }
       const earlier = await state()

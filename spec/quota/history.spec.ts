@@ -226,7 +226,7 @@ describe('What an owner used', () => {
       later(1)
     }
     await allot.allot.hosting.accounts.remove(owner.id)
-    await allot.allot.hosting.idle()
+    await allot.allot.hosting.disk.idle()
     await waitFor(async () => (await count()) === before)
     assert.deepEqual((await allot.allot.verify()).messages, [])
   })

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot, openAllot } from '../../lib/allot.ts'
 import { jobs } from '../../lib/records/jobs.ts'
-import { pendingFolders } from '../../lib/records/schema/index.ts'
+import { diskEntries } from '../../lib/records/schema/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -29,12 +29,12 @@ it('A command leaves the jobs and the leftovers in a shared store to the servers
   const leftovers = () =>
     driver.read(async (tx) => [
       await jobs.count(tx, 'kind', ['removeRepositoryContents']),
-      (await pendingFolders.get(tx, [7])) !== undefined,
+      (await diskEntries.get(tx, ['folder', 7])) !== undefined,
     ])
   const command = await openAllot({ driver, files, repositories }, { isServer: false })
   await driver.write(async (tx) => {
     await jobs.save(tx, { kind: 'removeRepositoryContents', id: 1 })
-    await pendingFolders.save(tx, { id: 7, since: 0 })
+    await diskEntries.save(tx, { what: 'folder', repository: 7, since: 0 })
   })
   t.mock.timers.tick(3_600_000)
   await command.close()

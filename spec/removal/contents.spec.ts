@@ -94,7 +94,7 @@ const runJobs = async ({ fixture, driver }: Filled): Promise<number> => {
   const rounds = await finishJobs(fixture, async () => {
     if (++left % VERIFY_EACH === 0) assert.deepEqual((await verify(driver)).messages, [])
   })
-  await fixture.hosting.idle()
+  await fixture.hosting.disk.idle()
   return rounds
 }
 
@@ -267,7 +267,7 @@ describe('An issue with more comments than one write may remove', () => {
     assert.deepEqual((await verify(all.driver)).messages, [])
     assert.ok((await runJobs(all)) > 0)
     assert.deepEqual(await used(all), [30, 10, 8])
-    await all.fixture.hosting.files.recover()
+    await all.fixture.hosting.recover()
     assert.deepEqual(await recordCounts(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     await end(all)
   })

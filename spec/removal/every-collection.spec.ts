@@ -19,7 +19,7 @@ const STAY = ['rule', 'group', 'migrationLog', 'quotaOwner', 'audit']
 const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 'ledger']
 
 /** Collections whose records last as long as a request or a job. */
-const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease']
+const TRANSIENT = ['diskEntry', 'lfsCopy', 'job', 'hookLease']
 
 const folder = temporaryDirectory()
 
@@ -90,7 +90,7 @@ describe('The removal of all accounts', () => {
     for (const account of before.get('account')!)
       await allot.hosting.accounts.remove((account as { id: number }).id, { purge: true })
     await waitFor(async () => (await recordsIn(driver)).get('job')!.length === 0)
-    await allot.hosting.idle()
+    await allot.hosting.disk.idle()
     const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))
     assert.deepEqual(left, [], 'say in `belongsTo` what removes them, or add it to lib/content/removal.ts')
     await allot.close()

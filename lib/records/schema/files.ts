@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
-import { bytes, count, id, seconds, storedName } from '../fields.ts'
+import { bytes, count, id, integer, seconds, storedName } from '../fields.ts'
 
 /**
  * The areas of stored files. spec/removal/every-collection.spec.ts holds that files of every area are
@@ -17,11 +17,6 @@ const StoredFile = v.object({
   size: bytes,
   /** SHA-256 of the content, in hex. */
   sha256: v.string(),
-  /**
-   * `arriving` until the record that it belongs to is written; `leaving` from the removal of that record on.
-   */
-  state: v.picklist(['arriving', 'kept', 'leaving']),
-  since: seconds,
 })
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
@@ -32,17 +27,70 @@ export const files = new Collection({
   id: (file) => [file.area, file.ownerId, file.name],
   unique: {
     // LFS objects are deduplicated per repository, by hash.
-    content: (file) =>
-      file.area === 'lfs' && file.state === 'kept' ? [file.ownerId, file.sha256] : undefined,
+    content: (file) => (file.area === 'lfs' ? [file.ownerId, file.sha256] : undefined),
   },
-  ordered: {
-    owner: (file) => (file.state === 'kept' ? [file.area, file.ownerId] : undefined),
-    unsettled: (file) => (file.state === 'kept' ? undefined : []),
-  },
+  ordered: { owner: (file) => [file.area, file.ownerId] },
   belongsTo: [
     { to: 'repository', by: 'owner', within: ['lfs'] },
     { to: 'repository', by: 'owner', within: ['attachments'] },
   ],
+})
+
+const BegunFolder = v.object({
+  what: v.literal('folder'),
+  /** Id of the repository. */
+  repository: id,
+  since: seconds,
+  /** True once it is to be deleted, and no record may be saved for it. */
+  leaving: v.optional(v.boolean()),
+})
+
+const BegunFile = v.object({
+  what: v.literal('file'),
+  area: FileArea,
+  ownerId: id,
+  name: storedName,
+  since: seconds,
+  /** As of a folder. */
+  leaving: v.optional(v.boolean()),
+})
+
+const BegunPush = v.object({
+  what: v.literal('push'),
+  id,
+  repository: id,
+  /** Process id of the git command that changes the repository. */
+  pid: v.nullable(integer),
+  since: seconds,
+  /**
+   * The references that the push is to change, and the pusher; absent when no webhook or listener could get
+   * the push.
+   */
+  push: v.optional(
+    v.object({
+      by: id,
+      updates: v.array(
+        v.object({ ref: v.string(), before: v.nullable(v.string()), after: v.nullable(v.string()) }),
+      ),
+    }),
+  ),
+})
+
+const DiskEntry = v.variant('what', [BegunFolder, BegunFile, BegunPush])
+export type BegunPush = v.InferOutput<typeof BegunPush>
+export type DiskEntry = v.InferOutput<typeof DiskEntry>
+
+/** Folders and files without a record, and pushes that are not counted (lib/repositories/disk-journal.ts). */
+export const diskEntries = new Collection({
+  name: 'diskEntry',
+  schema: DiskEntry,
+  id: (entry) => {
+    if (entry.what === 'push') return [entry.what, entry.id]
+    return entry.what === 'folder'
+      ? [entry.what, entry.repository]
+      : [entry.what, entry.area, entry.ownerId, entry.name]
+  },
+  numbers: { sequence: 'push', of: (entry) => (entry.what === 'push' ? [entry.id] : []) },
 })
 
 /** The types of packages. For another one see "Add a package type" in docs/additions.md. */

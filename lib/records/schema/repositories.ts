@@ -94,52 +94,6 @@ export const redirects = new Collection({
   belongsTo: [{ to: 'account' }, { to: 'repository', by: 'repository', removed: 'now' }],
 })
 
-const PendingFolder = v.object({
-  id,
-  since: seconds,
-  /** True once the folder is to be deleted, and no record may be saved for it. */
-  leaving: v.optional(v.boolean()),
-})
-
-/** Repositories whose folder may exist without a record (lib/repositories/git-data.ts). */
-export const pendingFolders = new Collection({
-  name: 'pendingFolder',
-  schema: PendingFolder,
-  id: (folder) => [folder.id],
-})
-
-const PushJournalEntry = v.object({
-  id,
-  repository: id,
-  /** Process id of the git command that changes the repository. */
-  pid: v.nullable(integer),
-  since: seconds,
-  /**
-   * The references that the push is to change, and the pusher; absent when no webhook or listener could get
-   * the push.
-   */
-  push: v.optional(
-    v.object({
-      by: id,
-      updates: v.array(
-        v.object({ ref: v.string(), before: v.nullable(v.string()), after: v.nullable(v.string()) }),
-      ),
-    }),
-  ),
-})
-export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
-
-/**
- * Pushes in progress, whose git data may differ from the size in the record
- * (lib/repositories/push-journal.ts).
- */
-export const pushJournal = new Collection({
-  name: 'pushJournal',
-  schema: PushJournalEntry,
-  id: (push) => [push.id],
-  numbers: { sequence: 'push' },
-})
-
 /** A star or a watch: both have the same shape. */
 const Relation = v.object({ account: id, repository: id, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>

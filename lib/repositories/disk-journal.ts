@@ -1,0 +1,155 @@
+import { now } from '../clock.ts'
+import { MAX_WORK_MS, type OnDeletionError } from '../disk.ts'
+import { AllotError } from '../errors.ts'
+import { type BegunPush, type DiskEntry, diskEntries } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+
+type Named<What> = Omit<Extract<DiskEntry, { what: What }>, 'since' | 'leaving'>
+
+/** Names the folder of a repository, or a stored file. */
+export type OnDisk = Named<'folder'> | Named<'file'>
+
+/** Removes something from the disk, then calls `forget`, which may be later. */
+type Remove<What> = (what: Named<What>, forget: () => Promise<void>) => Promise<void>
+
+/** How many things are removed at the same time. */
+const BATCH_SIZE = 32
+
+/**
+ * The journal of work on the disk. A folder or a file, and the record it belongs to, cannot be written in one
+ * transaction, so an entry is saved before the work begins, and ended in the write that saves its result. A
+ * crash leaves the entry, which is settled once it is abandoned:
+ *
+ *   folder, file   there is no record of it: not yet, or not any more. It is removed from the disk
+ *   push           git may have changed the repository: it is measured and counted again
+ *
+ * Invariants: a folder or a file has either a record or an entry. None is deleted because of an estimate: it
+ * is deleted only after a write that has marked its entry as leaving, and its record is saved only in a write
+ * that finds the entry not marked. So when another server gives up work that goes on, the work fails, and no
+ * record is left without its data. Marking resets the entry's age: others take over only if the marking
+ * server dies. A push has no mark, since nothing of it is deleted.
+ */
+export class DiskJournal {
+  readonly #store: Store
+  readonly #onDeletionError: OnDeletionError
+  /** Set once. What has none, such as folders on a server without repositories, waits for a later start. */
+  readonly handlers: {
+    folder?: Remove<'folder'>
+    file?: Remove<'file'>
+    /** Never rejects. */
+    push?: (entry: BegunPush) => Promise<void>
+  } = {}
+  #leaving: OnDisk[] = []
+  #removing: Promise<void> | undefined
+
+  constructor(store: Store, onDeletionError: OnDeletionError) {
+    this.#store = store
+    this.#onDeletionError = onDeletionError
+  }
+
+  /** Saves the entry of something that is about to be created. */
+  async begin(tx: WriteContext, what: OnDisk): Promise<void> {
+    if ((await diskEntries.save(tx, { ...what, since: now() })) !== undefined)
+      throw new Error(`${JSON.stringify(what)} already exists`)
+  }
+
+  /**
+   * Ends the entry, in the write that saves the record.
+   * @throws AllotError unavailable when another server has given the work up
+   */
+  async end(tx: WriteContext, what: OnDisk): Promise<void> {
+    const entry = await diskEntries.remove(tx, idOf(what))
+    if (entry === undefined || ('leaving' in entry && entry.leaving))
+      throw new AllotError(
+        'unavailable',
+        'storing the data took so long that another server has given it up: try again',
+      )
+  }
+
+  /** Removes something from the disk, after the commit of the write that removes its record. */
+  async leave(tx: WriteContext, what: OnDisk): Promise<void> {
+    await diskEntries.save(tx, { ...what, since: now(), leaving: true })
+    // With an unknown outcome the record may still exist, so it stays; a later start decides.
+    tx.afterCommit((isCommitted) => isCommitted && this.#remove(what))
+  }
+
+  /** Removes what could not be created. Without an entry its record was saved. */
+  giveUp(what: OnDisk, isDue: (entry: DiskEntry) => boolean = () => true): Promise<void> {
+    return this.#store.write(async (tx) => {
+      const entry = await diskEntries.get(tx, idOf(what))
+      if (entry !== undefined && isDue(entry)) await this.leave(tx, what)
+    })
+  }
+
+  /**
+   * Resolves when everything that leaves is removed, is kept by a `DeletionHold` (lib/disk.ts) until that
+   * ends, or could not be removed.
+   */
+  async idle(): Promise<void> {
+    await this.#removing
+  }
+
+  /**
+   * Settles the entries that are abandoned. Called at the start, before any work begins; on a shared store
+   * also every hour.
+   */
+  async settleAbandoned(): Promise<void> {
+    const isDue = (entry: DiskEntry) => isAbandoned(this.#store, entry)
+    const left = await this.#store.read(async (tx) => {
+      const found: DiskEntry[] = []
+      for await (const entry of diskEntries.all(tx)) if (isDue(entry)) found.push(entry)
+      return found
+    })
+    for (const entry of left)
+      if (entry.what === 'push') await this.handlers.push?.(entry)
+      else if (this.handlers[entry.what] !== undefined) {
+        const { since: _, leaving: __, ...what } = entry
+        // The work may have ended since the entries were read.
+        await this.giveUp(what, isDue).catch((error) => this.#report(error, what))
+      }
+    await this.idle()
+  }
+
+  #remove(what: OnDisk): void {
+    this.#leaving.push(what)
+    this.#removing ??= this.#removeLeaving()
+  }
+
+  async #removeLeaving(): Promise<void> {
+    while (this.#leaving.length > 0)
+      await Promise.all(
+        this.#leaving.splice(0, BATCH_SIZE).map((what) => {
+          const forget = () =>
+            this.#store.write(async (tx) => void (await diskEntries.remove(tx, idOf(what))))
+          const removed =
+            what.what === 'file' ? this.handlers.file?.(what, forget) : this.handlers.folder?.(what, forget)
+          return removed?.catch((error) => this.#report(error, what))
+        }),
+      )
+    // There is no await between the last test and this line, so nothing is missed.
+    this.#removing = undefined
+  }
+
+  #report(error: unknown, { what: _, ...fields }: OnDisk): void {
+    this.#onDeletionError(error, fields)
+  }
+}
+
+const idOf = (what: OnDisk) => diskEntries.options.id({ ...what, since: 0 })
+
+/**
+ * Seconds after which no server can still work on an entry, with an hour for waiting, and for clocks that
+ * differ.
+ */
+const ABANDONED_AFTER = MAX_WORK_MS / 1000 + 3600
+
+/** Seconds that what lies on the disk without a record must have been unchanged before it is deleted. */
+export const leftoverAge = ({ driver }: Pick<Store, 'driver'>): number =>
+  driver.shared ? ABANDONED_AFTER : 0
+
+/**
+ * Whether a crash left the entry. In a store that no other process uses, one that a start finds was left: no
+ * work has begun yet.
+ */
+const isAbandoned = ({ driver }: Store, { since }: DiskEntry): boolean =>
+  !driver.shared || since <= now() - ABANDONED_AFTER
