@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { assertError, assertSearchError } from '../support/expectations.ts'
+import { assertError } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
 import { basic, madeBefore, startBefore } from '../support/test-server.ts'
 
@@ -13,45 +13,6 @@ const alice = madeBefore(() =>
 const whoami = (authorization: string) => allot.request('GET', '/user', { headers: { authorization } })
 
 describe('Credentials', () => {
-  const GOOD: [what: string, header: () => string][] = [
-    ['token T', () => `token ${alice.token}`],
-    ['Bearer T', () => `Bearer ${alice.token}`],
-    ['a scheme in other letters', () => `TOKEN   ${alice.token}`],
-    ['Basic with the password', () => basic('alice', 'open: sesame').authorization!],
-    ['Basic with the name in other letters', () => basic('ALICE', 'open: sesame').authorization!],
-    ['Basic with the email', () => basic('alice@example.test', 'open: sesame').authorization!],
-    ['Basic with a token as the password', () => basic('alice', alice.token).authorization!],
-    ['Basic with a token as the name', () => basic(alice.token, '').authorization!],
-    [
-      'Basic with a token as the name and x-oauth-basic',
-      () => basic(alice.token, 'x-oauth-basic').authorization!,
-    ],
-  ]
-  for (const [what, header] of GOOD)
-    it(`are accepted as ${what}`, async () => {
-      assert.equal((await whoami(header())).body?.login, 'alice')
-    })
-
-  const BAD: [what: string, header: string][] = [
-    ['a token that does not exist', `token ${'0'.repeat(40)}`],
-    ['a token in capitals', `token ${'A'.repeat(40)}`],
-    ['a token that is too short', 'token abc'],
-    ['a wrong password', basic('alice', 'wrong').authorization!],
-    ['an empty password', basic('alice', '').authorization!],
-    ['an unknown user', basic('nobody', 'open: sesame').authorization!],
-    ['a user without a password', basic('root', '').authorization!],
-    ['Basic without a colon', `Basic ${Buffer.from('alice').toString('base64')}`],
-    ['Basic that is not base64', 'Basic ****'],
-    ['__proto__', basic('__proto__', 'x').authorization!],
-  ]
-  for (const [what, authorization] of BAD)
-    it(`are answered 401 on every path when they are wrong: ${what}`, async () => {
-      for (const path of ['/user', '/version', '/no/such/path'])
-        assertError(await allot.request('GET', path, { headers: { authorization } }), 401)
-      assertSearchError(await allot.request('GET', '/repos/search', { headers: { authorization } }), 401)
-      assertError(await allot.request('PATCH', '/version', { headers: { authorization } }), 401)
-    })
-
   it('say that the access token does not exist, also when Basic has it as the password', async () => {
     const wrong = '0'.repeat(40)
     for (const authorization of [`token ${wrong}`, basic('alice', wrong).authorization!])
@@ -94,17 +55,8 @@ describe('Credentials', () => {
     assert.equal((await allot.request('GET', '/version', { headers: { authorization: '' } })).status, 200)
   })
 
-  it('in the query are ignored', async () => {
-    assertError(await allot.request('GET', `/user?token=${alice.token}&access_token=${alice.token}`), 401)
-  })
-
   it('are not repeated in the response', async () => {
     const { text } = await whoami(basic('alice', 'a wrong secret').authorization!)
     assert.ok(!text.includes('secret'))
-  })
-
-  it('with the scope write:x include read:x', async () => {
-    const token = await allot.scoped(alice, 'write:user')
-    assert.equal((await allot.request('GET', '/user', { token })).status, 200)
   })
 })

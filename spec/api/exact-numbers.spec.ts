@@ -3,7 +3,6 @@ import { before, describe, it } from 'node:test'
 import type * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { parseJson, validate } from '../../lib/http/validate.ts'
-import { assertError, assertNotFound } from '../support/expectations.ts'
 import { peopleBefore, startBefore } from '../support/test-server.ts'
 
 const FRACTIONS = ['1.5', '-0.25', '1e-3', '4503599627370495.5']
@@ -85,65 +84,9 @@ const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
   await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
 })
-
-const entry = '"repository":"alice/demo","name":"x"'
 const LFS = { 'content-type': 'application/vnd.git-lfs+json', accept: 'application/vnd.git-lfs+json' }
 
 describe('Over HTTP', () => {
-  const BAD: [method: string, path: string, body: string, message: RegExp, type?: string][] = [
-    [
-      'POST',
-      '/admin/quota/rules',
-      '{"name":"bad","limit":4503599627370495.5}',
-      /^limit: expected a whole number/,
-    ],
-    [
-      'POST',
-      '/admin/quota/groups',
-      '{"name":"bad","rules":[{"name":"r","limit":1.5}]}',
-      /^rules\[0\]\.limit: /,
-    ],
-    ['PUT', '/admin/ledger/lfs/bad', `{${entry},"size":4503599627370495.5}`, /^size: /],
-    [
-      'POST',
-      '/admin/ledger',
-      `{"op":"put","kind":"lfs","key":"bad",${entry},"size":1e-3}`,
-      /^line 1: size/,
-      'application/x-ndjson',
-    ],
-    [
-      'POST',
-      '/admin/users',
-      '{"username":"bad","must_change_password":"no"}',
-      /^must_change_password: expected a boolean, received the string "no"/,
-    ],
-    ['PATCH', '/admin/users/alice', '{"must_change_password":"no"}', /^must_change_password: /],
-    ['POST', '/admin/users', '{"username":"bad","source_id":1.5}', /^source_id: /],
-  ]
-  for (const [method, path, body, message, type = 'application/json'] of BAD)
-    it(`${method} ${path} answers 422 to ${body}`, async () => {
-      const options = { token: allot.root.token, body, headers: { 'content-type': type } }
-      assertError(await allot.request(method, path, options), 422, message)
-      for (const made of [
-        '/admin/quota/rules/bad',
-        '/admin/quota/groups/bad',
-        '/admin/ledger/lfs/bad',
-        '/users/bad',
-      ])
-        assertNotFound(await allot.as(allot.root, 'GET', made))
-    })
-
-  it('accepts the members that clients of Forgejo send if they have the right type', async () => {
-    const body = {
-      username: 'good',
-      must_change_password: true,
-      send_notify: false,
-      source_id: 0,
-      login_name: '',
-    }
-    assert.equal((await allot.as(allot.root, 'POST', '/admin/users', body)).status, 201)
-  })
-
   it('is refused by LFS as the size of an object', async () => {
     const body = `{"operation":"upload","objects":[{"oid":"${'0'.repeat(64)}","size":4503599627370495.5}]}`
     const basic = `Basic ${Buffer.from(`alice:${alice.token}`).toString('base64')}`

@@ -56,22 +56,6 @@ describe('An internal failure', () => {
     }
   })
 
-  it('of the repository search is a SearchError', async () => {
-    const { driver, fail } = failing()
-    const allot = await start({ driver, repositories: false })
-    try {
-      fail(new Error('sector 7 is broken'))
-      const { status, body } = await allot.request('GET', '/repos/search')
-      assert.equal(status, 500)
-      assert.deepEqual(Object.keys(body), ['ok', 'error'])
-      assert.equal(body.ok, false)
-      assert.doesNotMatch(body.error, /sector/)
-    } finally {
-      fail(undefined)
-      await allot.stop()
-    }
-  })
-
   it('of the repository search is a SearchError, whatever fails, for every client', async () => {
     const { driver, fail } = failing()
     const allot = await start({ driver, repositories: false })

@@ -229,25 +229,6 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
   })
 })
 
-describe('The scopes of issues', () => {
-  it('are read:issue and write:issue, and no other scope is accepted', async () => {
-    const at = await aRepository()
-    await open(at, 'one')
-    const [reads, writes, other] = [
-      await allot.scoped(ann!, 'read:issue'),
-      await allot.scoped(ann!, 'write:issue'),
-      await allot.scoped(ann!, 'write:repository'),
-    ]
-    assert.equal((await allot.request('GET', `${at}/issues`, { token: reads })).status, 200)
-    assert.equal((await allot.request('GET', `${at}/issues`, { token: writes })).status, 200)
-    assertError(await allot.request('GET', `${at}/issues`, { token: other }), 403, /read:issue/)
-    const body = { title: 'x' }
-    assertError(await allot.request('POST', `${at}/issues`, { token: reads, body }), 403, /write:issue/)
-    assert.equal((await allot.request('POST', `${at}/issues`, { token: writes, body })).status, 201)
-    assertError(await allot.request('POST', `${at}/issues`, { body }), 401)
-  })
-})
-
 describe('A host that keeps issues and releases itself', () => {
   it('turns their routes off: the paths are 404, and not in the OpenAPI document', async () => {
     const without = await start({ repositories: false, issues: false })

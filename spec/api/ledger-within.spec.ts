@@ -50,14 +50,6 @@ describe('PUT /admin/ledger/{kind}/{key}?within=', () => {
       body: { owner, name: key, size },
     })
 
-  it('accepts exactly 10 of 50 entries of 1 MiB that are sent at once, with a limit of 10 MiB', async () => {
-    const { name } = await allot.person()
-    const sent = Array.from({ length: 50 }, (_, at) => put(name, `${name}-${at}`, MIB))
-    const statuses = (await Promise.all(sent)).map(({ status }) => status).sort()
-    assert.deepEqual(statuses, [...Array(10).fill(201), ...Array(40).fill(413)])
-    assert.equal((await allot.allot.quota.explain(name, 'size:all')).used, 10 * MIB)
-  })
-
   it('answers 413 with the explanation, and stores nothing', async () => {
     const person = await allot.person()
     await put(person.name, `${person.name}-1`, 9 * MIB)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import type { LedgerEntry, LedgerListing, LedgerOperation } from '../../lib/index.ts'
+import type { LedgerListing } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { times } from '../support/long.ts'
 import { onPostgres } from '../support/store.ts'
@@ -253,73 +253,7 @@ describe('POST /admin/ledger', () => {
   })
 })
 
-/** Entries as a host without types could pass them in process. */
-const WRONG: [what: string, entry: unknown, message: RegExp][] = [
-  ['nothing', undefined, /^entry: expected an object with kind, key and more, received undefined$/],
-  ['a string', 'build-1', /^entry: expected an object .*, received the string "build-1"$/],
-  ['a list', [], /^entry: expected an object .*, received an array$/],
-  ['no kind', { key: 'k' }, /^Kind is required$/],
-  [
-    'an unknown kind',
-    { kind: 'file', key: 'k' },
-    /^kind: expected one of .*artifacts.*, received the string "file"$/,
-  ],
-  ['no key', { kind: 'lfs' }, /^Key is required$/],
-  ['a number as key', { kind: 'lfs', key: 7 }, /^key: expected a string, received the number 7$/],
-  ['an empty key', { kind: 'lfs', key: '', name: 'x', size: 1 }, /^key: must have 1 to 255 bytes$/],
-  ['a reserved key', { kind: 'lfs', key: 'allot:1' }, /^key: keys that begin with allot: are reserved/],
-  [
-    'a size as text',
-    { kind: 'lfs', key: 'k', name: 'x', size: '12' },
-    /^size: expected a number, received the string "12"$/,
-  ],
-  [
-    'a bigint',
-    { kind: 'lfs', key: 'k', name: 'x', size: 12n },
-    /^size: expected a number, received the bigint 12$/,
-  ],
-  ['a negative size', { kind: 'lfs', key: 'k', name: 'x', size: -1 }, /^size: must not be below 0$/],
-  ['no size', { kind: 'lfs', key: 'k', name: 'x' }, /^Size is required$/],
-]
-
 describe('allot.ledger', () => {
-  for (const [what, entry, message] of WRONG) {
-    it(`refuses ${what} with a sentence that says what is expected`, async () => {
-      const { ledger } = allot.allot
-      const before = await total()
-      await assert.rejects(ledger.put(entry as LedgerEntry), { code: 'invalid', message })
-      assert.equal(await total(), before)
-    })
-  }
-
-  it('names the operation of a batch that is wrong, and applies nothing', async () => {
-    const { ledger } = allot.allot
-    const right = {
-      op: 'put',
-      kind: 'artifacts',
-      key: 'batched',
-      owner: 'alice',
-      name: 'x',
-      size: 1,
-    } as const
-    const wrong: [operation: unknown, message: RegExp][] = [
-      [undefined, /^operation 2: entry: expected an object/],
-      [{ ...right, op: 'move' }, /^operation 2: op: expected put or delete, received the string "move"$/],
-      [{ ...right, op: undefined }, /^operation 2: op: expected put or delete, received undefined$/],
-      [{ op: 'delete', kind: 'artifacts' }, /^operation 2: Key is required$/],
-      [{ ...right, size: 0.5 }, /^operation 2: size: expected a whole number/],
-    ]
-    for (const [operation, message] of wrong) {
-      const operations = [right, operation as LedgerOperation]
-      await assert.rejects(ledger.batch(operations), { code: 'invalid', message })
-      assert.equal(await ledger.get(right), undefined)
-    }
-    await assert.rejects(
-      ledger.batch(right as never),
-      /^AllotError: operations: expected an array, received an object$/,
-    )
-  })
-
   it('counts an artifact of an owner alone for the owner, and lists it without a link', async () => {
     const { ledger, quota } = allot.allot
     const carol = await allot.person('carol')

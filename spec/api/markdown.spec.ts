@@ -8,13 +8,6 @@ const allot = startBefore({ repositories: false, markdown: { timeout: 30_000 } }
 const render = (body: unknown) => allot.request('POST', '/markdown', { body })
 
 describe('POST /markdown', () => {
-  it('renders Text as HTML, for everyone', async () => {
-    const answer = await render({ Text: '# Hi *there*' })
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
-    assert.equal(answer.text, '<h1 id="user-content-hi-there" dir="auto">Hi <em>there</em></h1>\n')
-  })
-
   it('accepts Mode, Context and Wiki, and their names in lower case', async () => {
     const Context = `${new URL(allot.base).pathname.replace(/\/$/, '')}/alice/demo`
     const link = (path: string) => `<a href="${allot.base}/alice/demo/${path}" rel="nofollow">a</a>`
@@ -50,14 +43,6 @@ describe('POST /markdown', () => {
     assert.deepEqual(await linkedFor(scoped, 'gfm'), ['ROOT', 'open'])
   })
 
-  it('renders an empty text as empty HTML', async () => {
-    for (const body of [{}, { Text: '' }, '']) {
-      const headers = { 'content-type': 'application/json' }
-      const { status, text } = await allot.request('POST', '/markdown', { body, headers })
-      assert.deepEqual([status, text], [200, ''])
-    }
-  })
-
   for (const [what, body, message] of [
     ['a number for Text', { Text: 5 }, /^Text: expected a string/],
     ['a list for Mode', { Text: 'x', Mode: ['gfm'] }, /^Mode: /],
@@ -88,15 +73,6 @@ describe('POST /markdown', () => {
 describe('POST /markdown/raw', () => {
   const raw = (body: string | Uint8Array, type = 'text/plain') =>
     allot.request('POST', '/markdown/raw', { body, headers: { 'content-type': type } })
-
-  it('renders a text/plain body', async () => {
-    const answer = await raw('- a\n- b')
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
-    assert.equal(answer.text, '<ul dir="auto">\n<li>a</li>\n<li>b</li>\n</ul>\n')
-    assert.equal((await raw('{"Text":"x"}')).text, '<p dir="auto">{&quot;Text&quot;:&quot;x&quot;}</p>\n')
-    assert.equal((await raw('')).text, '')
-  })
 
   it('answers 415 to another type, 422 to a body that is not Unicode, and 413 to one that is too long', async () => {
     assertError(await raw('x', 'application/json'), 415)

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { HostQuota, QuotaRule, Subject } from '../../lib/index.ts'
+import type { QuotaRule, Subject } from '../../lib/index.ts'
 import { start, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore({ repositories: false })
 
 const rule = { name: 'r', limit: 1, subjects: ['size:all'] } satisfies QuotaRule
-/** What a host without types can pass. */
-const never = (value: unknown) => value as never
 const wrongly = (given: object) => ({ ...rule, ...given }) as unknown as QuotaRule
 
 const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
@@ -67,60 +65,6 @@ describe('A host that keeps rules in process', () => {
       )
       for (const { name } of items) await rules.remove(name)
       await groups.remove('g')
-    })
-
-  it('gets an error when the limit is missing or an edit is wrong, and nothing changes', async () => {
-    const { quota } = allot.allot
-    await assert.rejects(quota.rules.create(wrongly({ limit: undefined })), { code: 'invalid' })
-    await quota.rules.create({ ...rule, name: 'kept' })
-    await assert.rejects(quota.rules.edit('kept', wrongly({ limit: '2 GB' })), { code: 'invalid' })
-    await assert.rejects(quota.rules.edit('kept', wrongly({ subjects: ['x'] })), { code: 'invalid' })
-    assert.deepEqual(await quota.rules.get('kept'), { ...rule, name: 'kept' })
-    await quota.rules.remove('kept')
-  })
-
-  const WRONG: [call: string, send: (quota: HostQuota) => Promise<unknown>, message: RegExp][] = [
-    ['a plan that is absent', (quota) => quota.apply(never(undefined)), /^plan: expected an object/],
-    ['rules that are not a list', (quota) => quota.apply(never({ rules: 5 })), /^rules: expected a list/],
-    ['a rule that is null', (quota) => quota.apply(never({ rules: [null] })), /^rule: expected an object/],
-    [
-      'a group without rules',
-      (quota) => quota.apply(never({ groups: [{ name: 'x' }] })),
-      /^groups\.x\.rules: /,
-    ],
-    ['groups that are a text', (quota) => quota.apply(never({ groups: 'x' })), /^groups: expected a list/],
-    [
-      'an owner without a list',
-      (quota) => quota.apply(never({ assignments: { root: 'x' } })),
-      /^assignments: /,
-    ],
-    ['a new group that is absent', (quota) => quota.groups.create(never(undefined)), /^group: expected an/],
-    ['a new group with null', (quota) => quota.groups.create(never({ name: 'n', rules: [null] })), /^rule: /],
-    [
-      'an owner with a number among its groups',
-      (quota) => quota.apply(never({ assignments: { root: ['x', 5] } })),
-      /^assignments\[1\]: expected a string, received the number 5$/,
-    ],
-    [
-      'a number among the groups of an owner',
-      (quota) => quota.groups.setFor('root', never([5])),
-      /^groups\[0\]: expected a string, received the number 5$/,
-    ],
-    ['groups of an owner as a text', (quota) => quota.groups.setFor('root', never('x')), /^groups: expected/],
-    [
-      'an edit that is absent',
-      (quota) => quota.rules.edit('r', never(undefined)),
-      /^edit: expected an object/,
-    ],
-    [
-      'no account that applies',
-      (quota) => quota.apply({}, { by: never('root') }),
-      /^by: expected an account/,
-    ],
-  ]
-  for (const [what, send, message] of WRONG)
-    it(`gets an error for ${what}`, async () => {
-      await assert.rejects(send(allot.allot.quota), { code: 'invalid', message })
     })
 
   it('applies a plan again without a change, whatever the order of members, names and other members', async () => {
@@ -198,24 +142,6 @@ describe('A host that keeps rules in process', () => {
     assert.deepEqual((await rules.list({ offset: 0, limit: 10 })).items, [])
     assert.deepEqual((await groups.list({ offset: 0, limit: 10 })).items, [])
   })
-
-  it('gets an error that names the events when it listens to an unknown one', () => {
-    const listen = (method: 'on' | 'off') => allot.allot[method]('quotas' as 'quota', () => undefined)
-    const message = /^there is no event "quotas"; the events are: "push", .*"quota"$/
-    assert.throws(() => listen('on'), { code: 'invalid', message })
-    assert.throws(() => listen('off'), { code: 'invalid', message })
-  })
-
-  it('gets an error for an unknown subject and for an unknown owner', async () => {
-    const { quota } = allot.allot
-    const unknown = 'size:everything' as Subject
-    await assert.rejects(quota.isOver('root', unknown), { code: 'invalid' })
-    await assert.rejects(quota.explain('root', unknown), { code: 'invalid' })
-    await quota.groups.create({ name: 'g' })
-    for (const call of [quota.groups.assign, quota.groups.unassign])
-      await assert.rejects(call('nobody', 'g'), { code: 'not_found', message: /nobody/ })
-    await quota.groups.remove('g')
-  })
 })
 
 describe('over and simulate', () => {
@@ -265,15 +191,4 @@ describe('over and simulate', () => {
     const [first] = (await quota.over({ offset: 1, limit: 1 }, { within: 0.2 })).items
     assert.deepEqual([first?.owner, first?.over, first?.used], ['bob', false, 9])
   })
-
-  for (const [what, ask] of [
-    ['subject', (quota: HostQuota) => quota.over(slice, { subject: never('size:x') })],
-    ['within', (quota: HostQuota) => quota.over(slice, { within: 20 })],
-    ['slice', (quota: HostQuota) => quota.over(never(undefined))],
-    ['limit', (quota: HostQuota) => quota.simulate({}, { offset: 0, limit: -1 })],
-    ['plan', (quota: HostQuota) => quota.simulate(never(7), slice)],
-  ] as const)
-    it(`refuse a wrong ${what}`, async () => {
-      await assert.rejects(ask(allot.allot.quota), { code: 'invalid' })
-    })
 })

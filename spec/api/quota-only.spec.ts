@@ -12,9 +12,7 @@ import {
   type LedgerName,
   type OwnerEntry,
   type Quota,
-  type QuotaEvent,
   type QuotaOptions,
-  type Subject,
 } from '../../lib/index.ts'
 import { accounts } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
@@ -166,54 +164,6 @@ describe('createQuota', () => {
     assert.deepEqual([items, total], [all.slice(1, 3), all.length])
   })
 
-  const KINDS: [subject: Subject, entry: Partial<OwnerEntry>][] = [
-    ['size:assets:artifacts', { kind: 'artifacts' }],
-    ['size:assets:packages:all', { kind: 'packages', type: 'image', version: '1' }],
-    ['size:assets:attachments:issues', { kind: 'attachments', on: 'issue' }],
-    ['size:assets:attachments:releases', { kind: 'attachments', on: 'release' }],
-    ['size:git:lfs', { kind: 'lfs' }],
-  ]
-  for (const [subject, kind] of KINDS)
-    it(`counts an entry ${JSON.stringify(kind)} toward ${subject} alone`, async () => {
-      const entry = { ...kind, owner: 'kinds', key: subject, name: 'x', size: 5 } as OwnerEntry
-      await quota.ledger.put(entry)
-      assert.deepEqual(await quota.ledger.get(entry), entry)
-      for (const [each] of KINDS)
-        assert.equal((await quota.explain('kinds', each)).used, each === subject ? 5 : 0, each)
-      await quota.ledger.delete(entry)
-    })
-
-  const right = file('tenant-1', 'wrong', 1)
-  const WRONG: [what: string, entry: object, message: RegExp][] = [
-    ['no owner', { ...right, owner: undefined }, /^Owner is required$/],
-    [
-      'a repository',
-      { ...right, repository: 'a/b' },
-      /^repository: there are no repositories here; name the owner alone$/,
-    ],
-    ['no kind', { ...right, kind: undefined }, /^Kind is required$/],
-    [
-      'an unknown kind',
-      { ...right, kind: 'files' },
-      /^kind: expected one of .*, received the string "files"$/,
-    ],
-    ['a size as text', { ...right, size: '1' }, /^size: expected a number, received the string "1"$/],
-    [
-      'a package without a version',
-      { ...right, kind: 'packages', type: 'x' },
-      /^version: required for packages$/,
-    ],
-  ]
-  for (const [what, entry, message] of WRONG)
-    it(`refuses an entry with ${what}, alone and in a batch, and applies nothing`, async () => {
-      await assert.rejects(quota.ledger.put(entry as OwnerEntry), { code: 'invalid', message })
-      const operations = [{ op: 'put', ...right } as const, { op: 'put', ...entry } as never]
-      const inBatch = new RegExp(`^operation 2: ${message.source.slice(1)}`)
-      await assert.rejects(quota.ledger.batch(operations), { code: 'invalid', message: inBatch })
-      assert.equal(await quota.ledger.get(right), undefined)
-      assert.ok(!(await namedOwners()).includes('tenant-1'))
-    })
-
   it('applies a plan to owners that do not exist yet, and creates none with dryRun', async () => {
     const plan = { assignments: { 'plan/1': ['free'], 'plan/2': ['free'], 'plan/3': [] } }
     const keys = ['plan/1', 'plan/2']
@@ -231,25 +181,6 @@ describe('createQuota', () => {
       code: 'invalid',
       message: /^owner: /,
     })
-  })
-
-  it('tells the host when an owner crosses a limit, in either direction', async () => {
-    const told: string[] = []
-    const listener = ({ owner, rule, share, reached }: QuotaEvent) =>
-      void told.push(`${owner} ${rule} ${share} ${reached}`)
-    quota.on('quota', listener)
-    await quota.groups.assign('noted', 'free')
-    await quota.ledger.put(file('noted', 'noted', 1200))
-    await quota.ledger.delete(file('noted', 'noted', 1200))
-    await waitFor(() => told.length >= 4)
-    quota.off('quota', listener)
-    const events = ['small 0.8 true', 'small 1 true', 'small 1 false', 'small 0.8 false']
-    assert.deepEqual(
-      told,
-      events.map((event) => `noted ${event}`),
-    )
-    const message = 'there is no event "quotas"; the events are: "quota"'
-    assert.throws(() => quota.on('quotas' as 'quota', listener), { code: 'invalid', message })
   })
 })
 

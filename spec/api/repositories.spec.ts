@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { RepositoryOrder } from '../../lib/repositories/lists.ts'
 import { run } from '../support/child.ts'
-import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -30,78 +30,6 @@ const git = async (id: number, ...args: string[]) =>
   (await run('git', ['--git-dir', bare(id), ...args])).stdout
 
 describe('POST /org/{org}/repos', () => {
-  it('creates a repository in the organization and returns it completely', async () => {
-    const alice = await allot.person('alice')
-    await anOrganization(alice, 'Acme')
-    const { status, body } = await allot.as(alice, 'POST', '/org/acme/repos', {
-      name: 'Demo',
-      description: 'A demo',
-    })
-    assert.equal(status, 201)
-    const { id, owner, created_at, updated_at, ...rest } = body
-    assert.ok(id > 0)
-    assert.equal(owner.login, 'Acme')
-    assert.match(created_at, RFC3339)
-    assert.match(updated_at, RFC3339)
-    assert.deepEqual(rest, {
-      name: 'Demo',
-      full_name: 'Acme/Demo',
-      description: 'A demo',
-      empty: true,
-      private: false,
-      fork: false,
-      parent: null,
-      mirror: false,
-      size: 0,
-      html_url: `${allot.base}/Acme/Demo`,
-      url: `${allot.api}/repos/Acme/Demo`,
-      ssh_url: '',
-      clone_url: `${allot.base}/Acme/Demo.git`,
-      website: '',
-      release_counter: 0,
-      repo_transfer: null,
-      stars_count: 0,
-      forks_count: 0,
-      watchers_count: 1,
-      open_issues_count: 0,
-      default_branch: 'main',
-      archived: false,
-      template: false,
-      topics: [],
-      permissions: { admin: true, push: true, pull: true },
-    })
-    assert.deepEqual((await allot.as(alice, 'GET', '/repos/acme/DEMO')).body, body)
-  })
-
-  it('is allowed to members and administrators; others get 403, and 422 for an unknown organization', async () => {
-    const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
-    const org = await anOrganization(owner, 'members-only')
-    await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
-    assert.equal((await allot.as(member, 'POST', `/org/${org}/repos`, { name: 'by-member' })).status, 201)
-    assert.equal((await allot.as(allot.root, 'POST', `/orgs/${org}/repos`, { name: 'by-admin' })).status, 201)
-    assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'by-other' }), 403)
-    assertError(await allot.as(undefined, 'POST', `/org/${org}/repos`, { name: 'by-none' }), 401)
-    for (const missing of ['nothing', owner.name])
-      assertError(
-        await allot.as(owner, 'POST', `/org/${missing}/repos`, { name: 'x' }),
-        422,
-        /there is no organization named/,
-      )
-    assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-member', 'by-admin'])
-  })
-
-  it('is available at /orgs/{org}/repos as well', async () => {
-    const owner = await allot.person()
-    const org = await anOrganization(owner, 'both-paths')
-    for (const [name, status] of [
-      ['x', 201],
-      ['X', 409],
-      ['a b', 422],
-    ] as const)
-      assert.equal((await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name })).status, status, name)
-    assertNotFound(await allot.as(owner, 'POST', '/orgs/nothing/repos', { name: 'x' }))
-  })
-
   for (const name of ['.profile', '.github', '_us', '-dash', 'dash-', 'a..b', 'git', '...'])
     it(`accepts the name ${name}`, async () => {
       const owner = await allot.person()
@@ -323,18 +251,6 @@ describe('A repository', () => {
     assert.equal((await to(owner, owner.name, org)).body.full_name, `${org}/moving`)
     assert.equal((await allot.as(owner, 'GET', `/repos/${owner.name}/moving`)).status, 301)
     assert.equal((await to(allot.root, org, other.name)).body.owner.login, other.name)
-  })
-})
-
-describe('GET /users/{username}/repos', () => {
-  it('lists the repositories of a user or an organization in the requested order', async () => {
-    const owner = await allot.person()
-    for (const name of ['b', 'a']) await allot.as(owner, 'POST', '/user/repos', { name })
-    const path = `/users/${owner.name}/repos`
-    assertList(await allot.as(undefined, 'GET', path), 'name', ['b', 'a'])
-    assertList(await allot.as(undefined, 'GET', `${path}?order_by=name`), 'name', ['a', 'b'])
-    assertError(await allot.as(undefined, 'GET', `${path}?order_by=nothing`), 422, /order_by/)
-    assertNotFound(await allot.as(undefined, 'GET', '/users/nobody/repos'))
   })
 })
 

@@ -14,28 +14,6 @@ const both = async (token: string | undefined, name: string, path = '/user', met
   ])
 
 describe('Sudo', () => {
-  it('lets an administrator act for another user, whose name is compared without case', async () => {
-    for (const { status, body } of await both(allot.root.token, 'ALICE')) {
-      assert.equal(status, 200)
-      assert.equal(body.login, 'alice')
-    }
-  })
-
-  it('gives only the rights of the other user', async () => {
-    for (const answer of await both(allot.root.token, 'alice', '/admin/users')) assertError(answer, 403)
-    const made = await createSender(allot.api)('POST', '/user/repos', {
-      token: allot.root.token,
-      headers: { sudo: 'alice' },
-      body: { name: 'made-by-root' },
-    })
-    assert.equal(made.body.full_name, 'alice/made-by-root')
-  })
-
-  it('answers 403 to those who are not administrators, also for their own name, and to anonymous requests', async () => {
-    for (const token of [alice.token, undefined])
-      for (const answer of await both(token, 'alice')) assertError(answer, 403, /administrators/)
-  })
-
   it('answers 404 when there is no such user, and for an organization', async () => {
     await allot.as(alice, 'POST', '/orgs', { username: 'acme' })
     for (const name of ['nosuch', 'acme'])
@@ -58,10 +36,6 @@ describe('Sudo', () => {
     const starring = await allot.scoped(allot.root, 'write:user', 'read:admin')
     for (const answer of await both(starring, 'alice', '/user/following/root', 'PUT'))
       assertError(answer, 403, /write:admin/)
-  })
-
-  it('is ignored when the name is empty', async () => {
-    for (const { body } of await both(alice.token, '')) assert.equal(body.login, 'alice')
   })
 
   it('may be percent-encoded in the query', async () => {

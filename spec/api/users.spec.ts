@@ -1,41 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { assertList, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { assertList } from '../support/expectations.ts'
 import { type Person, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore()
 
 const as = (person: Person | undefined, path: string) =>
   allot.request('GET', path, person ? { token: person.token } : {})
-
-describe('GET /user', () => {
-  it('returns the signed-in user, with the email', async () => {
-    const alice = await allot.person('alice', { email: 'Alice@Example.test' })
-    const { status, body } = await as(alice, '/user')
-    assert.equal(status, 200)
-    const { created, avatar_url, ...rest } = body
-    assert.match(created, RFC3339)
-    assert.equal(avatar_url, `${allot.base}/avatars/${body.login}`)
-    assert.deepEqual(rest, {
-      id: alice.id,
-      login: 'alice',
-      full_name: '',
-      email: 'Alice@Example.test',
-      html_url: `${allot.base}/alice`,
-      is_admin: false,
-      active: true,
-      location: '',
-      website: '',
-      description: '',
-      visibility: 'public',
-      username: 'alice',
-      followers_count: 0,
-      following_count: 0,
-      starred_repos_count: 0,
-    })
-  })
-})
 
 describe('GET /users/{username}', () => {
   it('shows the email to the user and to administrators only, and a no-reply address to others', async () => {
@@ -59,27 +31,6 @@ describe('GET /users/{username}', () => {
     assert.equal((await as(allot.root, '/users/root')).body.is_admin, true)
     assert.equal((await as(undefined, '/users/root')).body.is_admin, false)
   })
-
-  it('serves organizations too', async () => {
-    await allot.allot.hosting.organizations.create(allot.root.id, { name: 'acme', fullName: 'Acme' })
-    const { body } = await as(undefined, '/users/acme')
-    assert.deepEqual([body.login, body.full_name, body.email], ['acme', 'Acme', ''])
-  })
-
-  for (const name of [
-    'nobody',
-    '1',
-    '__proto__',
-    'constructor',
-    '%20',
-    'a%2Fb',
-    '..%2f',
-    'x'.repeat(900),
-    'x'.repeat(9000),
-  ])
-    it(`answers 404 for ${name.slice(0, 20)}`, async () => {
-      assertNotFound(await as(undefined, `/users/${name}`))
-    })
 })
 
 describe('GET /users/search', () => {

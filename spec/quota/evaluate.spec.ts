@@ -29,9 +29,6 @@ const usage: Usage = {
   packages: 7_000_000,
 }
 
-const rule = (limit: number, ...subjects: Subject[]): QuotaRule => ({ name: 'r', limit, subjects })
-const group = (...rules: QuotaRule[]): QuotaGroup => ({ name: 'g', rules })
-
 describe('Each subject', () => {
   const USED: [Subject, number][] = [
     ['size:all', 7_654_321],
@@ -55,62 +52,6 @@ describe('Each subject', () => {
     it(`${subject} counts its categories`, () => {
       assert.equal(usedBy(subject, usage), bytes)
     })
-})
-
-describe('A rule', () => {
-  it('stands when the sum of the usage of all its subjects is below its limit; equal is over', () => {
-    const both = ['size:git:lfs', 'size:repos:private'] as const
-    assert.equal(isWithin([group(rule(321, ...both))], 'size:git:lfs', usage), true)
-    assert.equal(isWithin([group(rule(320, ...both))], 'size:git:lfs', usage), false)
-  })
-  it('counts a subject each time it is listed, and within another', () => {
-    assert.equal(ruleBytes(rule(0, 'size:git:lfs', 'size:git:lfs'), usage), 600)
-    assert.equal(ruleBytes(rule(0, 'size:git:lfs', 'size:git:all'), usage), 621)
-  })
-  it('is unlimited at -1, and never stands at 0 or at another negative limit', () => {
-    for (const [limit, within] of [
-      [-1, true],
-      [0, false],
-      [-2, false],
-      [Number.MAX_SAFE_INTEGER, true],
-    ] as const)
-      assert.equal(isWithin([group(rule(limit, 'size:all'))], 'size:all', noUsage), within, String(limit))
-  })
-  it('covers the listed subjects and every subject below them, and no subject above', () => {
-    const nothing = (subject: Subject) =>
-      subjects.filter((asked) => !isWithin([group(rule(0, subject))], asked, usage))
-    assert.deepEqual(nothing('size:git:all').sort(), [
-      'size:git:all',
-      'size:git:lfs',
-      'size:repos:all',
-      'size:repos:private',
-      'size:repos:public',
-    ])
-    assert.deepEqual(nothing('size:assets:attachments:all').sort(), [
-      'size:assets:attachments:all',
-      'size:assets:attachments:issues',
-      'size:assets:attachments:releases',
-    ])
-    assert.deepEqual(nothing('size:git:lfs'), ['size:git:lfs'])
-    assert.equal(nothing('size:all').length, 12)
-    assert.deepEqual(nothing('size:wiki'), [], 'wiki size is always judged within quota')
-  })
-})
-
-describe('Groups', () => {
-  it('about other subjects neither give nor take room', () => {
-    const [artifacts, lfs] = [rule(50, 'size:assets:artifacts'), rule(10, 'size:git:lfs')]
-    const groups = [group(artifacts), group(lfs)]
-    assert.deepEqual(
-      subjects.filter((asked) => !isWithin(groups, asked, usage)),
-      ['size:git:lfs', 'size:assets:artifacts'],
-    )
-    const [first, second] = explain(groups, 'size:git:lfs', usage).groups
-    assert.deepEqual(
-      [first!.limits, first!.stands, second!.limits, second!.stands],
-      [false, null, true, false],
-    )
-  })
 })
 
 describe('Laws of the evaluation', () => {

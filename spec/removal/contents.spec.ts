@@ -200,13 +200,6 @@ const end = async (all: Filled, ...more: Account[]): Promise<void> => {
 }
 
 describe('The content of a repository', () => {
-  it('is counted, in agreement with the records', async () => {
-    const all = await filled()
-    assert.deepEqual(await used(all), [60, 10, 14])
-    assert.deepEqual((await verify(all.driver)).messages, [])
-    await end(all)
-  })
-
   it('is deleted with it: from reads and usage immediately, and from the store in steps', async () => {
     const all = await filled()
     const { repositories } = all.fixture.hosting
@@ -220,25 +213,6 @@ describe('The content of a repository', () => {
     const made = await all.fixture.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
     assert.equal(made!.issue.number, 1)
     await end(all)
-  })
-
-  it('is deleted with its owner', async () => {
-    const all = await filled()
-    await all.fixture.hosting.accounts.remove(all.ann.id, { purge: true })
-    assert.deepEqual((await verify(all.driver)).messages, [])
-    await end(all)
-  })
-
-  it('stays with it when it is transferred', async () => {
-    const all = await filled()
-    const { repositories, accounts } = all.fixture.hosting
-    const ben = await accounts.createUser({ name: 'ben' })
-    const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
-    await repositories.transfer(demo.id, ben.id)
-    assert.deepEqual(await used(all), [0, 0, 0])
-    assert.deepEqual(await used({ ...all, ann: ben }), [60, 10, 14])
-    assert.deepEqual((await verify(all.driver)).messages, [])
-    await end(all, ben)
   })
 })
 

@@ -304,29 +304,6 @@ describe('The forms about accounts', () => {
     assert.ok(await allot.allot.organizations.isOwner(acme.id, ann.id))
   })
 
-  it('show the error above the form, and keep what was entered except passwords', async () => {
-    for (const [fields, message] of [
-      [{ name: 'ann', visibility: 'public' }, /failure">ann is already taken/],
-      [{ name: 'a b', visibility: 'public' }, /Name/],
-      [
-        { name: 'new', visibility: 'secret' },
-        /Expected one of public, limited, private, got &quot;secret&quot;/,
-      ],
-      [{ name: 'new', password: 'short', visibility: 'public' }, /Must have at least 8 characters/],
-      [
-        { kind: 'organization', name: 'new', owner: 'nobody', visibility: 'public' },
-        /There is no user named &quot;nobody&quot;/,
-      ],
-    ] as const) {
-      const { status, text } = await root.post('/-/admin/accounts/new', { kind: 'user', ...fields })
-      assert.equal(status, 422)
-      assert.match(text, message)
-      assert.ok(text.includes(`value="${fields.name}"`))
-      assert.ok(!text.includes('short'))
-    }
-    assert.equal(await allot.allot.accounts.byName('new'), undefined)
-  })
-
   /** The boxes of a form of a rule, each as `depth subject`, with a tick when it is checked. */
   const boxesIn = (html: string): string[] => {
     const [, form] = /<details class="options">(.*?)<\/form>/s.exec(html)!
@@ -496,27 +473,6 @@ describe('The forms about accounts', () => {
     assert.match(words((await root.get('/-/admin/account?name=ann')).text), /User, disabled/)
     await root.post('/-/admin/account/active', { name: 'ann', active: 'yes' })
     assert.equal((await user()).status, 200)
-  })
-
-  it('keep what was entered in the form about an account that was refused, and mark no field of another form', async () => {
-    const entered = { fullName: 'x'.repeat(5000), description: 'New', email: 'new@example.org' }
-    const fields = { name: 'ann', ...entered, visibility: 'private', admin: 'yes' }
-    const { status, text } = await root.post('/-/admin/account', fields)
-    assert.equal(status, 422)
-    const fieldOf = (html: string, name: string) =>
-      new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(html)![0]
-    for (const [name, value] of Object.entries(entered))
-      assert.ok(fieldOf(text, name).includes(`value="${value}"`), name)
-    assert.match(fieldOf(text, 'fullName'), /aria-invalid/)
-    assert.match(fieldOf(text, 'admin'), / checked/)
-    assert.match(text, /<option value="private" selected/)
-    const token = { name: 'ann', token: 'x'.repeat(5000), scope: ['read:package', 'read:issue'] }
-    const refused = await root.post('/-/admin/account/token', token)
-    assert.equal(refused.status, 422)
-    assert.ok(fieldOf(refused.text, 'token').includes(`value="${token.token}"`))
-    assert.ok(fieldOf(refused.text, 'email').includes('value="b@example.org"'))
-    const chosen = refused.text.matchAll(/name="scope" value="([^"]*)" checked/g)
-    assert.deepEqual([...chosen].map(([, scope]) => scope).sort(), ['read:issue', 'read:package'])
   })
 
   it('explain why an owner is within quota or over it', async () => {

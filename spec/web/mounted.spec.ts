@@ -223,41 +223,6 @@ describe('The pages of a host with templates for `html_url`', () => {
   })
 })
 
-describe("The pages with the host's own login", () => {
-  it('show the user that the host names, have no sign-in page, and check CSRF tokens', async () => {
-    let page: OpenAllot['pages'] | undefined
-    const allot = await start(
-      {
-        repositories: false,
-        authenticate: (req) => {
-          const username = req.headers['x-user']
-          return typeof username === 'string' ? { id: username, admin: username === 'chief' } : null
-        },
-      },
-      { mount: () => (req, res) => page!(req, res) },
-    )
-    page = allot.allot.pages
-    const chief = { 'x-user': 'chief' }
-    const browser = createPageClient(allot.base)
-    assert.match((await browser.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
-    const anonymous = await browser.get('/')
-    assert.equal(anonymous.status, 403)
-    assert.match(anonymous.text, /Sign in first\./)
-    assert.equal((await browser.get('/-/sign-in')).status, 404)
-    const { text } = await browser.get('/-/admin/rules', chief)
-    assert.doesNotMatch(text, /Sign out/)
-    const rule = { name: 'small', limit: '5', subject: 'size:all' }
-    assert.equal((await browser.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
-    const other = createPageClient(allot.base)
-    await other.get('/-/admin/rules', chief)
-    await browser.get('/-/admin/rules', chief)
-    assert.equal((await browser.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)
-    await browser.get('/-/admin/rules', chief)
-    assert.equal((await browser.post('/-/admin/rules', rule, chief)).status, 303)
-    assert.equal((await allot.allot.quota.rules.list({ offset: 0, limit: 9 })).total, 1)
-  })
-})
-
 describe('The form of a path', () => {
   it('redirects a path that ends with a slash to the page, and not to another server', async () => {
     const allot = await startPages({ repositories: false })

@@ -441,29 +441,6 @@ describe('The pages of people and repositories', () => {
       assert.deepEqual([statusCode, headers.location], to === undefined ? [404, undefined] : [301, to])
     })
 
-  it('answer the same 404 for what is private and for what does not exist, with the navigation', async () => {
-    const below = [
-      ...['', '/src/branch/main', '/raw/branch/main/README.md', '/commits', '/commits/branch/main'],
-      ...['/commit/0123456', '/branches', '/tags', '/issues', '/issues/1', '/releases', '/releases/tag/v1.0'],
-    ]
-    const bare = (text: string) => text.replace(/name="form" value="[^"]*"/g, '').replace(/\?to=[^"]*/g, '')
-    for (const browser of [noa, visitor()]) {
-      const nothing = await browser.get('/nobody/nothing', HTML)
-      for (const path of ['/mia/diary', '/guild/plans'].flatMap((one) => below.map((more) => one + more))) {
-        const { status, text } = await browser.get(path, HTML)
-        assert.deepEqual([status, bare(text)], [404, bare(nothing.text)], path)
-      }
-    }
-    for (const path of ['/nobody', '/a/b/c/d/e', '/-/nothing', '/mia/atlas/src/branch/none', '/x.css']) {
-      const { status, text } = await noa.get(path, HTML)
-      assert.equal(status, 404, path)
-      assert.match(text, /Signed in as .*<h1>Not found<\/h1>/s, path)
-    }
-    assert.match((await visitor().get('/mia/diary', HTML)).text, /href="\/-\/sign-in\?to=%2Fmia%2Fdiary"/)
-    const { text } = await visitor().get('/mia/atlas/issues?page=2', HTML)
-    assert.match(text, /href="\/-\/sign-in\?to=%2Fmia%2Fatlas%2Fissues%3Fpage%3D2"/)
-  })
-
   it('leave git, the API and downloads alone, and send nothing but HTML where a person asks', async () => {
     const { status, headers } = await visitor().get('/mia/atlas.git/info/refs?service=git-upload-pack')
     assert.equal(status, 200)

@@ -92,18 +92,6 @@ describe('A commit status', () => {
     assert.deepEqual(await creators(), ['Ghost', 'Ghost'])
   })
 
-  it('needs the scope of repositories', async () => {
-    const { at, sha } = await aRepository()
-    const token = await allot.scoped(ann!, 'read:repository')
-    const path = `${at}/statuses/${sha}`
-    assertError(
-      await allot.request('POST', path, { token, body: { state: 'success' } }),
-      403,
-      /write:repository/,
-    )
-    assert.equal((await allot.request('GET', path, { token })).status, 200)
-  })
-
   for (const ref of ['0'.repeat(40), 'nothing', 'refs%2Fheads%2Fnone', '..%2Fx'])
     it(`answers 404 for ${ref}, which is not a commit of the repository`, async () => {
       const { at } = untouched

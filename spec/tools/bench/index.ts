@@ -1,14 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { replaceSection } from '../../readme/documents.ts'
 import { changes } from './changes.ts'
 import { clone } from './clone.ts'
 import { deletionOf } from './deletion.ts'
 import { firstReads } from './first-reads.ts'
-import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
 import { logins } from './logins.ts'
 import { beside } from './peer.ts'
@@ -18,8 +16,6 @@ import { quota } from './quota.ts'
 import { reads } from './reads.ts'
 import { table } from './report/figures.ts'
 import { type Measurement, ratioOf } from './report/measure.ts'
-import { lastFile, movedSince } from './report/moved.ts'
-import { pictureOf } from './report/picture.ts'
 import { searchOf } from './search.ts'
 import { missingGenerator } from './servers/load.ts'
 import { sizesUpTo } from './sizes.ts'
@@ -29,7 +25,7 @@ import { writes } from './writes.ts'
 
 /**
  * Measures each operation and its reference in turns, and prints medians and ratios. `--docs` writes the
- * tables into docs/performance.md, and the picture beside it when all were measured.
+ * tables into docs/performance.md.
  */
 const USAGE = `npm run bench -- [options]   measures each operation and a reference in turns
 
@@ -41,9 +37,7 @@ const USAGE = `npm run bench -- [options]   measures each operation and a refere
   --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns;
                         creates 54 repositories there
   --peer-pid PID        its process, to compare memory
-  --last FILE           figures to compare with, which this run replaces
   --json FILE           writes the figures
-  --svg FILE            writes the picture
   --docs                writes the tables into docs/performance.md
 `
 
@@ -52,8 +46,6 @@ const options = {
   storage: { type: 'string', default: 'level' },
   rounds: { type: 'string', default: '5' },
   json: { type: 'string' },
-  svg: { type: 'string' },
-  last: { type: 'string', default: lastFile() },
   peer: { type: 'string' },
   'peer-token': { type: 'string' },
   'peer-pid': { type: 'string' },
@@ -96,7 +88,6 @@ const all = {
     clone,
     firstReads,
     lfs,
-    instanceOf(instances),
     searchOf(instances),
     sizesUpTo(instances),
     deletionOf(instances),
@@ -150,10 +141,7 @@ for (const bench of benches) {
 }
 
 process.stdout.write(
-  `${table(measured)}\n\n${movedSince(flags.last, measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
+  `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
 )
-if (flags.svg !== undefined) writeFileSync(flags.svg, pictureOf(measured))
 if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
-if (flags.docs && benches === all.level)
-  writeFileSync(fileURLToPath(new URL('../../../docs/bench.svg', import.meta.url)), pictureOf(measured))
 process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)

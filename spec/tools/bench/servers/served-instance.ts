@@ -1,5 +1,4 @@
 import type { RequestListener, ServerResponse } from 'node:http'
-import Fastify from 'fastify'
 import { level } from '../../../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../../../lib/allot.ts'
 import { jobs } from '../../../../lib/records/jobs.ts'
@@ -20,11 +19,9 @@ export const instance = async (listen: Listen, store: string, people: number): P
     ...{ largest: await tokenOf(allot, 1), smallest: await tokenOf(allot, people) },
     admin: await tokenOf(allot, admin.id),
   }
-  const own = await fastify(allot, tokens.largest)
   const tellJobs = async (res: ServerResponse) => res.end(String(await driver.read(countJobs)))
   listen((req, res) => {
     if (req.url === '/jobs') void tellJobs(res)
-    else if (req.url?.startsWith('/fastify/')) own(req, res)
     else allot.handler(req, res)
   }, tokens)
 }
@@ -38,16 +35,3 @@ const countJobs = async (tx: ReadTransaction): Promise<number> => {
 /** The administrator's scopes do not matter here. */
 const tokenOf = async ({ hosting }: OpenAllot, account: number): Promise<string> =>
   (await hosting.tokens.create(account, `bench ${Date.now()} ${Math.random()}`, ['all'])).secret
-
-/** A host with Fastify, a map of tokens, and the quota in process. */
-const fastify = async (allot: OpenAllot, token: string): Promise<RequestListener> => {
-  const names = new Map([[`token ${token}`, 'user-1']])
-  const app = Fastify()
-  app.get('/fastify/quota', async (request, reply) => {
-    const name = names.get(request.headers.authorization ?? '')
-    if (name === undefined) return reply.code(401).send({ message: 'token is required' })
-    return allot.quota.info(name)
-  })
-  await app.ready()
-  return (req, res) => app.routing(req, res)
-}
