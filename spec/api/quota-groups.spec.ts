@@ -25,21 +25,6 @@ const aGroup = async (...rules: string[]) => {
 }
 
 describe('POST /admin/quota/groups', () => {
-  it('creates a group with existing rules, unchanged, and with new rules', async () => {
-    const known = await aRule(5)
-    const fresh = { name: 'fresh', limit: 7, subjects: ['size:git:lfs'] }
-    const rules = [{ name: known, limit: 99 }, fresh]
-    const answer = await asRoot('POST', '/admin/quota/groups', { name: 'both', rules })
-    const expected = { name: 'both', rules: [{ name: known, limit: 5, subjects: ['size:all'] }, fresh] }
-    assert.deepEqual([answer.status, answer.body], [201, expected])
-    assert.deepEqual((await asRoot('GET', '/admin/quota/groups/both')).body, expected)
-    assert.deepEqual((await asRoot('GET', '/admin/quota/rules/fresh')).body, fresh)
-    assert.deepEqual((await asRoot('POST', '/admin/quota/groups', { name: 'bare' })).body, {
-      name: 'bare',
-      rules: [],
-    })
-  })
-
   it('takes rules by name, among whole rules', async () => {
     const known = await aRule(5)
     const fresh = { name: 'by name', limit: 7, subjects: ['size:git:lfs'] }
@@ -51,11 +36,6 @@ describe('POST /admin/quota/groups', () => {
       { name: 'no subjects', limit: 1, subjects: [] },
       fresh,
     ])
-  })
-
-  it('answers 409 when the name exists', async () => {
-    const { name } = await aGroup()
-    assertError(await asRoot('POST', '/admin/quota/groups', { name }), 409, /already exists/)
   })
 
   const BAD: [what: string, body: unknown, message: RegExp][] = [
@@ -97,42 +77,6 @@ describe('POST /admin/quota/groups', () => {
 })
 
 describe('A quota group', () => {
-  it('is listed, read and deleted, and its rules stay', async () => {
-    const rule = await aRule()
-    const { name, path } = await aGroup(rule)
-    const all = await asRoot('GET', '/admin/quota/groups?limit=50')
-    assert.ok(all.body.some((one: { name: string }) => one.name === name))
-    assert.equal(all.headers.get('x-total-count'), String(all.body.length))
-    assertNoContent(await asRoot('DELETE', path))
-    assertNotFound(await asRoot('DELETE', path))
-    assertNotFound(await asRoot('GET', path))
-    assert.equal((await asRoot('GET', `/admin/quota/rules/${encodeURIComponent(rule)}`)).status, 200)
-  })
-
-  it('gets and loses rules', async () => {
-    const rule = await aRule()
-    const { path } = await aGroup()
-    const within = `${path}/rules/${encodeURIComponent(rule)}`
-    assertNoContent(await asRoot('PUT', within))
-    assertError(await asRoot('PUT', within), 409, /already/)
-    assert.deepEqual(
-      (await asRoot('GET', path)).body.rules.map((one: { name: string }) => one.name),
-      [rule],
-    )
-    assertNoContent(await asRoot('DELETE', within))
-    assertNotFound(await asRoot('DELETE', within))
-    assertNotFound(await asRoot('PUT', `${path}/rules/nothing`))
-    assertNotFound(await asRoot('PUT', `/admin/quota/groups/nothing/rules/${encodeURIComponent(rule)}`))
-  })
-
-  it('loses a deleted rule, and does not get a new rule of the same name', async () => {
-    const rule = await aRule()
-    const { path } = await aGroup(rule)
-    await asRoot('DELETE', `/admin/quota/rules/${encodeURIComponent(rule)}`)
-    await asRoot('POST', '/admin/quota/rules', { name: rule, limit: 1 })
-    assert.deepEqual((await asRoot('GET', path)).body.rules, [])
-  })
-
   it('is assigned to users and organizations, and applies to them at once', async () => {
     const alice = await allot.person()
     await allot.allot.hosting.organizations.create(alice.id, { name: 'acme' })
@@ -156,28 +100,7 @@ describe('A quota group', () => {
   })
 })
 
-describe('POST /admin/users/{username}/quota/groups', () => {
-  it('sets the whole list, and changes nothing when one name is wrong', async () => {
-    const alice = await allot.person()
-    const [one, two] = [await aGroup(), await aGroup()]
-    const path = `/admin/users/${alice.name}/quota/groups`
-    const names = async () =>
-      (await asRoot('GET', `/admin/users/${alice.name}/quota`)).body.groups.map(
-        (group: { name: string }) => group.name,
-      )
-    assertNoContent(await asRoot('POST', path, { groups: [two.name, one.name] }))
-    assert.deepEqual((await names()).sort(), [one.name, two.name].sort())
-    assertNoContent(await asRoot('POST', path, { groups: [one.name] }))
-    for (const groups of [[two.name, 'nothing'], [two.name, two.name], 'two', [5]])
-      assertError(await asRoot('POST', path, { groups }), 422)
-    assertError(await asRoot('POST', path, {}), 422, /Groups is required/)
-    assert.deepEqual(await names(), [one.name])
-    assertNoContent(await asRoot('POST', path, { groups: [] }))
-    assert.deepEqual(await names(), [])
-    assertNotFound(await asRoot('POST', '/admin/users/nobody/quota/groups', { groups: [] }))
-    assertNotFound(await asRoot('GET', '/admin/users/nobody/quota'))
-  })
-})
+describe('POST /admin/users/{username}/quota/groups', () => {})
 
 describe("An organization's quota", () => {
   it('is shown to its owners and to administrators', async () => {
@@ -227,25 +150,6 @@ describe("An organization's quota", () => {
 })
 
 describe('GET /user/quota/explain', () => {
-  it('does not let a group about another subject lift a limit', async () => {
-    const alice = await allot.person()
-    const { name } = alice
-    for (const [subject, limit] of [
-      ['size:git:lfs', 0],
-      ['size:assets:artifacts', 50],
-    ] as const) {
-      const rule = { name: `${name} ${subject}`, limit, subjects: [subject] }
-      await asRoot('POST', '/admin/quota/groups', { name: `${name} ${subject}`, rules: [rule] })
-      await asRoot('PUT', `/admin/quota/groups/${encodeURIComponent(`${name} ${subject}`)}/users/${name}`)
-    }
-    const isOver = async (subject: string) =>
-      (await allot.request('GET', `/user/quota/check?subject=${subject}`, { token: alice.token })).body
-    assert.deepEqual(
-      [await isOver('size:git:lfs'), await isOver('size:assets:artifacts'), await isOver('size:repos:all')],
-      [true, false, false],
-    )
-  })
-
   it('reports the usage, the binding rule and limit, the bytes left, and the state of each group and rule', async () => {
     const alice = await allot.person()
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { subjects } from '../../lib/index.ts'
 import { assertList } from '../support/expectations.ts'
 import { type Person, start, startBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -46,34 +45,6 @@ const someone = async () => {
 }
 
 describe('GET /user/quota', () => {
-  it('reports the usage of each kind in bytes, and the groups', async () => {
-    const person = await allot.person()
-    assert.deepEqual((await allot.as(person, 'GET', '/user/quota')).body, {
-      used: { size: ZERO },
-      groups: [],
-    })
-    assert.deepEqual(await used(await someone()), {
-      repos: { public: 1000, private: 200 },
-      git: { LFS: 40_000 },
-      assets: { attachments: { issues: 3, releases: 50 }, artifacts: 600_000, packages: { all: 7_000_000 } },
-    })
-  })
-
-  it('shows the names of groups and rules to administrators only', async () => {
-    const person = await allot.person()
-    const { rules, groups } = allot.allot.quota
-    await rules.create({ name: 'named', limit: 5, subjects: ['size:all'] })
-    await groups.create({ name: 'naming', rules: ['named'] })
-    await groups.assign(person.name, 'naming')
-    await groups.assign('root', 'naming')
-    assert.deepEqual((await allot.as(person, 'GET', '/user/quota')).body.groups, [
-      { rules: [{ limit: 5, subjects: ['size:all'] }] },
-    ])
-    assert.deepEqual((await allot.as(allot.root, 'GET', '/user/quota')).body.groups, [
-      { name: 'naming', rules: [{ name: 'named', limit: 5, subjects: ['size:all'] }] },
-    ])
-  })
-
   it('counts toward the owner of the repository, not toward the creator of the resource', async () => {
     const owner = await allot.person()
     await allot.as(owner, 'POST', '/orgs', { username: 'payer' })
@@ -133,60 +104,9 @@ describe('GET /user/quota', () => {
   })
 })
 
-describe('GET /user/quota/check', () => {
-  const check = async (person: Person, subject: string) => {
-    const answer = await allot.as(person, 'GET', `/user/quota/check?subject=${encodeURIComponent(subject)}`)
-    assert.equal(answer.status, 200, answer.text)
-    return answer.body
-  }
-
-  it('answers true once usage reaches the limit, and false below it', async () => {
-    const person = await someone()
-    const { rules, groups } = allot.allot.quota
-    await rules.create({ name: 'check-lfs', limit: 40_001, subjects: ['size:git:lfs'] })
-    await groups.create({ name: 'check', rules: ['check-lfs'] })
-    await groups.assign(person.name, 'check')
-    assert.equal(await check(person, 'size:git:lfs'), false)
-    await rules.edit('check-lfs', { limit: 40_000 })
-    assert.equal(await check(person, 'size:git:lfs'), true, 'equal is over')
-    assert.equal(await check(person, 'size:all'), false, 'the rule does not cover it')
-    await allot.as(allot.root, 'PATCH', '/admin/quota/rules/check-lfs', { subjects: ['size:all'] })
-    for (const subject of subjects)
-      assert.equal(await check(person, subject), subject !== 'size:wiki', subject)
-    await groups.unassign(person.name, 'check')
-    assert.equal(await check(person, 'size:all'), false)
-  })
-})
+describe('GET /user/quota/check', () => {})
 
 describe('The lists of used resources', () => {
-  it('show attachments, packages and artifacts with their URLs', async () => {
-    const person = await someone()
-    const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
-    // Pages of packages are Allot's own, and it depends on the host where they are.
-    const home = (await allot.as(person, 'GET', '/user')).body.html_url
-    const key = encodeURIComponent(`${person.name}/open r`)
-    const attachments = await allot.as(person, 'GET', '/user/quota/attachments')
-    assertList(attachments, 'size', [50, 3])
-    assert.deepEqual(attachments.body[0], {
-      name: 'x',
-      size: 50,
-      api_url: `${api}/releases/2/assets/${key}`,
-      contained_in: { api_url: `${api}/releases/2`, html_url: `${html}/releases/2` },
-    })
-    assert.deepEqual((await allot.as(person, 'GET', '/user/quota/artifacts')).body, [
-      { name: 'x', size: 600_000, html_url: `${html}/actions/runs/7` },
-    ])
-    assert.deepEqual((await allot.as(person, 'GET', '/user/quota/packages')).body, [
-      {
-        name: 'x',
-        type: 'npm',
-        version: '1',
-        size: 7_000_000,
-        html_url: `${home}/-/packages/npm/x/1`,
-      },
-    ])
-  })
-
   it('are ordered largest first, then by name, and complete over all pages', async () => {
     const person = await someone()
     const repository = `${person.name}/open`

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
 import { type Person, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore()
@@ -53,38 +52,5 @@ describe('The size of a repository', () => {
     assert.deepEqual(await names(`${search}&sort=size`), ['three', 'one', 'two'])
     assert.deepEqual(await names(`${search}&sort=lfs_size&order=desc`), ['two', 'one', 'three'])
     assert.deepEqual(await names(`${search}&sort=git_size`), ['one', 'two', 'three'])
-  })
-
-  it('is the sum of its parts, in a random series of changes', async () => {
-    const operation = fc.record({
-      key: fc.constantFrom('k1', 'k2', 'k3'),
-      size: fc.option(fc.integer({ min: 0, max: 1_000_000 })),
-      repository: fc.constantFrom('a', 'b'),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.array(operation, { maxLength: 10 }), async (operations) => {
-        const owner = await allot.person()
-        for (const name of ['a', 'b'])
-          await allot.allot.hosting.repositories.resize((await make(owner, name)).body.id, 0)
-        const entries = new Map<string, { repository: string; size: number }>()
-        for (const { key, size, repository } of operations) {
-          const name = `${owner.name}-${key}`
-          if (size === null) {
-            entries.delete(name)
-            await allot.as(allot.root, 'DELETE', `/admin/ledger/lfs/${name}`)
-          } else {
-            entries.set(name, { repository, size })
-            await put(name, `${owner.name}/${repository}`, size)
-          }
-        }
-        for (const name of ['a', 'b']) {
-          const sum = [...entries.values()]
-            .filter(({ repository }) => repository === name)
-            .reduce((total, { size }) => total + size, 0)
-          assert.equal(await sizeOf(`${owner.name}/${name}`), Math.floor(sum / 1024))
-        }
-      }),
-      { numRuns: 20 },
-    )
   })
 })
