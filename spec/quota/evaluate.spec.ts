@@ -10,14 +10,7 @@ import {
   type QuotaRule,
   ruleBytes,
 } from '../../lib/quota/evaluate.ts'
-import {
-  noUsage,
-  type Subject,
-  subjects,
-  type Usage,
-  usedBy,
-  withAncestors,
-} from '../../lib/quota/subjects.ts'
+import { type Subject, subjects, type Usage, usedBy, withAncestors } from '../../lib/quota/subjects.ts'
 
 const usage: Usage = {
   reposPublic: 1,

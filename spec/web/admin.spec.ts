@@ -276,6 +276,34 @@ describe('The forms about accounts', () => {
     assert.doesNotMatch(words((await root.get('/-/admin')).text), /What to do next/)
   })
 
+  it('create users and organizations', async () => {
+    await root.get('/-/admin/accounts/new?kind=user')
+    const made = await root.post('/-/admin/accounts/new', {
+      ...{
+        kind: 'user',
+        name: 'ann',
+        fullName: 'Ann',
+        email: 'ann@example.org',
+        password: PASSWORD,
+        visibility: 'limited',
+      },
+    })
+    assert.equal(made.headers.get('location'), '/-/admin/account?name=ann&done=created')
+    const { body } = await allot.as(allot.root, 'GET', '/users/ann')
+    assert.deepEqual(
+      [body.full_name, body.email, body.visibility, body.is_admin],
+      ['Ann', 'ann@example.org', 'limited', false],
+    )
+    assert.equal((await allot.browser().signIn('ann', PASSWORD)).status, 303)
+    const organization = await root.post('/-/admin/accounts/new', {
+      ...{ kind: 'organization', name: 'acme', owner: 'ann', visibility: 'public' },
+    })
+    assert.equal(organization.status, 303)
+    const ann = (await allot.allot.accounts.byName('ann'))!
+    const acme = (await allot.allot.accounts.byName('acme'))!
+    assert.ok(await allot.allot.organizations.isOwner(acme.id, ann.id))
+  })
+
   /** The boxes of a form of a rule, each as `depth subject`, with a tick when it is checked. */
   const boxesIn = (html: string): string[] => {
     const [, form] = /<details class="options">(.*?)<\/form>/s.exec(html)!
