@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { chunksOf } from '../../lib/git/small-body.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { programOf } from '../support/requirements.mjs'
 import { stopTimers } from '../support/stopped-timers.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
@@ -165,21 +163,6 @@ describe('A failure of the store', () => {
     state.left = Number.POSITIVE_INFINITY
     await git(checkout, 'push', urlFor(allot, path, alice), 'main:again')
     await allot.assertCounted('alice')
-  })
-})
-
-describe('A missing git', () => {
-  it('is reported with 503', async () => {
-    const git = join(temporaryDirectory(), 'git')
-    symlinkSync(programOf('git')!, git)
-    const { allot, alice, url } = await scene({ repositories: { directory: temporaryDirectory(), git } })
-    const path = await allot.repository(alice, 'demo', { auto_init: true })
-    const asked = `${url(path)}/info/refs?service=git-upload-pack`
-    assert.equal((await fetch(asked)).status, 200)
-    unlinkSync(git)
-    const answer = await fetch(asked)
-    assert.equal(answer.status, 503)
-    assert.match(await answer.text(), /was not found: install git/)
   })
 })
 

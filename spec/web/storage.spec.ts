@@ -312,35 +312,6 @@ describe('The administration pages', () => {
     assert.equal((await root.get('/-/admin/rule?name=gone')).status, 404)
   })
 
-  it('show the error above the form of a rule, and keep what was entered', async () => {
-    const root = await as('root')
-    await root.get('/-/admin/rules')
-    for (const [fields, message] of [
-      [{ name: 'total', limit: '1', subject: 'size:all' }, /A rule named total already exists\./],
-      [
-        { name: 'x', limit: 'much', subject: 'size:all' },
-        /Expected a size such as 2 GiB, .* got &quot;much&quot;\./,
-      ],
-      [{ name: 'x', limit: '', subject: 'size:all' }, /Expected a size/],
-      [{ name: 'x', limit: '2 GB', subject: 'size:all' }, /; &quot;GB&quot; is not a unit: use B, KiB, /],
-      [{ name: 'x', limit: '1 EiB', subject: 'size:all' }, /; the largest number is 9007199254740991, /],
-      [{ name: '', limit: '1', subject: 'size:all' }, /Must have 1 to 255 characters\./],
-      [
-        { name: 'x', limit: '1', subject: 'size:nothing' },
-        /Unknown subject &quot;size:nothing&quot;; expected one of: size:all, /,
-      ],
-    ] as const) {
-      const { status, text } = await root.post('/-/admin/rules', fields)
-      assert.equal(status, 422)
-      assert.match(text, message)
-      assert.ok(
-        text.includes(`value="${fields.limit}"`) || text.includes('name="limit" value required'),
-        text,
-      )
-    }
-    assert.equal((await rules()).length, 3)
-  })
-
   it('create groups, set their rules, assign and unassign them, and delete them', async () => {
     const root = await as('root')
     const name = `a/${MARKUP}`
