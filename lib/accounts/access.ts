@@ -13,16 +13,7 @@ import {
 } from '../records/schema/index.ts'
 import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  currentMemberships,
-  hasAnyRight,
-  isOfferedTo,
-  RIGHT,
-  type Rights,
-  readsAllOf,
-  rightsOn,
-  sharedWith,
-} from './rights.ts'
+import { currentMemberships, hasAnyRight, isOfferedTo, RIGHT, type Rights, rightsOn } from './rights.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
@@ -93,7 +84,7 @@ export const audienceOfAccount = ({ visibility }: Pick<Account, 'visibility'>): 
   audienceOf[visibility]
 
 /** The audience of a repository is never wider than that of its owner. */
-export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
+export const audienceOfRepository = (owner: Pick<Account, 'visibility'>, isPrivate: boolean): Audience =>
   isPrivate ? PRIVATE : audienceOfAccount(owner)
 
 /** Audiences that include the viewer, no matter who owns the record. */
@@ -103,6 +94,21 @@ export const openAudiences = (viewer: Viewer): readonly Audience[] => {
 }
 
 const isOpenTo = (viewer: Viewer, audience: Audience) => openAudiences(viewer).includes(audience)
+
+/** Whether an account is visible to the viewer, whether or not the viewer belongs to it. */
+export const isOpenAccount = (viewer: Viewer, account: Pick<Account, 'visibility'> | undefined): boolean =>
+  account !== undefined && isOpenTo(viewer, audienceOfAccount(account))
+
+/** The same for a repository; none is once its owner is deleted, although a job removes its record later. */
+const isOpenRepository = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { private: isPrivate, owner: id }: Pick<Repository, 'owner' | 'private'>,
+  owner: Pick<Account, 'visibility'> | undefined,
+): Promise<boolean> => {
+  const account = owner ?? (await accounts.get(tx, [id]))
+  return account !== undefined && isOpenTo(viewer, audienceOfRepository(account, isPrivate))
+}
 
 export const membershipOf = (tx: ReadTransaction, organization: number, account: number) =>
   memberships.get(tx, [organization, account])
@@ -117,7 +123,7 @@ export const canSee = async (
   tx: ReadTransaction,
   viewer: Viewer,
   account: Pick<Account, 'id' | 'visibility'>,
-): Promise<boolean> => isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
+): Promise<boolean> => isOpenAccount(viewer, account) || belongsTo(tx, viewer, account.id)
 
 /** The accounts with these ids that exist and that the viewer can see, in the order of the ids. */
 export const visibleAmong = async (
@@ -143,15 +149,17 @@ export const ownersFor = async (tx: ReadTransaction, account: number): Promise<n
 /**
  * Readers of a private repository are its owner, administrators, collaborators, full members of the
  * organization that owns it, members of teams with a right on it, and the account that it is offered to.
+ * @param owner the owner of the repository, when it is known
  */
 export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  repository: Pick<Repository, 'id' | 'owner' | 'audience'>,
+  repository: Pick<Repository, 'id' | 'owner' | 'private'>,
   part?: RepositoryPart,
+  owner?: Pick<Account, 'visibility'>,
 ): Promise<boolean> => {
   const reader = repositoryViewer(viewer, part)
-  if (isOpenTo(reader, repository.audience)) return true
+  if (await isOpenRepository(tx, reader, repository, owner)) return true
   if (reader === null) return false
   const rights = await rightsOn(tx, reader, repository)
   if (part === undefined || part === 'repository')
@@ -169,33 +177,12 @@ export const readableAmong = async (
   // A repository is gone once its owner is deleted, although a job removes its record later.
   const owners = await accounts.referredBy(tx, found, ({ owner }) => owner)
   const isReadable = await Promise.all(
-    found.map((repository) => owners.has(repository.owner) && canRead(tx, viewer, repository)),
+    found.map((repository) => {
+      const owner = owners.get(repository.owner)
+      return owner !== undefined && canRead(tx, viewer, repository, undefined, owner)
+    }),
   )
   return found.filter((_, index) => isReadable[index])
-}
-
-/** The audiences of an owner's repositories that the viewer may list. */
-export const audiencesOf = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  owner: number,
-): Promise<readonly Audience[]> => {
-  const reader = repositoryViewer(viewer)
-  const readsAll = reader !== null && (await readsAllOf(tx, reader.id, owner))
-  return readsAll ? AUDIENCES : openAudiences(reader)
-}
-
-/** Repositories of an owner that the viewer can read only because each of them is shared with the viewer. */
-export const sharedOf = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  owner?: number,
-): Promise<readonly Repository[]> => {
-  const reader = repositoryViewer(viewer)
-  if (reader === null) return []
-  const { repositories: shared } = await sharedWith(tx, reader.id)
-  const open = openAudiences(reader)
-  return shared.filter((one) => (owner === undefined || one.owner === owner) && !open.includes(one.audience))
 }
 
 export interface Permission {
@@ -208,14 +195,16 @@ export interface Permission {
  * The permissions of the viewer: owners administer, members write unless they are in the organization by
  * teams, collaborators and teams have what they were given, and everyone reads what is open.
  * @param part what `push` and `pull` are about
+ * @param owner the owner of the repository, when it is known
  */
 export const permissionOn = async (
   tx: ReadTransaction,
   viewer: Viewer,
   repository: Repository,
   part: keyof Rights = 'code',
+  owner?: Account,
 ): Promise<Permission> => {
-  const isOpen = isOpenTo(viewer, repository.audience)
+  const isOpen = await isOpenRepository(tx, viewer, repository, owner)
   if (viewer === null) return { admin: false, push: false, pull: isOpen }
   const rights = await rightsOn(tx, viewer, repository)
   const right = rights[part]

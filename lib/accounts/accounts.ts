@@ -2,7 +2,6 @@ import type { Actor } from '../audit.ts'
 import { checkArgument, invalidMember, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import { definedMembers, pick, withEdit } from '../records/edits.ts'
-import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
 import { type Store, takeNumber } from '../records/store.ts'
@@ -23,7 +22,7 @@ import { accountByFormerName, accountByName, ifVisible, requireUser, visibleAcco
 import { accountByHostId, linkToHost } from './host-users.ts'
 import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
-import { updateAccountVisibility } from './visibility.ts'
+import { type ForkServices, restrictForksFor } from './visibility.ts'
 
 /** Changes of an account; absent members stay as they are. */
 export interface AccountEdit {
@@ -91,12 +90,12 @@ export const checkNewUser = ({ name, email = '', password }: NewAccount): void =
 /** Users and organizations. */
 export class Accounts {
   readonly #store: Store
-  readonly #jobs: Jobs
+  readonly #forks: ForkServices
   readonly #removal: Removal
 
-  constructor(store: Store, jobs: Jobs, removal: Removal) {
+  constructor(store: Store, forks: ForkServices, removal: Removal) {
     this.#store = store
-    this.#jobs = jobs
+    this.#forks = forks
     this.#removal = removal
   }
 
@@ -162,9 +161,10 @@ export class Accounts {
    * @param change the edit, or a function that returns it for the account as the write finds it; such an edit
    * cannot set a password
    * @returns undefined when there is no such account
-   * @throws AllotError conflict for a taken email; invalid for a malformed one, a text that is too long and a
-   * password that is too short or too long, a password, the rights of an administrator and `active: false` of
-   * an organization, and a user who takes the right or the account of the last active administrator;
+   * @throws AllotError conflict for a taken email, and as {@link restrictForksFor} says; invalid for a
+   * malformed one, a text that is too long and a password that is too short or too long, a password, the
+   * rights of an administrator and `active: false` of an organization, and a user who takes the right or the
+   * account of the last active administrator;
    * unavailable when too many passwords are being hashed; forbidden as {@link giveAll} says
    */
   async edit(
@@ -188,7 +188,7 @@ export class Accounts {
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
       await recordEdit(tx, options.by, before, after)
-      if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)
+      if (after.visibility !== before.visibility) await restrictForksFor(tx, this.#forks, after)
       return after
     })
   }

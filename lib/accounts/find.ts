@@ -3,7 +3,6 @@ import {
   type Account,
   accounts,
   formerNames,
-  PRIVATE,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
@@ -18,7 +17,7 @@ import { noreplyAddress } from './names.ts'
  * reads as a hidden one, so that the time of the answer does not tell them apart.
  */
 export const NO_ACCOUNT = { id: 0, visibility: 'private' } as const
-export const NO_REPOSITORY = { id: 0, owner: 0, audience: PRIVATE } as const
+export const NO_REPOSITORY = { id: 0, owner: 0, private: true } as const
 
 /** Names are compared case-insensitively. */
 export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
@@ -143,7 +142,9 @@ export const readableRepository = async (
   part?: RepositoryPart,
 ): Promise<Repository | undefined> => {
   const owner = (await accountByName(tx, ownerName)) ?? NO_ACCOUNT
-  return ifReadable(tx, viewer, await repositoryOf(tx, owner, name), owner, part)
+  const repository = await repositoryOf(tx, owner, name)
+  const target = repository ?? { ...NO_REPOSITORY, owner: owner.id }
+  return (await canRead(tx, viewer, target, part, owner)) ? repository : undefined
 }
 
 /**

@@ -66,7 +66,7 @@ export const repositoryDetails = async (
     // A job makes the forks of a deleted repository independent.
     const source = record.parent === null ? undefined : await repositoryById(tx, record.parent)
     const parent = source === undefined ? null : await parentDetails(tx, viewer, source)
-    const own = await ownDetails(tx, viewer, record)
+    const own = await ownDetails(tx, viewer, record, owner)
     const repository = source === undefined ? { ...own.repository, parent: null } : own.repository
     return [{ ...own, repository, owner, parent }]
   })
@@ -78,9 +78,9 @@ const parentDetails = async (
   viewer: Viewer,
   parent: Repository,
 ): Promise<RepositoryDetails | null> => {
-  if (!(await canRead(tx, viewer, parent))) return null
   const owner = (await accounts.get(tx, [parent.owner]))!
-  return { ...(await ownDetails(tx, viewer, parent)), owner, parent: null }
+  if (!(await canRead(tx, viewer, parent, undefined, owner))) return null
+  return { ...(await ownDetails(tx, viewer, parent, owner)), owner, parent: null }
 }
 
 /** What is read of a repository apart from its owner and its parent. */
@@ -88,8 +88,9 @@ const ownDetails = async (
   tx: ReadTransaction,
   viewer: Viewer,
   record: Repository,
+  owner: Account,
 ): Promise<Omit<RepositoryDetails, 'owner' | 'parent'>> => {
-  const permissions = await permissionOn(tx, viewer, record)
+  const permissions = await permissionOn(tx, viewer, record, 'code', owner)
   const repository = await countsWithPending(tx, record)
   // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
   const { transfer, ...counts } = await contentCounts(tx, record)

@@ -1,11 +1,9 @@
-import { audienceOfAccount, readableAmong, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { readableAmong, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
-import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
+import { isWiderThanParent } from '../accounts/visibility.ts'
 import { AllotError } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
-import type { JobHandler } from '../records/jobs.ts'
-import { paced } from '../records/pacing.ts'
 import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -167,7 +165,9 @@ const plannedFork =
     if (into === undefined) return undefined
     await refuseSecondFork(tx, source, into)
     const { description, defaultBranch } = source
-    const isPrivate = isForkPrivate(source, into)
+    // A fork is never visible to more people than its parent.
+    const isPrivate =
+      source.private || (await isWiderThanParent(tx, { parent: source.id, owner: into.id, private: false }))
     return {
       source,
       into,
@@ -175,34 +175,9 @@ const plannedFork =
     }
   }
 
-/**
- * Makes the forks private that more people can see than their parent, after its visibility or theirs has
- * changed. What they have was visible until then, so forks beyond the limit of a write may follow later.
- */
-export const restrictForksJob = ({
-  quota,
-  jobs,
-}: Pick<RepositoryServices, 'quota' | 'jobs'>): JobHandler => ({
-  async step(tx, id, limit) {
-    let restricted = 0
-    for await (const fork of paced(await repositories.list(tx, 'parent', { prefix: [id] }))) {
-      if (restricted === limit) break
-      if (!(await isWiderThanParent(tx, fork))) continue
-      await quota.repositories.setPrivate(tx, fork.id, true)
-      await saveWithVisibility(tx, jobs, { ...fork, private: true }, 0)
-      restricted++
-    }
-    return restricted
-  },
-})
-
-/** A fork is never visible to more people than its parent. */
-const isForkPrivate = (parent: Repository, into: Account): boolean =>
-  parent.private || parent.audience > audienceOfAccount(into)
-
 const refuseSecondFork = async (tx: ReadTransaction, parent: Repository, into: Account): Promise<void> => {
   if (parent.owner === into.id)
     throw new AllotError('conflict', `${into.name} already owns the repository: fork it into another account`)
-  const [fork] = await repositories.list(tx, 'parentAndOwner', { prefix: [parent.id, into.id], limit: 1 })
+  const [fork] = await repositories.list(tx, 'ownerAndParent', { prefix: [into.id, parent.id], limit: 1 })
   if (fork !== undefined) throw new AllotError('conflict', `${into.name} already has a fork: ${fork.name}`)
 }

@@ -6,7 +6,6 @@ import { AllotError } from '../errors.ts'
 import { removeBelongings } from '../records/schema/belongings.ts'
 import {
   type Account,
-  AUDIENCES,
   accounts,
   type Membership,
   memberships,
@@ -86,7 +85,7 @@ export const ownershipOf = async (tx: ReadTransaction, account: number): Promise
 
 const countRepositories = async (tx: ReadTransaction, owner: number): Promise<number> => {
   const counts = await Promise.all(
-    AUDIENCES.map((audience) => repositories.count(tx, 'owner', [owner, audience])),
+    [false, true].map((isPrivate) => repositories.count(tx, 'owner', [owner, isPrivate])),
   )
   return counts.reduce((sum, count) => sum + count, 0)
 }

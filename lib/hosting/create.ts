@@ -4,9 +4,10 @@ import { Memberships } from '../accounts/memberships.ts'
 import { Organizations } from '../accounts/organizations.ts'
 import { SetUp } from '../accounts/set-up.ts'
 import { Teams } from '../accounts/teams.ts'
+import { registerForkJobs } from '../accounts/visibility.ts'
 import { Attachments } from '../content/attachments.ts'
 import { Comments } from '../content/comments.ts'
-import { Forks, restrictForksJob } from '../content/forks.ts'
+import { Forks } from '../content/forks.ts'
 import { Issues } from '../content/issues.ts'
 import { Lfs, LfsCopies } from '../content/lfs.ts'
 import { MigratedContent } from '../content/migrated-content.ts'
@@ -87,7 +88,7 @@ export const createHosting = (parts: Parts) => {
   const limits = { newRepositories, maxTextPerDay }
   const services = { store, quota, beforeStore, jobs, disk, gitData, files, outbox, ...limits }
   const removal = new AccountRemoval(services)
-  const accounts = new Accounts(store, jobs, removal)
+  const accounts = new Accounts(store, services, removal)
   const git = gitServicesOf(parts, accounts, pushJournal, beforeStore)
   const credentials = credentialsOf(parts, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
@@ -179,8 +180,7 @@ const migrationOf = (services: RepositoryServices) => ({
 })
 
 const registerJobs = (services: RepositoryServices): void => {
-  const { jobs } = services
-  jobs.handle('restrictForks', restrictForksJob(services))
+  registerForkJobs(services)
   registerRemovalJobs(services)
 }
 

@@ -15,11 +15,10 @@ export const storedName = v.pipe(
   v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file'),
 )
 
-/** The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. */
+/** Who may see a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. */
 export const [PUBLIC, LIMITED, PRIVATE] = [0, 1, 2] as const
 export const AUDIENCES = [PUBLIC, LIMITED, PRIVATE] as const
-export const audience = v.picklist(AUDIENCES)
-export type Audience = v.InferOutput<typeof audience>
+export type Audience = (typeof AUDIENCES)[number]
 
 export const Visibility = v.picklist(['public', 'limited', 'private'])
 export type Visibility = v.InferOutput<typeof Visibility>

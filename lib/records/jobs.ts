@@ -26,6 +26,8 @@ const Job = v.object({
     'removeDeliveries',
     /** The forks of a repository that more people can see than the repository itself: they become private. */
     'restrictForks',
+    /** Those of the repositories of an account whose visibility changed. */
+    'restrictForksOfAccount',
     /** The LFS objects of a repository that was made from another one. */
     'copyLfsObjects',
   ]),

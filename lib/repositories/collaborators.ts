@@ -1,8 +1,15 @@
-import { membershipOf, permissionOn, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
+import {
+  canRead,
+  membershipOf,
+  permissionOn,
+  type SignedIn,
+  type Viewer,
+  visibleAmong,
+} from '../accounts/access.ts'
 import { authorizeRepositoryAdmin, visibleUser } from '../accounts/authorize.ts'
 import { accountByName, NO_ACCOUNT, readableRepository } from '../accounts/find.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
-import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
+import { nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
@@ -12,7 +19,6 @@ import {
   collaborators,
   type Level,
   memberships,
-  PRIVATE,
   type Repository,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
@@ -227,6 +233,5 @@ const permissionOf = async (
   if (isOwner) return 'owner'
   const rights = await rightsOn(tx, user, repository)
   if (rights.code > RIGHT.none) return nameOfRight(rights.code)
-  const isOpen = repository.audience !== PRIVATE || hasAnyRight(rights)
-  return isOpen ? 'read' : 'none'
+  return (await canRead(tx, user, repository)) ? 'read' : 'none'
 }

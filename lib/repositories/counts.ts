@@ -31,6 +31,6 @@ const forksOfDeleted = async (
   parent: number,
   owners: readonly number[],
 ): Promise<number> => {
-  const lists = owners.map((owner) => repositories.list(tx, 'parentAndOwner', { prefix: [parent, owner] }))
+  const lists = owners.map((owner) => repositories.list(tx, 'ownerAndParent', { prefix: [owner, parent] }))
   return (await Promise.all(lists)).flat().length
 }

@@ -1,7 +1,5 @@
-import { audienceOfRepository } from '../accounts/access.ts'
 import { type Check, check, exists, type Recount, readIfValid, repairMembers } from '../integrity/index.ts'
 import {
-  accounts,
   noLedgerEntries,
   RELATIONS,
   type Relation,
@@ -47,7 +45,7 @@ const relationChecks = RELATIONS.flatMap(({ collection: relations, count }) => {
 /** Checks of what repositories and their relations derive from each other and from accounts. */
 export const repositoryChecks: readonly Check[] = [
   check(repositories, async (repository, store) => {
-    const { id, audience, parent } = repository
+    const { id, parent } = repository
     // Its forks become independent by a job.
     if (parent !== null && (await exists(store, 'repository', parent))) store.expect(forks, [parent], 1)
     store.note(forks, [id], repository.forks)
@@ -55,12 +53,6 @@ export const repositoryChecks: readonly Check[] = [
     store.expect(usageRecord, [id, 'owner'], repository.owner)
     store.expect(usageRecord, [id, 'private'], Number(repository.private))
     store.expect(usageRecord, [id, 'git'], repository.size)
-    const owner = await store.load(accounts, [repository.owner])
-    const expected = owner && audienceOfRepository(owner, repository.private)
-    if (expected !== undefined && expected !== audience)
-      store.report(`repository ${id} has the audience ${audience}, but must have ${expected}`, (tx) =>
-        repairMembers(tx, repositories, [id], { audience: expected }),
-      )
   }),
   check(repositoryUsages, (usage, store) => {
     const { id } = usage

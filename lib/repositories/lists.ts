@@ -1,25 +1,14 @@
-import {
-  audiencesOf,
-  openAudiences,
-  ownersFor,
-  repositoryViewer,
-  sharedOf,
-  type Viewer,
-} from '../accounts/access.ts'
+import { isOpenAccount, ownersFor, readableAmong, repositoryViewer, type Viewer } from '../accounts/access.ts'
 import { visibleAccount } from '../accounts/find.ts'
-import { sharedWith } from '../accounts/rights.ts'
+import { readsAllOf, sharedWith } from '../accounts/rights.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { type Entries, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
-  AUDIENCES,
-  type Audience,
   accounts,
-  ownerAndAudience,
-  PRIVATE,
-  PUBLIC,
+  ownerAndPrivacy,
   type Repository,
   repositories,
   stars,
@@ -59,9 +48,19 @@ export const repositoriesOf = async (
   order: RepositoryOrder,
   slice: Slice,
 ): Promise<Page<Repository>> => {
-  const audiences = await audiencesOf(tx, viewer, owner)
-  const shared = audiences.includes(PRIVATE) ? [] : await sharedOf(tx, viewer, owner)
-  return list(tx, { owners: [[owner, audiences]], shared }, order, slice)
+  const reader = repositoryViewer(viewer)
+  const account = await accounts.get(tx, [owner])
+  const seesAll = reader !== null && (reader.admin || (await readsAllOf(tx, reader.id, owner)))
+  const listed = privacies(seesAll, isOpenAccount(reader, account))
+  const given = reader === null || seesAll ? [] : (await sharedWith(tx, reader.id)).repositories
+  const shared = given.filter((one) => one.owner === owner && !listed.includes(one.private))
+  return list(tx, { owners: [[owner, listed]], shared }, order, slice)
+}
+
+/** The values of `private` of the repositories of an owner that are listed. */
+const privacies = (seesAll: boolean, isOpen: boolean): readonly boolean[] => {
+  if (seesAll) return [false, true]
+  return isOpen ? [false] : []
 }
 
 /**
@@ -77,26 +76,23 @@ export const repositoriesFor = async (
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
   // A token without the scope of repositories finds the public ones only.
   const isBounded = repositoryViewer(viewer) === null
-  const open: readonly Audience[] = openAudiences(isBounded ? null : viewer).filter(
-    (audience) => audience !== PRIVATE,
+  const reader = isBounded ? null : { ...viewer, admin: false }
+  const known = await accounts.byIds(tx, joined)
+  const listed = new Map(
+    joined.map((owner) => [
+      owner,
+      privacies(!isBounded && owners.includes(owner), isOpenAccount(reader, known.get(owner))),
+    ]),
   )
-  const audiencesIn = (owner: number): readonly Audience[] =>
-    !isBounded && owners.includes(owner) ? AUDIENCES : open
-  const listed: Listed = {
-    owners: joined.map((owner) => [owner, audiencesIn(owner)]),
-    // Open repositories of these owners are listed with their owners.
-    shared: shared.filter(({ owner, audience }) =>
-      isBounded
-        ? audience === PUBLIC && !joined.includes(owner)
-        : !(joined.includes(owner) && open.includes(audience)),
-    ),
-  }
-  return list(tx, listed, order, slice)
+  const ids = shared.map(({ id }) => id)
+  const readable = isBounded ? await readableAmong(tx, reader, ids) : shared
+  const others = readable.filter((one) => !listed.get(one.owner)?.includes(one.private))
+  return list(tx, { owners: [...listed], shared: others }, order, slice)
 }
 
 interface Listed {
-  /** Owners with the audiences of the repositories to list. */
-  readonly owners: readonly (readonly [owner: number, audiences: readonly Audience[]])[]
+  /** Owners with the values of `private` of the repositories to list. */
+  readonly owners: readonly (readonly [owner: number, privacies: readonly boolean[]])[]
   /** Further repositories, none of which is listed with its owner. */
   readonly shared: readonly Repository[]
 }
@@ -109,8 +105,8 @@ const list = async (
 ): Promise<Page<Repository>> => {
   const [index, reverse] = ORDERS[order]
   const limit = slice.offset + slice.limit
-  const prefixes = owners.flatMap(([owner, audiences]) =>
-    audiences.map((audience) => [owner, audience] as const),
+  const prefixes = owners.flatMap(([owner, privacies]) =>
+    privacies.map((isPrivate) => [owner, isPrivate] as const),
   )
   // Counted in parallel, so that a driver over the network can batch the reads.
   const counts = await Promise.all(prefixes.map((prefix) => repositories.count(tx, 'owner', prefix)))
@@ -129,7 +125,7 @@ const list = async (
  */
 const byFullName = async (
   tx: ReadTransaction,
-  prefixes: readonly (readonly [owner: number, audience: Audience])[],
+  prefixes: readonly (readonly [owner: number, isPrivate: boolean])[],
   listings: readonly Entries[],
 ): Promise<Entries[]> => {
   const owners = await accounts.referredBy(tx, prefixes, ([owner]) => owner)
@@ -147,7 +143,7 @@ const sharedListing = async (
 ): Promise<Entries> => {
   const owners = await accounts.referredBy(tx, shared, ({ owner }) => owner)
   const entries = shared.map((repository) => {
-    const entry = repositories.entryOf(index, ownerAndAudience(repository), repository)
+    const entry = repositories.entryOf(index, ownerAndPrivacy(repository), repository)
     if (index !== 'name') return entry
     return { ...entry, order: Buffer.concat([nameKey(owners.get(repository.owner)), entry.order]) }
   })

@@ -1,4 +1,4 @@
-import { audienceOfAccount, audienceOfRepository, membershipOf } from '../accounts/access.ts'
+import { audienceOfAccount, membershipOf } from '../accounts/access.ts'
 import { isFullMember } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, checkOptionNames, isObject } from '../errors.ts'
@@ -34,7 +34,6 @@ export const recordOf = (
   description: repository.description ?? '',
   website: '',
   private: repository.private ?? false,
-  audience: audienceOfRepository(owner, repository.private ?? false),
   empty: repository.autoInit !== true,
   mirror: false,
   archived: repository.archived ?? false,

@@ -149,11 +149,10 @@ export class Repositories {
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
    * @throws AllotError invalid for a bad name or topic, and for a fork that more people could see than its
-   * parent; conflict for a taken name; not_found for a deleted owner; over_quota when the host refuses its
-   * visibility
+   * parent; conflict for a taken name; over_quota when the host refuses its visibility
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
-    const { quota, jobs, outbox } = this.#services
+    const { outbox } = this.#services
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     let entry: number | undefined
     const checkAgain =
@@ -171,8 +170,7 @@ export class Repositories {
       if (after.name !== before.name) await rename(tx, before, after)
       if (before.private && (await isWiderThanParent(tx, after)))
         throw invalidMember('private', 'a fork is never visible to more people than its parent')
-      if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-      const saved = await saveWithVisibility(tx, jobs, after)
+      const saved = await saveWithVisibility(tx, this.#services, before, after)
       for (const action of actionsOf(before, members))
         await outbox.record(tx, { event: 'repository', action, repository: saved, by })
       await checkAgain?.(tx)
@@ -190,7 +188,7 @@ export class Repositories {
     to: Target<Account>,
     by?: number,
   ): Promise<Repository | undefined> {
-    const { quota, jobs, outbox } = this.#services
+    const { quota, outbox } = this.#services
     const newOwner = async (tx: ReadTransaction) =>
       (await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)).id
     const asked = async (tx: ReadTransaction) => ({ owner: await newOwner(tx) })
@@ -203,7 +201,7 @@ export class Repositories {
       await endSharing(tx, after)
       await addRedirect(tx, before, after)
       await quota.repositories.move(tx, before.id, owner)
-      const saved = await saveWithVisibility(tx, jobs, after)
+      const saved = await saveWithVisibility(tx, this.#services, before, after)
       await outbox.record(tx, { event: 'repository', action: 'transferred', repository: saved, by })
       await checkAgain?.(tx)
       return saved

@@ -88,7 +88,7 @@ describe('The requests of a user', () => {
       assertNoContent(await allot.as(other, 'PUT', `/orgs/empty-${number}/members/${user.name}`))
     }
     const more = (await readsOf(user, '/repos/search?q=none')) - before
-    assert.ok(more <= 40 * 3 + 2, `${more} more records`)
+    assert.ok(more <= 40 * 4 + 2, `${more} more records`)
   })
 
   it('may read more when an administrator adds the user to more organizations', async () => {

@@ -118,7 +118,7 @@ const account = {
   ...{ visibility: 'public', admin: false, active: true, password: null, createdAt: 1, updatedAt: 1 },
 }
 const repository = {
-  ...{ id: 1, owner: 1, name: 'r', description: '', website: '', private: false, audience: 0, empty: true },
+  ...{ id: 1, owner: 1, name: 'r', description: '', website: '', private: false, empty: true },
   ...{
     mirror: false,
     archived: false,

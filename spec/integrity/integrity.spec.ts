@@ -299,7 +299,6 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               stars: _,
               watchers,
               forks,
-              audience,
               lfs,
               files,
               ...own
@@ -422,12 +421,6 @@ describe('verify names', () => {
       'a count of stars that is wrong',
       save(repositories, [1], { stars: 7 }),
       /^number of stars of repository 1 is 7, but the records give 3$/,
-      true,
-    ],
-    [
-      'a repository with a larger audience than its owner',
-      save(repositories, [2], { audience: 0 }),
-      /^repository 2 has the audience 0, but must have 2$/,
       true,
     ],
     [

@@ -550,11 +550,13 @@ describe('refuseOver', () => {
  * preceded by BeforeStore.ask, and have a line here.
  */
 const COUNTERS: readonly string[] = [
+  // `Repositories.edit` and `Repositories.transfer` ask.
+  'lib/accounts/visibility.ts quota.repositories.setPrivate(',
+  // A fork becomes private with its parent, and cannot stay public.
+  'lib/accounts/visibility.ts quota.repositories.setPrivate(',
   // StoredFiles asks, unless `countedAs` is null.
   'lib/content/attachment-records.ts ledger.put(',
   'lib/content/attachments.ts files.add(',
-  // A fork becomes private with its parent, and cannot stay public.
-  'lib/content/forks.ts quota.repositories.setPrivate(',
   'lib/content/lfs.ts files.add(',
   // Copies of a fork, which `Forks.fork` asks about as a whole.
   'lib/content/lfs.ts files.add(',
@@ -572,7 +574,6 @@ const COUNTERS: readonly string[] = [
   // `Pushes` asks; then what git has stored is measured.
   'lib/repositories/push-journal.ts quota.repositories.resize(',
   'lib/repositories/push-journal.ts quota.repositories.resize(',
-  'lib/repositories/repositories.ts quota.repositories.setPrivate(',
   'lib/repositories/repositories.ts quota.repositories.move(',
   // `allot.repositories.resize`, by which a host with repositories of its own reports them.
   'lib/repositories/repositories.ts quota.repositories.resize(',

@@ -148,7 +148,7 @@ it('Forks of a deleted account are not counted while a job deletes them', async 
   assert.deepEqual(await counted(), [2, 2, 2])
   await accounts.remove(carl!.id, { purge: true })
   const pending = await driver.read((tx) =>
-    records.list(tx, 'parentAndOwner', { prefix: [demo.id, carl!.id] }),
+    records.list(tx, 'ownerAndParent', { prefix: [carl!.id, demo.id] }),
   )
   assert.equal(pending.length, 1)
   assert.deepEqual(await counted(), [1, 1, 1])

@@ -18,7 +18,7 @@ it('A search reads keys of what it counts and the records of its page, however m
   await store.write(async (tx) => {
     for (let id = 1; id <= OWNERS; id++) {
       await accounts.save(tx, account(id, id <= HIDDEN ? 'limited' : 'public'))
-      await repositories.save(tx, repository(id, id, id <= HIDDEN ? 1 : 0))
+      await repositories.save(tx, repository(id, id))
     }
   })
   const page = { offset: 0, limit: 5 }

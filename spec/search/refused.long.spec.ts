@@ -13,17 +13,17 @@ describe('A search that sorts or filters', () => {
     await driver.open()
     const store = new Store(driver)
     const search = new Search(store)
-    const save = (at: number, audience: 0 | 2) =>
-      store.write((tx) => repositories.save(tx, repository(at, 1, audience)))
+    const save = (at: number, isPrivate: boolean) =>
+      store.write((tx) => repositories.save(tx, repository(at, 1, isPrivate)))
     await store.write(async (tx) => {
       await accounts.save(tx, account(1, 'public'))
-      for (let at = 1; at <= MAX_MATCHES; at++) await repositories.add(tx, repository(at, 1, 0))
+      for (let at = 1; at <= MAX_MATCHES; at++) await repositories.add(tx, repository(at, 1))
     })
-    await save(MAX_MATCHES + 1, 2)
+    await save(MAX_MATCHES + 1, true)
     const find = (q: string, filter: RepositoryFilter) =>
       search.repositories(null, { q, filter }, { offset: 0, limit: 1 })
     assert.equal((await find('name', { sort: 'id' })).total, MAX_MATCHES)
-    await save(MAX_MATCHES + 1, 0)
+    await save(MAX_MATCHES + 1, false)
     const refused = /more than 10000 repositories match: search for a longer q or within an owner \(uid\)/
     for (const filter of [{ sort: 'id' }, { archived: true }] as const)
       await assert.rejects(find('name', filter), refused)

@@ -1,5 +1,5 @@
 /** Lists of what counts toward owners: the entries of one kind, and repositories with all that is in them. */
-import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import { isOpenAccount, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import type { HtmlPage } from '../../host-pages/html-pages.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
@@ -109,10 +109,11 @@ export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine)
       tx,
       entries.flatMap(({ repository }) => repository ?? []),
     )
+    const isReadable = await readableOf(tx, viewer, owner)
     const shownEntry = (entry: LedgerRecord) => {
       if (entry.repository === null) return usedEntry(tx, entry, undefined, false)
       const repository = found.get(entry.repository)
-      return usedEntry(tx, entry, repository, !isReadable(viewer, repository))
+      return usedEntry(tx, entry, repository, !isReadable(repository))
     }
     const items = await Promise.all(entries.map(shownEntry))
     return { items, total: (await ledger.counts(tx, owner))[kind] }
@@ -133,10 +134,15 @@ const withRecords = async (
   })
 }
 
-/** Whether a viewer of an owner's usage reads one of its repositories: a token may lack the scope for it. */
-export const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean =>
-  repositoryViewer(viewer) !== null ||
-  (repository !== undefined && openAudiences(null).includes(repository.audience))
+/** Tells which of its repositories a viewer of an owner's usage reads. */
+export type IsReadable = (repository: Repository | undefined) => boolean
+
+/** A token may lack the scope for repositories, and then reads those that everyone does. */
+export const readableOf = async (tx: ReadTransaction, viewer: Viewer, owner: number): Promise<IsReadable> => {
+  if (repositoryViewer(viewer) !== null) return () => true
+  const isOpen = isOpenAccount(null, await accounts.get(tx, [owner]))
+  return (repository) => isOpen && repository?.private === false
+}
 
 /** @param isHidden whether the viewer cannot read the repository */
 export const usedEntry = async (

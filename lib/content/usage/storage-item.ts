@@ -15,7 +15,7 @@ import {
 import { hasScope, type Scope } from '../../scopes.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { isReadable, type UsedEntry, usedEntry } from './ledger-lists.ts'
+import { type IsReadable, type UsedEntry, usedEntry } from './ledger-lists.ts'
 
 /**
  * The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must
@@ -89,11 +89,11 @@ export const isNamed = ({ name }: Repository, wanted: string | undefined): boole
 export const matches = (name: string, search = ''): boolean => foldCase(name).includes(foldCase(search))
 
 export const repositoryItem = (
-  viewer: Viewer,
+  isReadable: IsReadable,
   { repository, usage }: RepositoryWithUsage,
   kind: 'repositories' | 'git',
 ): Candidate => {
-  const isHidden = !isReadable(viewer, repository)
+  const isHidden = !isReadable(repository)
   const { id, name, createdAt } = repository
   return {
     id: `${kind}:${id}`,
@@ -114,11 +114,11 @@ export const totalOf = (usage: RepositoryUsage): number =>
   REPOSITORY_SIZES.reduce((sum, size) => sum + usage[size], 0)
 
 export const entryItem = (
-  viewer: Viewer,
+  isReadable: IsReadable,
   entry: LedgerRecord,
   repository: Repository | undefined,
 ): Candidate => {
-  const isHidden = entry.repository !== null && !isReadable(viewer, repository)
+  const isHidden = entry.repository !== null && !isReadable(repository)
   const { kind, key, name, size, createdAt } = entry
   return {
     id: `${kind}:${key}`,

@@ -19,6 +19,7 @@ import {
 } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
+import { type IsReadable, readableOf } from './ledger-lists.ts'
 import {
   type Candidate,
   ENTRY_KINDS,
@@ -111,7 +112,8 @@ export class StorageItems {
   async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<StorageItem[]> {
     const own = await repositoriesWithUsage(this.#store, owner)
     return this.#store.read(async (tx) => {
-      const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
+      const isReadable = await readableOf(tx, viewer, owner)
+      const found = await Promise.all(ids.map((id) => this.#find(tx, isReadable, owner, own, id)))
       const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
       return Promise.all(visible.map((candidate) => itemOf(tx, candidate!)))
     })
@@ -142,7 +144,7 @@ export class StorageItems {
 
   async #find(
     tx: ReadTransaction,
-    viewer: Viewer,
+    isReadable: IsReadable,
     owner: number,
     own: readonly RepositoryWithUsage[],
     id: string,
@@ -151,14 +153,14 @@ export class StorageItems {
     const isRepository = kind === 'repositories' || kind === 'git'
     if (isRepository) {
       const one = own.find(({ repository }) => String(repository.id) === key)
-      return one && repositoryItem(viewer, one, kind)
+      return one && repositoryItem(isReadable, one, kind)
     }
     const entryKind = ENTRY_KINDS.find((name) => name === kind)
     const entry = entryKind && (await this.#quota.ledger.get(tx, entryKind, key))
     if (entry === undefined) return undefined
     const one = own.find(({ repository }) => repository.id === entry.repository)
     const isOwn = entry.owner === null ? one !== undefined : entry.owner === owner
-    return isOwn ? entryItem(viewer, entry, one?.repository) : undefined
+    return isOwn ? entryItem(isReadable, entry, one?.repository) : undefined
   }
 
   /**
@@ -175,19 +177,22 @@ export class StorageItems {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
     const usages = own.map(({ usage }) => usage)
     const kinds = kindsIn(kind).filter(isEntryKind)
-    const found = await this.#store.read((tx) => {
+    const { isReadable, found } = await this.#store.read(async (tx) => {
       const largest = (some: readonly LedgerKind[]) =>
         repository ? largestIn(tx, usages, some, limit) : this.#largest(tx, owner, some, limit)
-      return Promise.all((isPerKind ? kinds.map((each) => [each]) : [kinds]).map(largest))
+      return {
+        isReadable: await readableOf(tx, viewer, owner),
+        found: await Promise.all((isPerKind ? kinds.map((each) => [each]) : [kinds]).map(largest)),
+      }
     })
     const wholes = kindsIn(kind)
       .filter((each) => !isEntryKind(each))
-      .flatMap((each) => own.map((one) => repositoryItem(viewer, one, each)))
+      .flatMap((each) => own.map((one) => repositoryItem(isReadable, one, each)))
     const entries = found.flatMap(({ items }) => items)
     return {
       candidates: [
         ...wholes,
-        ...entries.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
+        ...entries.map((entry) => entryItem(isReadable, entry, byId.get(entry.repository ?? 0))),
       ],
       total: wholes.length + found.reduce((sum, { total }) => sum + total, 0),
     }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { longestKeys, ngramKeys } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
-import { audience, bytes, id, integer, seconds } from '../fields.ts'
+import { bytes, id, integer, seconds } from '../fields.ts'
 
 const Repository = v.object({
   /** Identifies the repository; it never changes and is not used again. */
@@ -14,10 +14,8 @@ const Repository = v.object({
   description: v.string(),
   /** URL; empty when there is none. */
   website: v.string(),
-  /** Whether only accounts with a right on it and administrators can see it. */
+  /** Whether only accounts with a right on it and administrators see it, and not all who see its owner. */
   private: v.boolean(),
-  /** Who can see it, derived from `private` and the visibility of the owner. */
-  audience,
   /** Whether it has no commit. */
   empty: v.boolean(),
   /** Whether it is a copy of a repository elsewhere. */
@@ -48,8 +46,11 @@ const Repository = v.object({
 /** A repository, as the store has it. */
 export type Repository = v.InferOutput<typeof Repository>
 
-/** With these begin the keys of the indexes by which repositories are listed. */
-export const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
+/**
+ * With these begin the keys of the indexes by which repositories are listed. The visibility of the owner is
+ * not among them, so that nothing moves when it changes.
+ */
+export const ownerAndPrivacy = (repository: Repository) => [repository.owner, repository.private] as const
 
 export const repositories = new Collection({
   name: 'repository',
@@ -58,21 +59,20 @@ export const repositories = new Collection({
   numbers: { sequence: 'repository' },
   unique: { name: (repository) => [repository.owner, repository.name.toLowerCase()] },
   ordered: {
-    id: (repository) => ownerAndAudience(repository),
-    name: (repository) => [...ownerAndAudience(repository), repository.name.toLowerCase()],
-    size: (repository) => [...ownerAndAudience(repository), repository.size + repository.lfs],
-    updated: (repository) => [...ownerAndAudience(repository), repository.updatedAt],
-    stars: (repository) => [...ownerAndAudience(repository), repository.stars],
-    forks: (repository) => [...ownerAndAudience(repository), repository.forks],
+    id: (repository) => ownerAndPrivacy(repository),
+    name: (repository) => [...ownerAndPrivacy(repository), repository.name.toLowerCase()],
+    size: (repository) => [...ownerAndPrivacy(repository), repository.size + repository.lfs],
+    updated: (repository) => [...ownerAndPrivacy(repository), repository.updatedAt],
+    stars: (repository) => [...ownerAndPrivacy(repository), repository.stars],
+    forks: (repository) => [...ownerAndPrivacy(repository), repository.forks],
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
-    parentAndOwner: (repository) =>
-      repository.parent === null ? undefined : [repository.parent, repository.owner],
-    // By the owner, not by the audience, so that nothing moves when an owner changes its visibility. The id
-    // before it gives repositories of one name the order that they have in `name`.
+    ownerAndParent: (repository) =>
+      repository.parent === null ? undefined : [repository.owner, repository.parent],
+    // The id before the owner gives repositories of one name the order that they have in `name`.
     ngrams: ({ private: isPrivate, name, id, owner }) => ngramKeys([isPrivate], [name], [id, owner]),
   },
   counted: {
-    owner: ownerAndAudience,
+    owner: ownerAndPrivacy,
     longest: (repository) => longestKeys([repository.private], [repository.name]),
   },
   belongsTo: [

@@ -1,8 +1,8 @@
-import { canSee, type Viewer } from '../../accounts/access.ts'
+import { canRead, canSee, type Viewer } from '../../accounts/access.ts'
 import { accountByName, repositoryById } from '../../accounts/find.ts'
 import { compare } from '../../compare.ts'
 import { invalid } from '../../errors.ts'
-import { accounts, PUBLIC, type Repository, stars } from '../../records/schema/index.ts'
+import { accounts, type Repository, stars } from '../../records/schema/index.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 
@@ -73,7 +73,7 @@ const CONDITIONS: {
     viewer: Viewer,
   ) => Predicate | Promise<Predicate>
 } = {
-  open: () => (repository) => repository.audience === PUBLIC,
+  open: (_, tx) => async (repository) => canRead(tx, null, repository),
   private: (value) => (repository) => repository.private === value,
   archived: (value) => (repository) => repository.archived === value,
   texts: (texts, tx) => textsPredicate(tx, texts),

@@ -1,18 +1,24 @@
-import { canSee, openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import {
+  audienceOfAccount,
+  canSee,
+  openAudiences,
+  repositoryViewer,
+  type Viewer,
+} from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
 import { type Shared, sharedWith } from '../../accounts/rights.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
+import type { KeyTuple } from '../../records/key-codec.ts'
 import { distinct, type Entries, merge } from '../../records/merge.ts'
 import { type Found, pageOfAll, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
   type Account,
-  AUDIENCES,
   type Audience,
   accounts,
   audienceText,
-  ownerAndAudience,
+  ownerAndPrivacy,
   PRIVATE,
   type Repository,
   repositories,
@@ -193,23 +199,29 @@ const listingsOf = async (
   if (word.length > NAME_LIMIT) return []
   const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
   if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
-  if (within !== undefined && (await accounts.get(tx, [within])) === undefined) return []
   const shared = own.repositories.filter((one) => within === undefined || one.owner === within)
-  const listing = (owner: number, audience: Audience) =>
-    containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] }))
+  const listing = (prefix: KeyTuple) => containing(word, repositories.entries(tx, 'name', { prefix }))
   if (within !== undefined) {
-    const audiences = own.owners.includes(within) ? AUDIENCES : open
-    return [...audiences.map((audience) => listing(within, audience)), ...sharedListing(shared, word)]
+    const account = await accounts.get(tx, [within])
+    if (account === undefined) return []
+    const isOwn = own.owners.includes(within)
+    const listed = [isOwn || open.includes(audienceOfAccount(account)), isOwn || open.includes(PRIVATE)]
+    const prefixes = [false, true].filter((_, at) => listed[at]).map((isPrivate) => [within, isPrivate])
+    return [...prefixes.map(listing), ...sharedListing(shared, word)]
   }
-  const counts = await Promise.all(
-    own.owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])),
-  )
   return [
     await searchEntries(tx, repositories, [false], word, NUMBERS),
     ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word, NUMBERS)] : []),
-    ...own.owners.filter((_, index) => counts[index]! > 0).map((owner) => listing(owner, PRIVATE)),
+    ...(await ownPrefixes(tx, own.owners)).map(listing),
     ...sharedListing(shared, word),
   ]
+}
+
+/** Prefixes of listings by name that are not empty, of owners all of whose repositories the viewer sees. */
+const ownPrefixes = async (tx: ReadTransaction, owners: readonly number[]) => {
+  const prefixes = owners.flatMap((owner) => [false, true].map((isPrivate) => [owner, isPrivate] as const))
+  const counts = await repositories.counts(tx, 'owner', prefixes)
+  return prefixes.filter((_, index) => counts[index]! > 0)
 }
 
 /** The numbers after the names in the keys of n-grams: the id of the repository, and its owner. */
@@ -218,7 +230,7 @@ const NUMBERS = 2
 /** Single repositories by name, as the other listings; no listing when there are none, so none is merged. */
 const sharedListing = (shared: readonly Repository[], word: string): Entries[] => {
   if (shared.length === 0) return []
-  const entries = shared.map((one) => repositories.entryOf('name', ownerAndAudience(one), one))
+  const entries = shared.map((one) => repositories.entryOf('name', ownerAndPrivacy(one), one))
   return [
     containing(
       word,
