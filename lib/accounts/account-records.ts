@@ -147,7 +147,7 @@ export const renameAccount = async (
   // `other` is the account itself when only the case changes, and then the name is not a former one.
   if (other === undefined) await addFormerName(tx, account)
   await takeAccountName(tx, name)
-  const renamed = { ...account, name, updatedAt: now() }
+  const renamed = { ...account, name, updatedAt: now(), ...(other === undefined && { namedAt: now() }) }
   await accounts.save(tx, renamed)
   const [before, after] = [{ name: account.name }, { name }]
   await recordAudit(tx, by, { action: 'account changed', subject: name, before, after })

@@ -73,7 +73,7 @@ export const ifVisible = async (
 /**
  * The visible accounts with the addresses of authors of commits. The address of an account identifies it for
  * that account alone, and no-reply addresses identify it for all viewers: otherwise a commit would tell other
- * viewers whose address it has.
+ * viewers whose address it has. {@link authorAmong} says which of them is the author.
  * @param host host name of the no-reply addresses
  */
 export const accountsByAddress = async (
@@ -94,6 +94,20 @@ export const accountsByAddress = async (
     }
   }
   return found
+}
+
+/**
+ * The account of an author. A no-reply address names a login, so it stands for the account with that login
+ * only in commits made since it has it: those before were made by another account.
+ */
+export const authorAmong = (
+  people: ReadonlyMap<string, Account>,
+  { email, time }: { readonly email: string; readonly time: number },
+): Account | undefined => {
+  const account = people.get(email)
+  if (account === undefined || account.email.toLowerCase() === email.toLowerCase()) return account
+  const { namedAt, createdAt } = account
+  return (namedAt === undefined ? time >= createdAt : time > namedAt) ? account : undefined
 }
 
 /** The organization with the name, if the viewer can see it. */

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
-import { type ServedGit, startGit } from './served.ts'
+import { type ServedGit, startGit, startGitWithPages } from './served.ts'
 
 /** The authors and committers of an anonymous clone, and the bytes of the commit. */
 const clonedBy = async (allot: ServedGit, path: string): Promise<{ names: string; commit: string }> => {
@@ -47,5 +47,34 @@ describe('The first commit of a repository', () => {
     assert.equal((await allot.as(shy, 'POST', '/orgs/guild/repos', body)).status, 201)
     const { names } = await clonedBy(allot, 'guild/open')
     assert.equal(names, 'guild <guild@noreply.127.0.0.1>|guild <guild@noreply.127.0.0.1>')
+  })
+})
+
+describe('A no-reply address', () => {
+  const allot = madeBefore(() => startGitWithPages())
+
+  it('stands for the account that had its login when the commit was made', async () => {
+    const { accounts } = allot.allot.hosting
+    const [alice, mallory] = [await allot.person('alice'), await allot.person('mallory')]
+    await allot.repository(alice, 'demo', { auto_init: true })
+    const authors = async () => {
+      const { body } = await allot.as(undefined, 'GET', '/repos/alicia/demo/commits')
+      const branch = (await allot.as(undefined, 'GET', '/repos/alicia/demo/branches/main')).body
+      const page = await (await fetch(`${allot.base}/alicia/demo/commits/branch/main`)).text()
+      return [
+        body.map((one: { author: { id: number } | null }) => one.author?.id ?? null),
+        branch.commit.author.username,
+        /href="[^"]*\/alice"/.test(page),
+      ]
+    }
+    await accounts.rename(alice.id, 'alicia')
+    assert.deepEqual(await authors(), [[null], '', false])
+    await accounts.rename(mallory.id, 'alice')
+    assert.deepEqual(await authors(), [[null], '', false])
+    const later = new Date(Date.now() + 60_000).toISOString()
+    const file = { content: '', message: 'Add', dates: { author: later, committer: later } }
+    await allot.as(alice, 'PUT', '/repos/alicia/demo/collaborators/alice', {})
+    await allot.made(mallory, '/repos/alicia/demo/contents/file', file)
+    assert.deepEqual(await authors(), [[mallory.id, null], 'alice', true])
   })
 })

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { permissionOn } from '../../accounts/access.ts'
+import { authorAmong } from '../../accounts/find.ts'
 import type { Commit as GitCommit } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
@@ -24,7 +25,7 @@ interface BranchDetails {
 const person = resource<{ person: GitCommit['author']; people: BranchDetails['people'] }>()({
   name: [f.text('Alice'), ({ person }) => person.name],
   email: [f.text('alice@noreply.code.example.org'), ({ person }) => person.email],
-  username: [f.text('alice'), ({ person, people }) => people.get(person.email)?.name ?? ''],
+  username: [f.text('alice'), ({ person, people }) => authorAmong(people, person)?.name ?? ''],
 })
 
 const head = resource<BranchDetails>()({

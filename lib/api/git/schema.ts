@@ -1,6 +1,6 @@
 /** The wire schemas of commits, tags and references, and how they are presented. */
 import * as v from 'valibot'
-import { accountsByAddress } from '../../accounts/find.ts'
+import { accountsByAddress, authorAmong } from '../../accounts/find.ts'
 import type { Commit as GitCommit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { accounts } from '../../records/schema/index.ts'
@@ -27,7 +27,7 @@ export const CommitUser = v.object({
   date: f.Time,
 })
 
-/** A signature of a commit is shown, and never verified: `verified` is always false. */
+/** A signature of a commit is shown, and never verified. */
 export const Verification = v.object({
   verified: v.boolean(),
   reason: f.text('gpg.error.not_signed_commit'),
@@ -71,7 +71,8 @@ export const presentVerification = (
   signature: GitCommit['signature'],
 ): v.InferOutput<typeof Verification> => ({
   verified: false,
-  reason: signature === undefined ? 'gpg.error.not_signed_commit' : 'gpg.error.no_gpg_keys_found',
+  // The reasons of Forgejo are results of a verification.
+  reason: signature === undefined ? 'gpg.error.not_signed_commit' : 'this server does not verify signatures',
   signature: signature?.text ?? '',
   signer: null,
   payload: signature?.payload ?? '',
@@ -120,8 +121,8 @@ const gitCommit = resource<CommitDetails>()({
   ],
 })
 
-const userWith = ({ people }: CommitDetails, { email }: PersonAtTime, recipient: Recipient) => {
-  const account = people.get(email)
+const userWith = ({ people }: CommitDetails, person: PersonAtTime, recipient: Recipient) => {
+  const account = authorAmong(people, person)
   return account === undefined ? null : presentUser(account, recipient)
 }
 

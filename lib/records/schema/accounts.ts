@@ -72,6 +72,8 @@ const Account = v.object({
   ),
   /** Settings that clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
+  /** When it got its name, in seconds since 1970; absent: when it was created. */
+  namedAt: v.optional(seconds),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
   /** When it was last changed, in seconds since 1970. */

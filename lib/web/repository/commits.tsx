@@ -1,5 +1,5 @@
 /** A commit with what it changed. */
-import { accountsByAddress } from '../../accounts/find.ts'
+import { accountsByAddress, authorAmong } from '../../accounts/find.ts'
 import { type Commit, OBJECT_ID, type PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
@@ -24,7 +24,7 @@ export const authorsOf = (
 }
 
 export const Author = ({ author, people }: { author: PersonAtTime; people: People }) => {
-  const account = people.get(author.email)
+  const account = authorAmong(people, author)
   return account === undefined ? (
     <bdi>{author.name.trim() || '(no name)'}</bdi>
   ) : (
