@@ -51,14 +51,6 @@ describe('A client budget', () => {
     assert.deepEqual(given, ['holder', 'patient'])
   })
 
-  it('leaves slots to others while one client holds all of its share', async () => {
-    const { budget, ask, given } = observed({ slots: 4, slotsPerClient: 2, queue: 10 })
-    for (let time = 0; time < 5; time++) await ask('greedy')
-    assert.equal(budget.running('greedy'), 2)
-    await ask('other')
-    assert.deepEqual(given, ['greedy', 'greedy', 'other'])
-  })
-
   it('gives free slots to the waiting clients in turn', async () => {
     const { ask, release, given, held } = observed({ slots: 1, queue: 20 })
     for (const client of ['a', 'a', 'a', 'a', 'b', 'b', 'c']) await ask(client)

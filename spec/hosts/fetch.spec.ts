@@ -107,19 +107,6 @@ describe('allot.fetch', () => {
       await assert.rejects(allot.fetch(request(), options), { code: 'invalid', message })
   })
 
-  it('limits failed logins by the address that it is given', async () => {
-    const limited = await start({ repositories: false, login: { failures: 1 } })
-    await limited.person('ann', { password: 'a long password' })
-    const from = async (remoteAddress: string, password: string) => {
-      const headers = { authorization: `Basic ${btoa(`ann:${password}`)}` }
-      const request = new Request('https://code.example.org/api/v1/user', { headers })
-      return (await limited.allot.fetch(request, { remoteAddress })).status
-    }
-    assert.equal(await from('192.0.2.1', 'wrong'), 401)
-    assert.equal(await from('192.0.2.1', 'a long password'), 429)
-    assert.equal(await from('192.0.2.2', 'a long password'), 200)
-  })
-
   it('keeps every Set-Cookie apart, and has no headers about a connection', async () => {
     const listener: Listener = (_req, res) => {
       for (const cookie of ['a=1; Path=/', 'b=2, 3']) res.appendHeader('Set-Cookie', cookie)

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { performance } from 'node:perf_hooks'
-import { after, describe, it, type TestContext } from 'node:test'
+import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { Markdown } from '../../lib/markdown/index.ts'
-import { run } from '../support/child.ts'
-import { waitFor } from '../support/wait-for.ts'
 
 /** Short, since most of the hostile texts reach it: both ends are right. */
 const DEADLINE = 150
@@ -43,6 +41,15 @@ const HOSTILE: [name: string, text: string][] = [
   ['quotes and a broken table, 240 bytes', `${'>'.repeat(236)}<\n|*`],
   ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
 ]
+
+const using = async (deadline: number, work: (markdown: Markdown) => Promise<void>) => {
+  const own = new Markdown({ deadline })
+  try {
+    await work(own)
+  } finally {
+    await own.close()
+  }
+}
 
 /** A text may be refused as invalid; other errors are failures. */
 const refusal = (error: unknown): string => {
@@ -113,120 +120,5 @@ describe('Rendering ends within its deadline and does not block the event loop',
       // 16 times are linear, 256 times are not. What a short one takes besides makes it less.
       assert.ok(fastest.long / fastest.short < 80, JSON.stringify(fastest))
     })
-  })
-})
-
-const HANGING = { text: repeat('[a](', 400_000), mode: 'markdown', baseUrl }
-const PLAIN = { text: repeat('plain words ', 10_000), mode: 'markdown', baseUrl }
-const SHORT = { ...PLAIN, text: 'plain words' }
-
-const using = async (deadline: number, work: (markdown: Markdown) => Promise<void>) => {
-  const own = new Markdown({ deadline })
-  try {
-    await work(own)
-  } finally {
-    await own.close()
-  }
-}
-
-/**
- * Keeps the timers with a delay from running.
- * @returns their functions, in the order in which they were set
- */
-const heldTimers = (t: TestContext, delayMs: number): (() => void)[] => {
-  const { setTimeout } = globalThis
-  const held: (() => void)[] = []
-  const set = (run: () => void, delay?: number, ...args: []) => {
-    if (delay !== delayMs) return setTimeout(run, delay, ...args)
-    held.push(run)
-    return setTimeout(() => undefined, 2 ** 31 - 1)
-  }
-  t.mock.method(globalThis, 'setTimeout', set as typeof setTimeout)
-  return held
-}
-
-/** A text whose only name is looked up as soon as a worker is free. It is rendered when the name is told. */
-const mentioning = () => {
-  let isBegun = false
-  let tell: (names: readonly string[]) => void = () => undefined
-  const names = new Promise<readonly string[]>((resolve) => {
-    tell = resolve
-  })
-  const knownNames = () => {
-    isBegun = true
-    return names
-  }
-  return { input: { ...SHORT, text: '@ann writes', mode: 'gfm', knownNames }, isBegun: () => isBegun, tell }
-}
-
-/** Milliseconds that a text waits for a worker. */
-const MAX_WAIT_MS = 1500
-
-describe('Workers', () => {
-  it('are replaced after a deadline has ended them', (t) =>
-    using(PATIENT, async (own) => {
-      const deadlines = heldTimers(t, PATIENT)
-      for (let round = 1; round <= 3; round++) {
-        const refused = assert.rejects(own.render('host', HANGING), {
-          code: 'invalid',
-          message: /60000 milliseconds/,
-        })
-        await waitFor(() => deadlines.length === round)
-        deadlines.at(-1)!()
-        await refused
-      }
-      assert.match(await own.render('host', SHORT), /plain words/)
-    }))
-
-  it('render waiting texts, a text of another client before the later texts of the first', (t) =>
-    using(PATIENT, async (own) => {
-      heldTimers(t, MAX_WAIT_MS)
-      const { input, tell } = mentioning()
-      const done: string[] = []
-      const first = own.render('a', input).then(() => done.push('a'))
-      const later = Array.from({ length: 9 }, () => own.render('a', PLAIN).then(() => done.push('a')))
-      await own.render('b', PLAIN)
-      done.push('b')
-      tell([])
-      await Promise.all([first, ...later])
-      assert.equal(done.join(''), 'baaaaaaaaaa')
-    }))
-
-  it('refuse texts of a client that sends too many, and render those of another client meanwhile', (t) =>
-    using(PATIENT, async (own) => {
-      const waits = heldTimers(t, MAX_WAIT_MS)
-      const { input, isBegun, tell } = mentioning()
-      const first = own.render('greedy', input)
-      const flood = Array.from({ length: 103 }, () => own.render('greedy', SHORT))
-      const settled = Promise.allSettled(flood)
-      assert.match(await own.render('other', SHORT), /plain words/)
-      assert.ok(isBegun())
-      // 1 has a worker, 64 wait and are refused after 1.5 seconds, 39 are refused at once.
-      assert.equal(waits.length, 64)
-      for (const end of waits) end()
-      for (const one of await settled) {
-        assert.ok(one.status === 'rejected')
-        assert.deepEqual([one.reason.code, one.reason.retryAfter], ['unavailable', 1])
-      }
-      tell(['ann'])
-      assert.match(await first, /class="mention"/)
-    }))
-
-  it('end with close(), which makes later texts unavailable', () =>
-    using(PATIENT, async (own) => {
-      assert.match(await own.render('host', PLAIN), /plain words/)
-      await own.close()
-      await assert.rejects(own.render('host', PLAIN), { code: 'unavailable' })
-    }))
-
-  it('do not keep the process alive while they are idle', async () => {
-    const file = JSON.stringify(new URL('../../lib/markdown/index.ts', import.meta.url).href)
-    const script = `
-      const { Markdown } = await import(${file})
-      const html = await new Markdown({ deadline: ${PATIENT} }).render('host', ${JSON.stringify(PLAIN)})
-      console.log(html.length > 9000)`
-    const words = ['--import', 'tsx', '--input-type=module', '-e', script]
-    const { stdout } = await run(process.execPath, words)
-    assert.equal(stdout, 'true\n')
   })
 })
