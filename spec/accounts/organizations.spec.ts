@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { memory } from '../../drivers/memory/index.ts'
-import { accounts, memberships } from '../../lib/records/schema/index.ts'
-import { Store } from '../../lib/records/store.ts'
-import { basic, madeBefore, start } from '../support/test-server.ts'
+import { madeBefore, start } from '../support/test-server.ts'
 
 /*
  * What a host can do with organizations in process, where no route has checked what an account is.
@@ -109,38 +106,5 @@ describe('A membership', () => {
     assert.equal(await allot.allot.accounts.byName('third'), undefined)
     assert.equal((await organizations.of({ id: 0, admin: true }, acme.id, { offset: 0, limit: 9 })).total, 0)
     assert.equal(await organizations.isOwner(alice.id, bob.id), false)
-  })
-
-  it('that an earlier version has saved in a user can be removed', async () => {
-    const driver = memory()
-    const allot = await start({ repositories: false, driver })
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    await new Store(driver).write((tx) =>
-      memberships.save(tx, { organization: alice.id, member: bob.id, owner: true, createdAt: 1 }),
-    )
-    assert.equal(await allot.allot.organizations.removeMember(alice.id, bob.id), true)
-  })
-})
-
-describe('An organization to which an earlier version has given credentials', () => {
-  it('does not sign in with them', async () => {
-    const driver = memory()
-    const allot = await start({ repositories: false, driver })
-    // A user whose record is changed has what the earlier version stored.
-    const old = await allot.person('old', { password: PASSWORD, admin: true })
-    const send = (credentials: { token: string } | { headers: Record<string, string> }) =>
-      allot.request('GET', '/user', credentials)
-    const ways = [
-      { token: old.token },
-      { headers: basic('old', PASSWORD) },
-      { headers: basic('old', old.token) },
-    ]
-    await new Store(driver).write(async (tx) => {
-      await accounts.save(tx, { ...(await accounts.get(tx, [old.id]))!, kind: 'organization' })
-    })
-    for (const way of ways) {
-      const { status, body } = await send(way)
-      assert.deepEqual([status, body.message], [401, 'an organization cannot sign in'])
-    }
   })
 })

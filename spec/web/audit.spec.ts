@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { memory } from '../../drivers/memory/index.ts'
 import { AUDIT_SEARCHED, recordAudit } from '../../lib/audit.ts'
-import { now } from '../../lib/clock.ts'
-import { auditRecords } from '../../lib/records/schema/index.ts'
-import { Store, type WriteContext } from '../../lib/records/store.ts'
+import type { WriteContext } from '../../lib/records/store.ts'
 import { wordFor } from '../../lib/web/parts/labels.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { startPages } from './browser.ts'
@@ -196,30 +193,5 @@ describe('A member that the audit log has no word for', () => {
     const record = () => recordAudit({} as WriteContext, undefined, wrong)
     assert.equal(await record(), undefined)
     for (const name of Object.keys(wrong.after)) assert.equal(wordFor(name), name)
-  })
-})
-
-describe('The page of the audit log of an old store', () => {
-  it('shows records whose details cannot be read', async () => {
-    const driver = memory()
-    const allot = await startPages({ driver })
-    const root = await allot.signedIn('', allot.root.token)
-    const record = { at: now(), actor: allot.root.id, actorName: 'root', action: 'rule changed' } as const
-    const details = ['null', '{"limit":1', '7', 'true']
-    await new Store(driver).write(async (tx) => {
-      for (const [index, before] of details.entries())
-        await auditRecords.add(tx, {
-          ...{ ...record, nonce: `n${index}`, subject: `odd-${index}` },
-          ...{ before, after: '{"limit":1024}' },
-        })
-    })
-    const { status, text } = await root.get('/-/admin/audit?subject=odd')
-    assert.equal(status, 200)
-    assert.deepEqual(
-      rowsOf(text).map((row) => row.text),
-      ['odd-3', 'odd-2', 'odd-1']
-        .map((name) => `${name} rule changed details too long for the log root`)
-        .concat('odd-0 rule changed limit 1 KiB root'),
-    )
   })
 })
