@@ -18,9 +18,7 @@ import { Outbox } from '../../lib/webhooks/outbox.ts'
 import { EVENTS } from '../../lib/webhooks/recipients.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
-/**
- * The domain without HTTP. Its job runner does a step when a spec calls it, or by itself when `wakes` is set.
- */
+/** The domain without HTTP. Its job runner does a step when a spec calls it. */
 export interface RemovalFixture {
   store: Store
   quota: QuotaEngine
@@ -51,12 +49,12 @@ export const finishJobs = async (
 export const openFixture = async (
   driver: StorageDriver,
   bounds: JobLimits,
-  { wakes = false, files = temporaryDirectory(), owners = accountOwners } = {},
+  { owners = accountOwners } = {},
 ): Promise<RemovalFixture> => {
   await driver.open()
   await upgradeStore(driver)
   const store = new Store(driver)
-  const jobs = new Jobs(bounds, () => wakes && jobRunner.wake())
+  const jobs = new Jobs(bounds, () => undefined)
   const jobRunner = new JobRunner(store, jobs, (error) => {
     throw error
   })
@@ -85,7 +83,7 @@ export const openFixture = async (
       gitStorage: undefined,
       gitReader: undefined,
       transport: undefined,
-      fileStorage: new FileStorage({ directory: files }),
+      fileStorage: new FileStorage({ directory: temporaryDirectory() }),
       onDeletionError: (error) => {
         throw error
       },
@@ -100,7 +98,6 @@ export const openFixture = async (
       },
     },
   })
-  if (wakes) jobRunner.wake()
   return {
     ...{ store, quota, hosting, jobRunner },
     async close() {
