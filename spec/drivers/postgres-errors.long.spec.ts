@@ -6,7 +6,7 @@ import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { storedLayout } from '../../lib/records/layout.ts'
 import { type StorageDriver, StorageError, type StorageReason } from '../../lib/storage/index.ts'
-import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixture.ts'
+import { bytes, load, save, signal, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
 import { type Cut, startProxy } from '../postgres/proxy.ts'
 import { start } from '../support/test-server.ts'
@@ -152,50 +152,6 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     assert.equal(await load(driver, 'key'), 'value')
     await save(driver, { key: 'other' })
     assert.equal(await load(driver, 'key'), 'other')
-  })
-
-  test('a restart under 16 writers loses no acknowledged write and repeats none', async (t) => {
-    const driver = await openAt(t, address())
-    await save(driver, { count: '0' })
-    const acknowledged: string[] = []
-    const errors: unknown[] = []
-    let isOver = false
-    // When the test fails, they would keep the process running.
-    t.after(() => {
-      isOver = true
-    })
-    const client = async (name: number) => {
-      for (let at = 0; !isOver; at++)
-        await driver
-          .write(async (tx) => {
-            const count = Number(text(await tx.get(bytes('count'))))
-            tx.put(bytes('count'), bytes(`${count + 1}`))
-            tx.put(bytes(`done/${name}/${at}`), bytes('x'))
-          })
-          .then(
-            () => acknowledged.push(`done/${name}/${at}`),
-            async (error: unknown) => {
-              errors.push(error)
-              await new Promise((resolve) => setTimeout(resolve, 20))
-            },
-          )
-    }
-    const clients = Array.from({ length: 16 }, (_, name) => client(name))
-    await waitFor(() => acknowledged.length > 100)
-    await cluster.stop('immediate')
-    const before = acknowledged.length
-    await cluster.start()
-    await waitFor(() => acknowledged.length > before + 100)
-    isOver = true
-    await Promise.all(clients)
-    assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
-    for (const error of errors) assert.ok(error instanceof StorageError && error.code === 'unavailable')
-    const done = await driver.read((tx) => keysBelow(tx, 'done/'))
-    assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is complete')
-    const found = new Set(done)
-    for (const key of acknowledged) assert.ok(found.has(key), `${key} was acknowledged`)
-    const unknown = errors.filter((error) => /not known/.test((error as Error).message)).length
-    assert.ok(done.length <= acknowledged.length + unknown, 'failed writes are absent')
   })
 
   test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {

@@ -141,6 +141,16 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await context.close()
   })
 
+  it('lead to the content by the first Tab', async () => {
+    const { page, context } = await enter(PHONE, 'ann')
+    await page.goto(`${allot.base}/`)
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate('document.activeElement.textContent.trim()'), 'Skip to content')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'content')
+    await context.close()
+  })
+
   it('shows the values of a chart on hover and with the arrow keys, and what a selection sums up to', async () => {
     const { page, context, problems } = await enter(DESK, 'ann')
     await page.goto(`${allot.base}/-/storage/ann/history?days=30`)
