@@ -70,6 +70,14 @@ describe('Failed logins', () => {
     assert.equal(waitOf('alice', 'home'), 0)
   })
 
+  it('with tokens count apart from those with passwords', () => {
+    const { attempts, waitOf } = counted()
+    for (let time = 0; time < 20; time++) attempts.wrongToken('a')
+    assert.throws(() => attempts.wrongToken('a'), { code: 'too_many_requests', retryAfter: 30 })
+    attempts.wrongToken('b')
+    assert.equal(waitOf('alice', 'a'), 0)
+  })
+
   it('never exceed the limit and the share that has expired since', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 5 * MINUTE }), { maxLength: 200 }), (pauses) => {
