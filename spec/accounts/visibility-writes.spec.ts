@@ -6,14 +6,13 @@ import { watchTransactions } from '../counted.ts'
 import { finishJobs, openFixture } from '../removal/fixture.ts'
 import { start } from '../support/test-server.ts'
 
-it('A change of the visibility of an account saves none of its repositories, and takes effect at once', async (t) => {
+it('A change of the visibility of an account saves none of its repositories, and takes effect at once', async () => {
   const saved = new Set<unknown>()
   const driver = watchTransactions(memory(), ({ changed }) => {
     for (const [collection, kind, id] of changed.map((key) => decodeKey(key)))
       if (collection === 'repository' && kind === 'r') saved.add(id)
   })
   const allot = await start({ driver, repositories: false })
-  t.after(() => allot.stop())
   const { root } = allot
   await allot.as(root, 'POST', '/orgs', { username: 'team' })
   for (const isPrivate of [true, false])

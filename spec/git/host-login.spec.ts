@@ -10,9 +10,8 @@ const authenticate: AllotOptions['authenticate'] = ({ headers: { cookie } }) =>
   cookie === 'sid=anna' ? { id: '4711', username: 'anna.b@example.org' } : undefined
 
 describe('Git beside the login of a host', () => {
-  it('signs in with an access token that a session of the host has made', async (test) => {
+  it('signs in with an access token that a session of the host has made', async () => {
     const host = await startGit({ authenticate })
-    test.after(host.stop)
     const withSession = async (path: string, body: object) => {
       const answer = await host.request('POST', path, { headers: { cookie: 'sid=anna' }, body })
       assert.equal(answer.status, 201, answer.text)
@@ -41,9 +40,8 @@ describe('A client without credentials', () => {
     ['a host alone', { authenticate, tokens: false }, 'sign in first', 'sign in first'],
   ]
   for (const [who, options, api, stream] of MODES)
-    it(`is asked for nothing that does not sign in: at ${who}`, async (test) => {
+    it(`is asked for nothing that does not sign in: at ${who}`, async () => {
       const host = await startGit(options)
-      test.after(host.stop)
       assert.equal((await host.request('GET', '/user')).body.message, api)
       const refs = await fetch(`${host.base}/a/b/info/refs?service=git-upload-pack`)
       const upload = await fetch(`${host.base}/api/packages/a/generic/b/1/c`, { method: 'PUT', body: 'x' })
@@ -65,9 +63,8 @@ describe('A client without credentials', () => {
     ['J\u00fcrgens "Code" \\ 1', 'Jurgens \\"Code\\" \\\\ 1'],
     ['\u5c71', 'code'],
   ] as const)
-    it(`is asked in the name of ${name ?? 'Allot'}`, async (test) => {
+    it(`is asked in the name of ${name ?? 'Allot'}`, async () => {
       const host = await startGit(name === undefined ? {} : { pages: { name } })
-      test.after(host.stop)
       const expected = `Basic realm="${realm}", charset="UTF-8"`
       const refs = await fetch(`${host.base}/a/b/info/refs?service=git-upload-pack`)
       assert.equal(refs.headers.get('www-authenticate'), expected)

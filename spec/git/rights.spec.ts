@@ -7,7 +7,7 @@ import { before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pktLine } from '../../lib/git/pkt-lines.ts'
 import { atEnd } from '../support/cleanup.ts'
-import type { Person } from '../support/test-server.ts'
+import type { Mount, Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { createPageClient } from '../web/browser.ts'
 import { aCheckout, git, urlFor } from './client.ts'
@@ -21,12 +21,11 @@ let alice: Person
 before(async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   atEnd(() => mock.timers.reset())
-  let served: ServedGit | undefined
-  served = await startGit(
-    {},
-    { mount: (handler) => (req, res) => handler(req, res, () => served!.allot.pages(req, res)) },
-  )
-  allot = served
+  const mount: Mount =
+    (handler, { pages }) =>
+    (req, res) =>
+      handler(req, res, () => pages(req, res))
+  allot = await startGit({}, { mount })
   alice = await allot.person('alice')
 })
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { mountPages, type Person, start, type TestServer } from '../support/test-server.ts'
 import { git } from './client.ts'
 
 export interface ServedGit extends TestServer {
@@ -59,16 +59,7 @@ export const startGit = async (
 }
 
 /** The same with the pages at the root, before the API. */
-export const startGitWithPages = async (): Promise<ServedGit> => {
-  const served: ServedGit = await startGit(
-    {},
-    {
-      mount: (handler) => (req, res) =>
-        served.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
-    },
-  )
-  return served
-}
+export const startGitWithPages = (): Promise<ServedGit> => startGit({}, { mount: mountPages })
 
 type File = [path: string, size: number, changed: number]
 

@@ -10,7 +10,7 @@ import { mounts } from './mounts.ts'
 
 describe('The login of a host signs in to the pages and the API, tokens to git, and what does not fit is refused', () => {
   for (const [name, mount] of Object.entries(mounts))
-    it(`in ${name}`, async (test) => {
+    it(`in ${name}`, async () => {
       let pages = ''
       const server = await start(
         {
@@ -29,7 +29,6 @@ describe('The login of a host signs in to the pages and the API, tokens to git, 
           },
         },
       )
-      test.after(server.stop)
       const cookie = { cookie: 'sid=anna' }
       const { origin } = new URL(server.base)
       const anonymous = await fetch(`${origin}${pages}/-/settings`, { redirect: 'manual' })

@@ -63,9 +63,8 @@ const startIn = async (host: Mount) => {
 
 describe('The pages, mounted in a host', () => {
   for (const [name, host] of Object.entries(hosts))
-    it(`have links, redirects, cookies and forms below their path, and answer HEAD like GET: ${name}`, async (t) => {
-      const { allot, path, browser, origin, root, person, stop } = await startIn(host)
-      t.after(stop)
+    it(`have links, redirects, cookies and forms below their path, and answer HEAD like GET: ${name}`, async () => {
+      const { allot, path, browser, origin, root, person } = await startIn(host)
       await person('ann', { password: PASSWORD })
       const ann = browser()
       for (const [bare, query] of [

@@ -7,9 +7,8 @@ const LARGEST = 2 ** 52
 const REFUSED = /an owner would use more than 4503599627370496 bytes \(4 PiB\)/
 
 describe('An owner', () => {
-  it('uses at most 2^52 bytes, exactly: what would exceed that is refused with 422, and nothing is stored', async (t) => {
+  it('uses at most 2^52 bytes, exactly: what would exceed that is refused with 422, and nothing is stored', async () => {
     const allot = await start({ repositories: false })
-    t.after(() => allot.stop())
     const [ann, ben] = [await allot.person('ann'), await allot.person('ben')]
     for (const person of [ann, ben]) await allot.as(person, 'POST', '/user/repos', { name: person.name })
     const { id } = (await allot.as(ann, 'GET', '/repos/ann/ann')).body

@@ -65,7 +65,13 @@ export const PATIENT = {
 }
 
 /** Mounts the handler in a host; the default is a plain node:http server. */
-export type Mount = (handler: OpenAllot['handler']) => RequestListener
+export type Mount = (handler: OpenAllot['handler'], allot: OpenAllot) => RequestListener
+
+/** Mounts the pages before the API; they also respond to what neither has. */
+export const mountPages: Mount =
+  (handler, { pages }) =>
+  (req, res) =>
+    pages(req, res, () => handler(req, res, () => pages(req, res)))
 
 export interface StartOptions {
   mount?: Mount
@@ -89,7 +95,10 @@ export const start = async (
   const own = options.driver === undefined ? await store() : undefined
   const driver = options.driver ?? notNested(own!.driver)
   const allot = await openAllot({ ...PATIENT, repositories, files, ...options, driver })
-  const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
+  const host = (await mountInHost?.(allot)) ?? {
+    listener: mount?.(allot.handler, allot) ?? allot.handler,
+    prefix,
+  }
   const server = await listen(host.listener)
   const base = `${server.origin}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`

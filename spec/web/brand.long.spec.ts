@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
-import { type PageOptions, withPages } from './browser.ts'
+import { type PageOptions, startPages } from './browser.ts'
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"><rect width="300" height="100"/></svg>'
@@ -21,28 +21,28 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
     pages: PageOptions,
     { colorScheme, isSignedIn = false }: { colorScheme: 'light' | 'dark'; isSignedIn?: boolean },
     body: (page: Page) => Promise<void>,
-  ): Promise<void> =>
-    withPages(pages, async (allot) => {
-      const context = await browser.newContext({ colorScheme, viewport: { width: 360, height: 740 } })
-      context.setDefaultTimeout(PATIENT_MS)
-      await context.route(
-        (url) => !url.href.startsWith(allot.base),
-        (route) => route.fulfill({ contentType: 'image/svg+xml', body: LOGO }),
-      )
-      try {
-        const page = await context.newPage()
-        await page.goto(`${allot.base}/-/sign-in`)
-        if (isSignedIn) {
-          await page.getByText('Use an access token instead').click()
-          await page.getByLabel('Access token', { exact: true }).fill(allot.root.token)
-          await page.getByRole('button', { name: 'Sign in with the token' }).click()
-          await page.getByRole('link', { name: 'Administration' }).waitFor()
-        }
-        await body(page)
-      } finally {
-        await context.close()
+  ): Promise<void> => {
+    const allot = await startPages({ pages })
+    const context = await browser.newContext({ colorScheme, viewport: { width: 360, height: 740 } })
+    context.setDefaultTimeout(PATIENT_MS)
+    await context.route(
+      (url) => !url.href.startsWith(allot.base),
+      (route) => route.fulfill({ contentType: 'image/svg+xml', body: LOGO }),
+    )
+    try {
+      const page = await context.newPage()
+      await page.goto(`${allot.base}/-/sign-in`)
+      if (isSignedIn) {
+        await page.getByText('Use an access token instead').click()
+        await page.getByLabel('Access token', { exact: true }).fill(allot.root.token)
+        await page.getByRole('button', { name: 'Sign in with the token' }).click()
+        await page.getByRole('link', { name: 'Administration' }).waitFor()
       }
-    })
+      await body(page)
+    } finally {
+      await context.close()
+    }
+  }
 
   const styleOf = (page: Page, selector: string, property: string) =>
     page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`)

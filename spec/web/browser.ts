@@ -1,6 +1,6 @@
 import type { AllotOptions } from '../../lib/index.ts'
 import { exchange } from '../support/request.ts'
-import { type StartOptions, start, type TestServer } from '../support/test-server.ts'
+import { mountPages, type StartOptions, start, type TestServer } from '../support/test-server.ts'
 
 /** A response; redirects are not followed. */
 export interface PageResponse {
@@ -31,20 +31,8 @@ export type PageOptions = NonNullable<AllotOptions['pages']>
 export const startPages = async (
   options: Partial<AllotOptions> = {},
   startOptions: StartOptions = {},
-): Promise<PageServer> => {
-  let server: TestServer | undefined
-  server = await start(
-    { repositories: false, ...options },
-    {
-      mount: (handler) => (req, res) => {
-        const { pages } = server!.allot
-        pages(req, res, () => handler(req, res, () => pages(req, res)))
-      },
-      ...startOptions,
-    },
-  )
-  return withBrowser(server)
-}
+): Promise<PageServer> =>
+  withBrowser(await start({ repositories: false, ...options }, { mount: mountPages, ...startOptions }))
 
 export const withBrowser = (server: TestServer): PageServer => {
   const browser = () => createPageClient(server.base)
@@ -56,19 +44,6 @@ export const withBrowser = (server: TestServer): PageServer => {
       await client.signIn(name, secret)
       return client
     },
-  }
-}
-
-/** Starts the pages with these options, runs the body, and stops them. */
-export const withPages = async (
-  pages: PageOptions,
-  body: (allot: PageServer) => Promise<void>,
-): Promise<void> => {
-  const allot = await startPages({ pages })
-  try {
-    await body(allot)
-  } finally {
-    await allot.stop()
   }
 }
 

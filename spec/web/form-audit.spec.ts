@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { generateOpenPgpKey } from '../support/keygen.ts'
-import { type Mount, start, type TestServer } from '../support/test-server.ts'
-import { createPageClient, type FormFields, type PageServer } from './browser.ts'
+import { mountPages, start, type TestServer } from '../support/test-server.ts'
+import { createPageClient, type FormFields } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
 
 interface Entry {
@@ -54,14 +54,10 @@ const ADMIN: readonly Row[] = [
   ['/-/admin/account/delete', { name: 'eve', confirmation: 'eve' }, ['account deleted', 'eve']],
 ]
 
-const startHost = async (): Promise<TestServer> => {
-  let pages: PageServer['allot']['pages'] | undefined
+const startHost = (): Promise<TestServer> => {
   const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
     headers['x-host-user'] === 'boss' ? { id: 'boss', admin: true } : { id: 'ann' }
-  const mount: Mount = (handler) => (req, res) => pages!(req, res, () => handler(req, res))
-  const host = await start({ authenticate }, { mount })
-  pages = host.allot.pages
-  return host
+  return start({ authenticate }, { mount: mountPages })
 }
 
 const CASES: readonly [title: string, rows: readonly Row[], headers: Record<string, string>][] = [
@@ -72,9 +68,8 @@ const CASES: readonly [title: string, rows: readonly Row[], headers: Record<stri
 
 describe('A form of a host that signs users in', () => {
   for (const [title, rows, headers] of CASES)
-    it(title, async (t) => {
+    it(title, async () => {
       const host = await startHost()
-      t.after(() => host.stop())
       await host.request('POST', '/user/repos', { body: { name: 'site' } })
       const log = async (): Promise<Entry[]> =>
         (await host.request('GET', '/admin/audit', { headers: BOSS })).body

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { startPages, words } from './browser.ts'
@@ -13,13 +13,12 @@ const authenticate = ({ headers: { cookie = '' } }: IncomingMessage) => {
 
 const CHIEF = { cookie: 'sid=chief' }
 
-const startHost = async (test: TestContext, options: Partial<AllotOptions> = {}) => {
+const startHost = async (options: Partial<AllotOptions> = {}) => {
   const host = await startPages({
     repositories: { directory: temporaryDirectory() },
     authenticate,
     ...options,
   })
-  test.after(host.stop)
   const get = (path: string, headers: Record<string, string> = {}) => host.browser().get(path, headers)
   /** An empty repository and another account, which have pages of their own. */
   const fill = async () => {
@@ -57,8 +56,8 @@ const shownIn = async (
 }
 
 describe('The pages of a host with its own login', () => {
-  it('offer access tokens, and neither passwords nor sessions', async (test) => {
-    const host = await startHost(test)
+  it('offer access tokens, and neither passwords nor sessions', async () => {
+    const host = await startHost()
     await host.fill()
     const shown = await shownIn(host.get)
     assert.match(shown, /Git asks for your user name, and for an access token\./)
@@ -67,8 +66,8 @@ describe('The pages of a host with its own login', () => {
     assert.match((await host.get('/-/account', CHIEF)).text, /<h1>Tokens<\/h1>/)
   })
 
-  it('name no token and no password when tokens are turned off', async (test) => {
-    const host = await startHost(test, { tokens: false })
+  it('name no token and no password when tokens are turned off', async () => {
+    const host = await startHost({ tokens: false })
     await host.fill()
     assert.doesNotMatch(await shownIn(host.get), /token|password|sessions/i)
     assert.equal((await host.get('/-/account', CHIEF)).status, 404)
@@ -81,8 +80,8 @@ describe('The pages of a host with its own login', () => {
     [{}, false],
     [{ port: 2222 }, true],
   ] as const)
-    it(`offer SSH keys only where they sign in: ${JSON.stringify(ssh)}`, async (test) => {
-      const host = await startHost(test, { ssh })
+    it(`offer SSH keys only where they sign in: ${JSON.stringify(ssh)}`, async () => {
+      const host = await startHost({ ssh })
       const { text } = await host.get('/-/settings/keys', CHIEF)
       assert.equal(text.includes('Add an SSH key'), expected)
       assert.ok(text.includes('Add a GPG key'))
@@ -97,28 +96,28 @@ describe('The page to sign in of a host', () => {
     ['/-/admin/owners?q=a%20b&sort=name', '/login?next=%2F-%2Fadmin%2Fowners%3Fq%3Da%2520b%26sort%3Dname'],
     ['/-/storage/chief', '/login?next=%2F-%2Fstorage%2Fchief'],
   ] as const)
-    it(`is where ${path} leads without a session`, async (test) => {
-      const host = await startHost(test, { pages: login })
+    it(`is where ${path} leads without a session`, async () => {
+      const host = await startHost({ pages: login })
       const { status, headers } = await host.get(path)
       assert.deepEqual([status, headers.get('location')], [303, expected])
       assert.equal((await host.get(path, CHIEF)).status, 200)
     })
 
-  it('gets the URL to come back to when it is at another origin', async (test) => {
-    const host = await startHost(test, { pages: { loginUrl: 'https://sso.example.org/in?to={to}' } })
+  it('gets the URL to come back to when it is at another origin', async () => {
+    const host = await startHost({ pages: { loginUrl: 'https://sso.example.org/in?to={to}' } })
     const back = encodeURIComponent(`${host.base}/-/settings`)
     const { headers } = await host.get('/-/settings')
     assert.equal(headers.get('location'), `https://sso.example.org/in?to=${back}`)
   })
 
-  it('is where a form that is sent without a session leads, and then the first page', async (test) => {
-    const host = await startHost(test, { pages: login })
+  it('is where a form that is sent without a session leads, and then the first page', async () => {
+    const host = await startHost({ pages: login })
     const { status, headers } = await host.browser().post('/-/admin/rules', {})
     assert.deepEqual([status, headers.get('location')], [303, '/login?next=%2F'])
   })
 
-  it('is linked from the pages that everybody sees, as that to sign out is from those of a user', async (test) => {
-    const host = await startHost(test, { pages: login })
+  it('is linked from the pages that everybody sees, as that to sign out is from those of a user', async () => {
+    const host = await startHost({ pages: login })
     await host.fill()
     const anonymous = (await host.get('/chief/empty')).text
     assert.match(anonymous, /<a class="account" href="\/login\?next=%2Fchief%2Fempty">Sign in<\/a>/)
@@ -128,8 +127,8 @@ describe('The page to sign in of a host', () => {
     assert.doesNotMatch(own, /Sign in/)
   })
 
-  it('never gets the address of another site to come back to', async (test) => {
-    const host = await startHost(test, { pages: login })
+  it('never gets the address of another site to come back to', async () => {
+    const host = await startHost({ pages: login })
     for (const path of ['//evil.example/x', '/\\evil.example', '/%0d%0a']) {
       const { text } = await host.get(path)
       for (const [, to = ''] of text.matchAll(/\/login\?next=([^"]*)"/g)) {
@@ -140,8 +139,8 @@ describe('The page to sign in of a host', () => {
     }
   })
 
-  it('is not there without the option: the page says so', async (test) => {
-    const host = await startHost(test)
+  it('is not there without the option: the page says so', async () => {
+    const host = await startHost()
     const { status, text } = await host.get('/')
     assert.equal(status, 403)
     assert.match(words(text), /Sign in first\./)

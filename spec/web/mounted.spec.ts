@@ -2,25 +2,22 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import express, { type Response } from 'express'
-import type { OpenAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { start } from '../support/test-server.ts'
+import { type Mount, start } from '../support/test-server.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { createPageClient, startPages } from './browser.ts'
 
 /** Starts a host that does something with each response before its pages, and has a page of its own. */
-const startHost = async (before: (res: Response) => void = () => undefined) => {
-  let page: OpenAllot['pages'] | undefined
-  const app = express()
-    .use((req, res, next) => {
-      before(res)
-      page!(req, res, next)
-    })
-    .get('/ann', (_req, res) => void res.send('from the host'))
-  const allot = await start({ repositories: false }, { mount: () => app })
-  page = allot.allot.pages
-  return allot
+const startHost = (before: (res: Response) => void = () => undefined) => {
+  const mount: Mount = (_, { pages }) =>
+    express()
+      .use((_req, res, next) => {
+        before(res)
+        next()
+      }, pages)
+      .get('/ann', (_req, res) => void res.send('from the host'))
+  return start({ repositories: false }, { mount })
 }
 
 describe('The pages, mounted in a host', () => {
@@ -52,29 +49,19 @@ describe('The pages, mounted in a host', () => {
 
   for (const baseUrl of ['http://git.example.test', 'https://git.example.test'])
     it(`keep the sessions of two mounts of one origin apart: ${baseUrl}`, async () => {
-      const pages = new Map<string, OpenAllot['pages']>()
-      const app = express()
-      for (const mount of ['/one', '/two'])
-        app.use(mount, (req, res, next) => pages.get(mount)!(req, res, next))
-      const [one, two] = await Promise.all(
-        ['/one', '/two'].map((mount) =>
-          start({ repositories: false, baseUrl: `${baseUrl}${mount}` }, { mount: () => app }),
-        ),
+      const cookies = await Promise.all(
+        ['/one', '/two'].map(async (path) => {
+          const allot = await start(
+            { repositories: false, baseUrl: `${baseUrl}${path}` },
+            { mount: (_, { pages }) => express().use(path, pages) },
+          )
+          const { headers } = await createPageClient(`${allot.base}${path}`).get('/-/sign-in')
+          await allot.stop()
+          const [pair, scope] = headers.getSetCookie()[0]!.split('; ')
+          return `${pair!.split('=')[0]} ${scope}`
+        }),
       )
-      pages.set('/one', one!.allot.pages).set('/two', two!.allot.pages)
-      try {
-        const cookies = await Promise.all(
-          ['/one', '/two'].map(async (mount) => {
-            const { headers } = await createPageClient(`${one!.base}${mount}`).get('/-/sign-in')
-            const [pair, path] = headers.getSetCookie()[0]!.split('; ')
-            return `${pair!.split('=')[0]} ${path}`
-          }),
-        )
-        assert.equal(new Set(cookies).size, 2, cookies.join(', '))
-      } finally {
-        await one!.stop()
-        await two!.stop()
-      }
+      assert.equal(new Set(cookies).size, 2, cookies.join(', '))
     })
 
   it('are as secure as the trusted proxy in front that speaks https: its cookie, its forms and its links', async () => {
@@ -92,12 +79,10 @@ describe('The pages, mounted in a host', () => {
   })
 
   it('name the address of the API, which is not below them, in the command that downloads a package', async () => {
-    let page: OpenAllot['pages'] | undefined
     const allot = await start(
       { baseUrl: 'http://git.example.test' },
-      { mount: () => express().use('/console', (req, res, next) => page!(req, res, next)) },
+      { mount: (_, { pages }) => express().use('/console', pages) },
     )
-    page = allot.allot.pages
     const version = { owner: 'root', type: 'generic', name: 'tools', version: '1' }
     const content = Readable.from([Buffer.from('built')])
     const viewer = { id: allot.root.id, admin: true }
@@ -111,12 +96,7 @@ describe('The pages, mounted in a host', () => {
   })
 
   it('link items to their `html_url` when the host shows them', async () => {
-    let page: OpenAllot['pages'] | undefined
-    const allot = await start(
-      { repositories: false, pages: { links: true }, baseUrl: 'http://git.example.test' },
-      { mount: () => (req, res) => page!(req, res) },
-    )
-    page = allot.allot.pages
+    const allot = await startPages({ pages: { links: true }, baseUrl: 'http://git.example.test' })
     const ann = await allot.person('ann')
     const { hosting, ledger } = allot.allot
     const account = (await hosting.accounts.byId(ann.id))!
@@ -158,15 +138,13 @@ describe('The pages of a host with templates for `html_url`', () => {
   const HOST = 'https://code.example.org'
 
   it('are served where the host says that they are mounted, but not the kinds that it has a template for', async () => {
-    let page: OpenAllot['pages'] | undefined
     const shown = async (htmlUrls: AllotOptions['htmlUrls']) => {
-      const mount = (handler: OpenAllot['handler']) =>
+      const mount: Mount = (handler, { pages }) =>
         express()
-          .use('/people', (req, res, next) => page!(req, res, next))
+          .use('/people', pages)
           .use(handler)
           .use((_req, res) => void res.status(404).send('of the host'))
       const allot = await start({ repositories: false, htmlUrls }, { mount })
-      page = allot.allot.pages
       const account = (await allot.allot.accounts.byName('root'))!
       await allot.allot.repositories.create(account, account, { name: 'demo' })
       const owner = (await allot.as(allot.root, 'GET', '/users/root')).body.html_url
@@ -189,7 +167,6 @@ describe('The pages of a host with templates for `html_url`', () => {
   })
 
   it('link to its pages, below any path, and have no link where the URL of the service is needed and unknown', async () => {
-    let page: OpenAllot['pages'] | undefined
     const htmlUrls = {
       user: `${HOST}/people/{username}`,
       organization: `${HOST}/teams/{org}`,
@@ -198,9 +175,8 @@ describe('The pages of a host with templates for `html_url`', () => {
     }
     const allot = await start(
       { repositories: false, pages: { links: true }, htmlUrls },
-      { mount: () => express().use('/storage', (req, res, next) => page!(req, res, next)) },
+      { mount: (_, { pages }) => express().use('/storage', pages) },
     )
-    page = allot.allot.pages
     const { accounts, organizations, repositories, ledger } = allot.allot
     const account = (await accounts.byName('root'))!
     await repositories.create(account, account, { name: 'demo' })
@@ -225,25 +201,20 @@ describe('The pages of a host with templates for `html_url`', () => {
 
 describe('The form of a path', () => {
   it('redirects a path that ends with a slash to the page, and not to another server', async () => {
-    const allot = await startPages({ repositories: false })
-    try {
-      const get = (path: string) => fetch(allot.base + path, { redirect: 'manual' })
-      const { status, headers } = await get(`/${allot.root.name}/?tab=1`)
-      assert.deepEqual([status, headers.get('location')], [301, `/${allot.root.name}?tab=1`])
-      assert.equal((await get('//other.test/')).status, 404)
-    } finally {
-      await allot.stop()
-    }
+    const allot = await startPages()
+    const get = (path: string) => fetch(allot.base + path, { redirect: 'manual' })
+    const { status, headers } = await get(`/${allot.root.name}/?tab=1`)
+    assert.deepEqual([status, headers.get('location')], [301, `/${allot.root.name}?tab=1`])
+    assert.equal((await get('//other.test/')).status, 404)
   })
 })
 
 describe('The page of a repository', () => {
-  it('is served where the share of a client is one git command, and each takes long', async (test) => {
+  it('is served where the share of a client is one git command, and each takes long', async () => {
     // Longer than a command waits for another of the same client.
     const slow = wrappedGit('case "$*" in *for-each-ref*) sleep 1.6;; esac')
     const repositories = { directory: temporaryDirectory(), git: slow }
     const allot = await startPages({ repositories, contents: { maxConcurrent: 1 } })
-    test.after(allot.stop)
     const { status } = await allot.as(allot.root, 'POST', '/user/repos', { name: 'app', auto_init: true })
     assert.equal(status, 201)
     assert.equal((await allot.browser().get(`/${allot.root.name}/app`)).status, 200)

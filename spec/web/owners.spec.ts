@@ -147,7 +147,6 @@ describe('The owners of a large instance', () => {
 
   it('are read again after a change on a page, and not after a page that asks first', async (t) => {
     const allot = await startFixture()
-    t.after(() => allot.stop())
     const root = await allot.signedIn('root', PASSWORD)
     const { organizations } = allot.allot.hosting
     for (let index = 0; index < MANY; index++)

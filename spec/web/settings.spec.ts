@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { memory } from '../../drivers/memory/index.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
-import { countReads } from '../counted.ts'
 import { gnupg } from '../keys/gnupg.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { lacks } from '../support/requirements.mjs'
-import { madeBefore, start } from '../support/test-server.ts'
-import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { madeBefore } from '../support/test-server.ts'
+import { createPageClient, type PageClient, startPages, words } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
 
 const CHOSEN = 'another long one'
@@ -22,28 +19,11 @@ const markedIn = (html: string): string[] =>
     ([tag]) => /name="([^"]*)"/.exec(tag)![1]!,
   )
 
-/** Starts a server whose host signs everyone in as ann. */
-const startWithHost = async (driver?: StorageDriver) => {
-  let pages: PageServer['allot']['pages'] | undefined
-  const host = await start(
-    { repositories: false, authenticate: () => ({ id: 'ann' }), ...(driver && { driver }) },
-    { mount: () => (req, res) => pages!(req, res) },
-  )
-  pages = host.allot.pages
-  return host
-}
-
 describe('The profile in the settings', () => {
-  it('is in the audit log when an administrator changes it with Sudo, and not when the user does', async (t) => {
-    let pages: PageServer['allot']['pages'] | undefined
+  it('is in the audit log when an administrator changes it with Sudo, and not when the user does', async () => {
     const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
       headers['x-host-user'] === 'boss' ? { id: 'boss', admin: true } : { id: 'ann' }
-    const host = await start(
-      { repositories: false, authenticate },
-      { mount: (handler) => (req, res) => pages!(req, res, () => handler(req, res)) },
-    )
-    t.after(() => host.stop())
-    pages = host.allot.pages
+    const host = await startPages({ authenticate })
     const boss = { 'x-host-user': 'boss' }
     const save = async (fullName: string, headers: Record<string, string>) => {
       const browser = createPageClient(host.base)
@@ -143,16 +123,6 @@ describe('The password in the settings', () => {
     assert.match((await browser.get('/-/settings')).text, /settings\/password/)
     assert.doesNotMatch((await reader.get('/-/settings')).text, /settings\/password/)
   })
-
-  it('is not shown where the host signs users in', async () => {
-    const host = await startWithHost()
-    const browser = createPageClient(host.base)
-    const { text } = await browser.get('/-/settings')
-    assert.doesNotMatch(text, /settings\/password/)
-    assert.match(text, /href="\/-\/settings\/keys"/)
-    assert.equal((await browser.get('/-/settings/password')).status, 404)
-    assert.equal((await change(browser, PASSWORD)).status, 404)
-  })
 })
 
 describe('The sessions in the settings', () => {
@@ -216,26 +186,6 @@ describe('The sessions in the settings', () => {
     assert.equal((await reader.post('/-/sign-out', {})).status, 303)
     assert.equal((await reader.get('/-/account')).status, 303)
     assert.equal((await browser.get('/-/account')).status, 200)
-  })
-
-  it('are not read where the host signs users in', async () => {
-    const counted = countReads(memory())
-    const { base, allot, stop } = await startWithHost(counted.driver)
-    try {
-      const browser = createPageClient(base)
-      const open = async () => assert.equal((await browser.get('/-/account')).status, 200)
-      await open()
-      const before = await counted.during(open)
-      const account = (await allot.hosting.accounts.byName('ann'))!
-      for (let index = 0; index < 5; index++)
-        await allot.hosting.sessions.begin(
-          { account, token: null },
-          { name: undefined, address: 'local', secret: '' },
-        )
-      assert.equal(await counted.during(open), before)
-    } finally {
-      await stop()
-    }
   })
 
   it('that have lost their credential are not listed', async () => {

@@ -9,7 +9,7 @@ import { DEADLINE_MS } from '../../lib/web/source/highlighter.ts'
 import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { mountPages, type Person, start, type TestServer } from '../support/test-server.ts'
 import { type PageServer, withBrowser } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
 
@@ -43,16 +43,7 @@ const extendDeadlines = (): void => {
  */
 export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Site> => {
   extendDeadlines()
-  let server: TestServer | undefined
-  server = await start(
-    { ssh: { port: 2222 }, ...options },
-    {
-      mount: (handler) => (req, res) => {
-        const { pages } = server!.allot
-        pages(req, res, () => handler(req, res, () => pages(req, res)))
-      },
-    },
-  )
+  const server = await start({ ssh: { port: 2222 }, ...options }, { mount: mountPages })
   const { hosting } = server.allot
   const mia = await server.person('mia', { password: PASSWORD })
   const noa = await server.person('noa', { password: PASSWORD })
