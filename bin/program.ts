@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { newProgram, withErrors } from './command-line.ts'
 import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/accounts.ts'
+import { addCleanUpCommand } from './commands/clean-up.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addExportCommand, addImportCommand } from './commands/exports.ts'
@@ -23,6 +24,7 @@ export const createProgram = (): Command => {
   addTokenCommands(program)
   addOrganizationCommands(program)
   addRepositoryCommands(program)
+  addCleanUpCommand(program)
   const quota = program.command('quota').description('show storage usage, and manage its limits')
   addUsageCommands(quota)
   addApplyCommand(quota)

@@ -34,7 +34,7 @@ import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
 import type { QuotaServices } from './quota/services.ts'
 import { relatedUserRoutes, starredRoutes, subscriptionRoutes } from './relations.ts'
-import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
+import { cleanUpRoutes, newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
 import type { Services } from './route.ts'
 import { documentRoute, exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
@@ -87,6 +87,7 @@ export const routes: ApiRoute[] = [
   ...repositoryListRoutes,
   ...repositorySearchRoutes,
   ...repositoryRoutes,
+  ...cleanUpRoutes,
   ...transferRoutes,
   ...forkRoutes,
   ...topicRoutes,
@@ -177,6 +178,7 @@ export const routesWith = (
     ...(hasContents && options.statuses ? [] : statusRoutes),
     ...(options.sharing ? [] : sharingRoutes),
     ...(hasGitData && options.forks ? [] : forkRoutes),
+    ...(hasGitData ? [] : cleanUpRoutes),
     ...(options.packages !== false ? [] : packageRoutes),
     ...(options.webhooks !== false ? [] : hookRoutes),
   ])

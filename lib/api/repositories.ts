@@ -14,6 +14,7 @@ import { TEXT_LIMITS } from '../records/text-limits.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryEdit } from '../repositories/repository-edit.ts'
 import * as f from './fields.ts'
+import { bytes } from './quota/schema.ts'
 import { repositoryView } from './repository-presenter.ts'
 import { at, type Services } from './route.ts'
 import { hostNameOf, stillThere } from './users.ts'
@@ -136,6 +137,24 @@ export const newRepositoryRoutes = [
     of: repositoryView,
     also: [409],
     run: (request, services) => create(services, request),
+  }),
+]
+
+/** The size of git data before and after a clean-up. */
+const CleanedUp = v.object({ size_before: f.example(bytes, 12_288), size_after: f.example(bytes, 8192) })
+
+export type CleanedUp = v.InferOutput<typeof CleanedUp>
+
+export const cleanUpRoutes = [
+  at('/repos/{owner}/{repo}/gc', { scope: 'repository' }).post('repoCleanUp', '', {
+    summary: 'Delete the git objects of a repository that nothing refers to and that are an hour old',
+    of: CleanedUp,
+    status: 200,
+    run: async ({ user, params, client }, { store, hosting }) => {
+      const before = await store.read(authorizeRepositoryAdmin(user, params.owner, params.repo))
+      const after = before && (await hosting.git?.maintenance.cleanUp(before.id, client()))
+      return after && { size_before: before.size, size_after: after.size }
+    },
   }),
 ]
 

@@ -1,15 +1,28 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ifMissing } from '../disk.ts'
+import { ClientBudget } from '../client-budget.ts'
+import { ifMissing, REASON_IN_LOG } from '../disk.ts'
+import { AllotError } from '../errors.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, type ProcessLimits, type WriteListener } from './process.ts'
 import type { EndListener, GitProcesses } from './processes.ts'
+import { runGit } from './run.ts'
 
 /** Notified about each run of git, so that the size of the repository is counted. */
 export interface MaintenanceListener extends WriteListener, EndListener {}
 
+/** Of the two steps of a clean-up. */
+export interface CleanUpListeners {
+  /** Of the long one, beside pushes. */
+  readonly beside: MaintenanceListener
+  /** Of the one that deletes, for {@link MAX_ALONE_MS} at most: it is begun while nothing is pushed. */
+  readonly alone: MaintenanceListener
+}
+
 interface MaintenanceOptions {
   readonly directory: string
+  /** Path of the program. */
+  readonly git: string
   readonly processes: GitProcesses
   readonly limits: ProcessLimits
   /** Aborted when the server closes. */
@@ -21,6 +34,14 @@ interface MaintenanceOptions {
  * would have no changed paths.
  */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=false']
+/**
+ * What is younger stays: a client that has listed the branches before one was deleted may push what builds on
+ * it, and a webhook may read the commits of a push.
+ */
+const EXPIRY = '1.hour.ago'
+/** Milliseconds for which a git that deletes objects may run. */
+export const MAX_ALONE_MS = 240_000
+
 /** A graph in parts could name commits that `git gc` has deleted. */
 const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
 
@@ -33,7 +54,13 @@ export class Maintenance {
   readonly #options: MaintenanceOptions
   /** Repositories whose commit-graph could not be written: that would fail again each time. */
   readonly #failed = new Set<number>()
-  #isRunning = false
+  readonly #turns = new ClientBudget({
+    slots: 1,
+    queue: 100,
+    queuePerClient: 10,
+    maxWaitMs: 60_000,
+    message: 'other repositories are being cleaned up: try again',
+  })
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
@@ -47,21 +74,42 @@ export class Maintenance {
     const folder = folderOf(this.#options.directory, id)
     const isGcNeeded = await needsGc(folder)
     const isGraphNeeded = !this.#failed.has(id) && size >= MIN_SIZE && (await needsGraph(folder, size))
-    if (!(isGcNeeded || isGraphNeeded) || !this.#mayRun()) return
-    this.#isRunning = true
-    try {
-      const gc = [...configuration(...GC), 'gc', '--quiet']
-      if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc, listener))) return
+    if (!(isGcNeeded || isGraphNeeded) || !this.mayRun()) return
+    await this.#turns.run('', async () => {
+      if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc(), listener))) return
       if (size < MIN_SIZE || this.#options.closing.aborted) return
       if (!(await this.#succeeds(id, 'commit-graph', [...configuration(), ...GRAPH], listener)))
         this.#failed.add(id)
-    } finally {
-      this.#isRunning = false
-    }
+    })
   }
 
-  #mayRun(): boolean {
-    return !this.#isRunning && !this.#options.closing.aborted && !this.#options.processes.isBusy()
+  /** Whether no maintenance runs and the server is not busy. */
+  mayRun(): boolean {
+    const { closing, processes } = this.#options
+    return this.#turns.running() === 0 && !closing.aborted && !processes.isBusy()
+  }
+
+  /**
+   * Deletes the objects that nothing refers to and that are an hour old, when it is the turn of the client.
+   * Objects that git has packed are first moved into a pack of their own, beside pushes. What is deleted is
+   * found while nothing is pushed: git would also delete an object that a push, meanwhile, has found to be
+   * there and not stored again.
+   * @returns whether nothing is left that nothing refers to
+   * @throws AllotError unavailable when others take too long, or git fails
+   */
+  cleanUp(id: number, client: string, { beside, alone }: CleanUpListeners): Promise<boolean> {
+    const { directory, git, limits } = this.#options
+    const folder = folderOf(directory, id)
+    return this.#turns.run(client, async () => {
+      if (await isClean(git, folder)) return true
+      const isPacked = (await packsIn(folder)).length > 0
+      const isReady = !isPacked || (await this.#succeeds(id, 'gc', gc('--no-prune'), beside, limits, client))
+      const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
+      const atMost = { ...limits, timeout: MAX_ALONE_MS }
+      if (!(isReady && (await this.#succeeds(id, 'gc', expire, alone, atMost, client))))
+        throw new AllotError('unavailable', `git could not clean up the repository${REASON_IN_LOG}`)
+      return isClean(git, folder)
+    })
   }
 
   async #succeeds(
@@ -69,12 +117,14 @@ export class Maintenance {
     program: 'gc' | 'commit-graph',
     args: readonly string[],
     listener: MaintenanceListener,
+    limits = this.#options.limits,
+    client = 'gc',
   ): Promise<boolean> {
-    const { directory, processes, limits, closing } = this.#options
-    const client = { protocol: undefined, client: 'gc', signal: closing }
+    const { directory, processes, closing } = this.#options
+    const whose = { protocol: undefined, client, signal: closing }
     const all = [`--git-dir=${folderOf(directory, id)}`, ...args]
     // git writes no output while it works, so only the deadline applies.
-    const child = await processes.start(id, program, all, client, { ...limits, idleTimeout: limits.timeout })
+    const child = await processes.start(id, program, all, whose, { ...limits, idleTimeout: limits.timeout })
     await announce(child, listener)
     child.stdin.end('\n')
     child.stdout.resume()
@@ -82,6 +132,19 @@ export class Maintenance {
     await processes.finish(child, listener)
     return code === 0
   }
+}
+
+const gc = (...more: readonly string[]): string[] => [...configuration(...GC), 'gc', '--quiet', ...more]
+
+/** Whether references reach as many objects as there are. */
+const isClean = async (git: string, folder: string): Promise<boolean> => {
+  const inFolder = [`--git-dir=${folder}`]
+  const stored = await runGit(git, [...inFolder, 'count-objects', '-v'])
+  const reached = ['rev-list', '--all', '--objects', '--count', '--use-bitmap-index']
+  // It takes as long as the repository is large, and there is one turn at a time.
+  const count = Number(await runGit(git, [...inFolder, ...reached], { timeoutMs: MAX_ALONE_MS }))
+  const counts = stored.matchAll(/^(?:count|in-pack): (\d+)$/gm)
+  return count === [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0)
 }
 
 const MIB = 1024 * 1024
@@ -106,6 +169,9 @@ const needsGraph = async (folder: string, size: number): Promise<boolean> => {
   return newer.reduce((sum, bytes) => sum + bytes, 0) >= Math.max(MIN_GROWTH, size * MIN_SHARE)
 }
 
+const packsIn = async (folder: string): Promise<string[]> =>
+  (await filesIn(join(folder, 'objects/pack'))).filter((name) => name.endsWith('.pack'))
+
 const filesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
 
 /**
@@ -114,7 +180,6 @@ const filesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifM
 const [MAX_PACKS, MAX_LOOSE_IN_FOLDER] = [50, 6700 / 256]
 
 const needsGc = async (folder: string): Promise<boolean> => {
-  const list = (path: string) => filesIn(join(folder, 'objects', path))
-  const packs = (await list('pack')).filter((name) => name.endsWith('.pack'))
-  return packs.length > MAX_PACKS || (await list('17')).length > MAX_LOOSE_IN_FOLDER
+  if ((await packsIn(folder)).length > MAX_PACKS) return true
+  return (await filesIn(join(folder, 'objects/17'))).length > MAX_LOOSE_IN_FOLDER
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { folderOf } from './folders.ts'
 import { checkedObjects } from './fsck.ts'
-import { Maintenance, type MaintenanceListener } from './maintenance.ts'
+import { type CleanUpListeners, Maintenance, type MaintenanceListener } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
 import { completionOf, GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
@@ -86,7 +86,8 @@ export class Transport {
     this.#options = { ...options, directory: resolve(options.directory) }
     this.#pushCheck = new PushCheck(this.#options.directory, options.maxPushSize)
     this.#processes = new GitProcesses(this.#options, this.#pushCheck.env)
-    const shared = { directory: this.#options.directory, processes: this.#processes, limits: options }
+    const { directory, git } = this.#options
+    const shared = { directory, git, processes: this.#processes, limits: options }
     this.#maintenance = new Maintenance({ ...shared, closing: this.#closing.signal })
   }
 
@@ -171,6 +172,18 @@ export class Transport {
     const work = this.#maintenance.run(id, size, listener)
     this.#track(work.catch(() => undefined))
     await work
+  }
+
+  /** See {@link Maintenance.cleanUp}. */
+  async cleanUp(id: number, client: string, listeners: CleanUpListeners): Promise<boolean> {
+    const work = this.#maintenance.cleanUp(id, client, listeners)
+    this.#track(work.then(() => undefined).catch(() => undefined))
+    return work
+  }
+
+  /** Whether there is time for maintenance. */
+  isIdle(): boolean {
+    return this.#maintenance.mayRun()
   }
 
   /** Stops all processes of a repository, before it is deleted. */

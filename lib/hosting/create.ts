@@ -197,7 +197,7 @@ const contentsOf = (
 
 /** Undefined when no git data is served. */
 const gitServicesOf = (
-  { host, disk: { transport } }: Parts,
+  { host, store, disk: { transport } }: Parts,
   accounts: Accounts,
   pushJournal: PushJournal,
   beforeStore: BeforeStore,
@@ -206,6 +206,7 @@ const gitServicesOf = (
   const shared = { transport, pushJournal }
   const maintenance = new RepositoryMaintenance({
     ...shared,
+    store,
     onError: logError(host.log, 'a repository could not be maintained; its next push or search tries again'),
   })
   const onError = logError(host.log, 'the size of a repository could not be updated')

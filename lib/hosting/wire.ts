@@ -136,16 +136,21 @@ const quotaRecorder = (outbox: Outbox): QuotaEventRecorder => ({
 
 /**
  * Starts what runs between requests.
- * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
+ * @returns the timer of what is done every hour: idle repositories are cleaned up, and what killed processes
+ * left in the journals of the disk of a shared store is settled
  */
-export const startBackground = (app: App): NodeJS.Timeout | undefined => {
+export const startBackground = (app: App): NodeJS.Timeout => {
   const { host, store, hosting, start, sender } = app
   reportPriority(host.log)
   start()
   sender?.start()
   const onError = logError(host.log, 'what killed servers left could not be looked for')
-  const settle = () => hosting.disk.settleAbandoned().catch(onError)
-  return store.driver.shared ? setInterval(settle, HOUR_MS).unref() : undefined
+  const onCleanUpError = logError(host.log, 'idle repositories could not be cleaned up')
+  const everyHour = async () => {
+    if (store.driver.shared) await hosting.disk.settleAbandoned().catch(onError)
+    await hosting.git?.maintenance.cleanUpIdle().catch(onCleanUpError)
+  }
+  return setInterval(everyHour, HOUR_MS).unref()
 }
 
 /** Closes them in the order in which they depend on each other. */

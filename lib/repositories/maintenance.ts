@@ -1,17 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { repositoryById } from '../accounts/find.ts'
+import { DAY_MS, now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import { MAX_ALONE_MS, type MaintenanceListener } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
-import type { Repository } from '../records/schema/index.ts'
-import type { PushJournal } from './push-journal.ts'
+import { diskEntries, type Repository, repositories } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import { existingRepository, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
 
 interface MaintenanceOptions {
+  readonly store: Store
   readonly transport: Transport
   readonly pushJournal: PushJournal
   readonly onError: (error: unknown, fields: object) => void
 }
 
+/** Milliseconds for which a git that deletes objects waits for pushes that run, and between two looks. */
+const [MAX_WAIT_MS, POLL_MS] = [10_000, 50]
+/** Seconds to end a git that takes too long, and for clocks that differ. */
+const SPARE_SECONDS = 60
+
 /**
- * Maintains repositories in the background (`Maintenance` in lib/git), and counts what that changes: after a
+ * Maintains repositories (`Maintenance` in lib/git), and counts what that changes: in the background after a
  * push or a fork, and after the first search of a history, since repositories also come from imports,
- * migrations and former versions.
+ * migrations and former versions; when somebody asks; and a day after the last push.
  */
 export class RepositoryMaintenance {
   readonly #options: MaintenanceOptions
@@ -22,16 +34,127 @@ export class RepositoryMaintenance {
 
   /** Begins the maintenance that a repository needs. */
   begin({ id, size }: Repository): void {
-    const { transport, pushJournal, onError } = this.#options
+    const { transport, onError } = this.#options
+    transport.maintain(id, size, this.#beside(id)).catch((error) => onError(error, { repository: id }))
+  }
+
+  /**
+   * Deletes the objects of git that nothing refers to and that are an hour old, and counts the repository.
+   * @param client whose budget is used
+   * @returns the repository with its present size; undefined when it was deleted
+   * @throws AllotError unavailable when pushes go on, too many others wait, or git fails
+   */
+  async cleanUp(id: number, client: string): Promise<Repository | undefined> {
+    const claimed = await this.#claim(id)
+    return claimed && this.#cleanUp(claimed, client)
+  }
+
+  /**
+   * Cleans up the repositories that have changed since their last clean-up, and not for a day; stops when the
+   * server is busy.
+   */
+  async cleanUpIdle(): Promise<void> {
+    const { store, transport, onError } = this.#options
+    for (;;) {
+      const latest = Date.now() - DAY_MS
+      const [oldest] = await store.read((tx) => repositories.list(tx, 'uncleaned', { prefix: [], limit: 1 }))
+      if (oldest === undefined || !isDue(oldest, latest) || !transport.isIdle()) return
+      const claimed = await this.#claim(oldest.id, latest)
+      if (claimed !== undefined)
+        await this.#cleanUp(claimed, 'gc').catch((error) => onError(error, { repository: oldest.id }))
+    }
+  }
+
+  /**
+   * Marks a repository as changed now, so that no other server cleans it up, too, and one that cannot be
+   * cleaned up is tried again a day later.
+   * @param latest when it must have been changed at the latest, in milliseconds since 1970
+   */
+  #claim(id: number, latest?: number): Promise<Repository | undefined> {
+    return this.#options.store.write(async (tx) => {
+      const repository = await repositoryById(tx, id)
+      if (repository === undefined || (latest !== undefined && !isDue(repository, latest))) return undefined
+      const claimed = { ...repository, uncleanedSince: Date.now() }
+      await repositories.save(tx, claimed)
+      return claimed
+    })
+  }
+
+  async #cleanUp({ id, uncleanedSince }: Repository, client: string): Promise<Repository | undefined> {
+    const { store, transport } = this.#options
+    const listeners = { beside: this.#beside(id), alone: this.#alone(id) }
+    const isClean = await transport.cleanUp(id, client, listeners).catch(async (error) => {
+      if ((await store.read((tx) => repositoryById(tx, id))) !== undefined) throw error
+      return false
+    })
+    return store.write(async (tx) => {
+      const repository = await repositoryById(tx, id)
+      if (repository === undefined || !isClean || repository.uncleanedSince !== uncleanedSince)
+        return repository
+      const cleaned = { ...repository, uncleanedSince: undefined }
+      await repositories.save(tx, cleaned)
+      return cleaned
+    })
+  }
+
+  #beside(id: number): MaintenanceListener {
+    const { pushJournal } = this.#options
     let entry: number
-    const listener = {
-      async started(pid: number) {
+    return {
+      async started(pid) {
         entry = await pushJournal.begin(id, pid)
       },
-      async finished(isCleaned: boolean) {
-        await pushJournal.settle(entry, id, { isCleaned })
+      async finished(isCleaned) {
+        await pushJournal.settle(entry, id, { isCleaned, by: 'maintenance' })
       },
     }
-    transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))
+  }
+
+  /** For a git that deletes objects. */
+  #alone(id: number): MaintenanceListener {
+    const { pushJournal } = this.#options
+    let entry: number
+    const finished = async (isCleaned: boolean) => {
+      await pushJournal.settle(entry, id, { isCleaned, by: 'maintenance alone' })
+    }
+    const started = async (pid: number) => {
+      entry = await this.#beginAlone(id, pid)
+      const deadline = performance.now() + MAX_WAIT_MS
+      while (await this.#hasOther(id, entry)) {
+        if (performance.now() > deadline) {
+          await finished(true)
+          throw busy()
+        }
+        await sleep(POLL_MS)
+      }
+    }
+    return { started, finished }
+  }
+
+  /** Saves an entry that later pushes wait for, on every server: until it is settled, or its time is over. */
+  #beginAlone(id: number, pid: number): Promise<number> {
+    const { store, pushJournal } = this.#options
+    return store.write(async (tx) => {
+      const repository = await existingRepository(tx, id)
+      if (isWorkedOnAlone(repository)) throw busy()
+      const pushesWaitUntil = now() + (MAX_WAIT_MS + MAX_ALONE_MS) / 1000 + SPARE_SECONDS
+      await repositories.save(tx, { ...repository, pushesWaitUntil })
+      return pushJournal.save(tx, { repository: id, pid })
+    })
+  }
+
+  /** Whether another git may change the repository, on any server. */
+  #hasOther(id: number, own: number): Promise<boolean> {
+    return this.#options.store.read(async (tx) => {
+      for await (const entry of diskEntries.all(tx, ['push']))
+        if (entry.what === 'push' && entry.repository === id && entry.id !== own) return true
+      return false
+    })
   }
 }
+
+const isDue = ({ uncleanedSince }: Repository, latest: number): boolean =>
+  uncleanedSince !== undefined && uncleanedSince <= latest
+
+const busy = () =>
+  new AllotError('unavailable', 'pushes to this repository are under way: try again', { retryAfter: 30 })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
@@ -13,7 +14,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import { Mutex } from '../storage/index.ts'
+import { Mutex, type ReadTransaction } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
 import { reportedRefs } from '../webhooks/events.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
@@ -55,18 +56,21 @@ export class PushJournal {
   }
 
   /**
-   * Saves an entry for a git process.
+   * Saves an entry for a git process, while none works alone on the repository.
    * @param push what it is to change, for webhooks: a crash must not lose it
    * @returns the id of the entry
    * @throws AllotError not_found when the repository was deleted
    */
   async begin(repository: number, pid: number, push?: PushedRefs): Promise<number> {
-    return this.#options.store.write(async (tx) => {
-      if ((await repositoryById(tx, repository)) === undefined)
-        throw new AllotError('not_found', 'the repository was deleted')
-      const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
-      return this.save(tx, { repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
-    })
+    for (;;) {
+      const entry = await this.#options.store.write(async (tx) => {
+        if (isWorkedOnAlone(await existingRepository(tx, repository))) return undefined
+        const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
+        return this.save(tx, { repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
+      })
+      if (entry !== undefined) return entry
+      await sleep(POLL_MS)
+    }
   }
 
   /**
@@ -76,8 +80,7 @@ export class PushJournal {
   countAhead(entry: number, id: number, bytes: number, check: CheckAgain): Promise<void> {
     const { store, quota } = this.#options
     return store.write(async (tx) => {
-      const repository = await repositoryById(tx, id)
-      if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+      const repository = await existingRepository(tx, id)
       // Nothing would settle the bytes of a push that has ended meanwhile.
       if ((await diskEntries.get(tx, idOf(entry))) === undefined) throw new AllotError('unavailable', ENDED)
       const size = repository.size + bytes
@@ -92,12 +95,13 @@ export class PushJournal {
    * @param changes.push what has changed, and by whom; absent when nothing did
    * @param changes.isCleaned false when git left something that another writer or server may own: the entry
    * stays until that is removed
+   * @param changes.by what the entry was saved for
    * @returns undefined when the repository was deleted
    */
   async settle(
     entry: number,
     repository: number,
-    { push, isCleaned = true }: { push?: PushedRefs | undefined; isCleaned?: boolean | undefined } = {},
+    { push, isCleaned = true, by = 'push' }: SettledChanges = {},
   ): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
@@ -105,7 +109,7 @@ export class PushJournal {
     try {
       return await queue.mutex.run(async () => {
         for (;;) {
-          const settled = await trySettle(this.#options, { entry, isCleaned }, repository, push)
+          const settled = await trySettle(this.#options, { entry, isCleaned, by }, repository, push)
           if (settled !== 'retry') return settled
         }
       })
@@ -130,7 +134,9 @@ export class PushJournal {
       })
       const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
       const applied = push && updates?.length ? { ...push, updates } : undefined
-      await this.settle(id, repository, { push: applied, isCleaned })
+      // Another server may be working alone; one that was killed keeps pushes waiting for some minutes.
+      const by = store.driver.shared ? 'push' : 'killed'
+      await this.settle(id, repository, { push: applied, isCleaned, by })
     } catch (error) {
       onRecountError(error, { repository, name: await nameOf(store, repository) })
     }
@@ -140,6 +146,24 @@ export class PushJournal {
 const idOf = (entry: number) => ['push', entry]
 
 const ENDED = 'the push has ended before the server has decided about it'
+
+const POLL_MS = 50
+
+/** Whether git deletes objects: a push that may need one of them must wait. */
+export const isWorkedOnAlone = ({ pushesWaitUntil = 0 }: Repository): boolean => pushesWaitUntil > now()
+
+/** @throws AllotError not_found when it was deleted */
+export const existingRepository = async (tx: ReadTransaction, id: number): Promise<Repository> => {
+  const repository = await repositoryById(tx, id)
+  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+  return repository
+}
+
+interface SettledChanges {
+  readonly push?: PushedRefs | undefined
+  readonly isCleaned?: boolean | undefined
+  readonly by?: 'push' | 'maintenance' | 'maintenance alone' | 'killed'
+}
 
 /** References that a push changes, and the id of the account that pushes. */
 interface PushedRefs {
@@ -155,7 +179,7 @@ const boundedPush = ({ by, updates }: PushedRefs) => ({
 /** @returns 'retry' when another write has changed the record meanwhile */
 const trySettle = async (
   { store, quota, gitStorage, outbox }: PushJournalOptions,
-  { entry, isCleaned }: { entry: number; isCleaned: boolean },
+  { entry, isCleaned, by }: { entry: number; isCleaned: boolean } & Pick<Required<SettledChanges>, 'by'>,
   id: number,
   push?: PushedRefs,
 ): Promise<Repository | 'retry' | undefined> => {
@@ -178,12 +202,29 @@ const trySettle = async (
       await diskEntries.replace(tx, noted, { ...noted, push: undefined })
     else if (noted !== undefined) await diskEntries.removeLoaded(tx, noted)
     if (current === undefined || measured === undefined) return current
-    const after = { ...current, ...measured, updatedAt: push === undefined ? current.updatedAt : now() }
+    const after = { ...current, ...measured, ...marksOf(current, measured, by, push) }
     await quota.repositories.resize(tx, id, measured.size)
     await repositories.save(tx, after)
     if (push !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })
+}
+
+/** The times of a record when something is settled. */
+const marksOf = (
+  { size, updatedAt, uncleanedSince, pushesWaitUntil }: Repository,
+  measured: Measured,
+  by: NonNullable<SettledChanges['by']>,
+  push: PushedRefs | undefined,
+): Pick<Repository, 'updatedAt' | 'uncleanedSince' | 'pushesWaitUntil'> => {
+  const isMaintenance = by === 'maintenance' || by === 'maintenance alone'
+  const isChanged = push !== undefined || (!isMaintenance && measured.size !== size)
+  const isAlone = by === 'maintenance alone' || by === 'killed'
+  return {
+    updatedAt: push === undefined ? updatedAt : now(),
+    uncleanedSince: isChanged ? Date.now() : uncleanedSince,
+    pushesWaitUntil: isAlone ? undefined : pushesWaitUntil,
+  }
 }
 
 type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>

@@ -29,6 +29,7 @@ const OWN: readonly Row[] = [
   ['/-/settings/keys/ssh', { title: 'laptop', key: SSH_KEY }],
   ['/-/settings/keys/gpg', { armored: await generateOpenPgpKey('ann@example.test') }],
   ['/-/settings/keys/delete', { kind: 'ssh', id: '1', confirmed: 'yes' }],
+  ['/-/storage/{owner}/repositories/{repo}/gc', {}],
   ['/-/storage/{owner}/remove', { item: 'repositories:1', confirmed: 'yes', confirmation: 'site' }],
 ]
 
@@ -77,7 +78,11 @@ describe('A form of a host that signs users in', () => {
       await browser.get('/-/settings', headers)
       for (const [path, fields, ...changes] of rows) {
         const { length } = await log()
-        const { status, text } = await browser.post(path.replace('{owner}', 'ann'), fields, headers)
+        const { status, text } = await browser.post(
+          path.replace('{owner}', 'ann').replace('{repo}', 'site'),
+          fields,
+          headers,
+        )
         assert.ok(status < 400, `${path}: ${status} ${text}`)
         const entries = (await log()).reverse().slice(length)
         assert.deepEqual(

@@ -32,6 +32,13 @@ const Repository = v.object({
   size: bytes,
   /** Bytes of LFS objects. */
   lfs: bytes,
+  /**
+   * When its git data was last changed, in milliseconds since 1970; absent: what nothing refers to was
+   * deleted since then (lib/repositories/maintenance.ts).
+   */
+  uncleanedSince: v.optional(integer),
+  /** Until when pushes wait while git deletes objects, in seconds since 1970; absent: they do not. */
+  pushesWaitUntil: v.optional(seconds),
   /** Number of users who starred it. */
   stars: integer,
   /** Number of its forks. */
@@ -65,6 +72,7 @@ export const repositories = new Collection({
     updated: (repository) => [...ownerAndPrivacy(repository), repository.updatedAt],
     stars: (repository) => [...ownerAndPrivacy(repository), repository.stars],
     forks: (repository) => [...ownerAndPrivacy(repository), repository.forks],
+    uncleaned: ({ uncleanedSince }) => (uncleanedSince === undefined ? undefined : [uncleanedSince]),
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
     ownerAndParent: (repository) =>
       repository.parent === null ? undefined : [repository.owner, repository.parent],

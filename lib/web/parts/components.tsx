@@ -208,6 +208,8 @@ const DONE: Readonly<Record<string, string>> = {
   removed: 'Removed.',
   nothing: 'Nothing was selected.',
   gone: 'What was selected is already deleted, or cannot be deleted here.',
+  freed: 'Unused git data was deleted.',
+  unused: 'Nothing was freed: there is no unused git data that is an hour old.',
   revoked: 'Revoked.',
   disabled: 'Disabled.',
   enabled: 'Enabled.',

@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import type { CleanedUp } from '../../lib/api/repositories.ts'
+import type { Repository } from '../../lib/api/repository-presenter.ts'
+import { formatSize } from '../../lib/byte-sizes.ts'
+import { type ApiClient, type ApiFlags, pathSegment, withApi } from '../client/api.ts'
+import { UsageError } from '../errors.ts'
+import { type PrintFlags, printJson, printNote } from '../terminal.ts'
+import { apiOptions, examples } from './options.ts'
+
+export const addCleanUpCommand = (program: Command): void => {
+  apiOptions(program.command('gc'))
+    .argument('[owner/name...]', 'repositories; all of them when absent')
+    .description('free bytes of git that nothing refers to, such as those of deleted branches')
+    .addHelpText('after', examples('allot gc acme/app', 'allot gc', 'allot gc --url http://127.0.0.1:3000'))
+    .action(cleanUp)
+}
+
+const cleanUp = (names: readonly string[], { json, ...flags }: ApiFlags & PrintFlags): Promise<void> => {
+  names.forEach(pathOf)
+  return withApi(flags, async (api) => {
+    const cleaned: (CleanedUp & { full_name: string })[] = []
+    const failed: string[] = []
+    for (const name of names.length > 0 ? names : await allNames(api)) {
+      const notFound = `there is no repository named ${name}, or the server has no git data`
+      const asked = api.send<CleanedUp>('POST', pathOf(name), { notFound })
+      const sizes = await asked.catch((error: Error) => void failed.push(`${name}: ${error.message}`))
+      if (sizes === undefined) continue
+      cleaned.push({ full_name: name, ...sizes })
+      if (!json) printNote(`${name}: ${changeOf(sizes)}`)
+    }
+    if (json) printJson(cleaned)
+    if (failed.length > 0) throw new Error(failed.join('\n'))
+  })
+}
+
+const changeOf = ({ size_before, size_after }: CleanedUp): string =>
+  size_after < size_before ? `${formatSize(size_before - size_after)} freed` : 'nothing to free'
+
+/** @throws UsageError unless it is the name of an owner and that of a repository */
+const pathOf = (name: string): string => {
+  const [owner, repository, ...more] = name.split('/')
+  if (repository === undefined || more.length > 0)
+    throw new UsageError(`"${name}" is not a repository: expected owner/name`)
+  return `/repos/${pathSegment(owner!)}/${pathSegment(repository)}/gc`
+}
+
+const allNames = async (api: ApiClient): Promise<string[]> => {
+  const names: string[] = []
+  for await (const { items } of api.pages<Repository>('/repos/search'))
+    names.push(...items.map(({ full_name }) => full_name))
+  return names
+}

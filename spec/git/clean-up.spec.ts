@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { diskEntries, repositories } from '../../lib/records/schema/index.ts'
+import { takeNumber } from '../../lib/records/store.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
+import { createPageClient, words } from '../web/browser.ts'
+import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
+import { entriesIn, large, notesIn } from './scene.ts'
+import { bytesIn, type ServedGit, startGit } from './served.ts'
+import { beginPush, pushBody } from './slow-push.ts'
+
+const HOUR = 3600
+
+const driver = memory()
+const folder = temporaryDirectory()
+const [hold, log] = [join(folder, 'hold'), join(folder, 'log')]
+/** A git that notes its arguments, and waits before it deletes objects while there is a file `hold`. */
+const noting = wrappedGit(
+  `echo "$*" >> '${log}'
+  case "$*" in *' gc '*--prune=*|*' prune --expire='*) while [ -e '${hold}' ]; do sleep 0.05; done;; esac`,
+  folder,
+)
+
+let allot: ServedGit
+let alice: Person
+before(async () => {
+  const directory = temporaryDirectory()
+  let served: ServedGit | undefined
+  served = await startGit(
+    { driver, repositories: { directory, git: noting }, git: { maxConcurrentPerClient: 16 } },
+    { mount: (handler) => (req, res) => handler(req, res, () => served!.allot.pages(req, res)) },
+  )
+  allot = served
+  alice = await allot.person('alice')
+  atEnd(() => rmSync(hold, { force: true }))
+})
+
+const cleanUp = (path: string, who: Person | undefined = alice) => allot.as(who, 'POST', `/repos/${path}/gc`)
+
+/** Makes all objects two hours old; those of pushes that go on may vanish meanwhile. */
+const age = (repository: string): void => {
+  const then = Date.now() / 1000 - 2 * HOUR
+  const folders = readdirSync(join(repository, 'objects')).filter((name) =>
+    /^(?:[0-9a-f]{2}|pack)$/.test(name),
+  )
+  for (const name of folders.flatMap((folder) => entriesBelow(join(repository, 'objects', folder))))
+    try {
+      utimesSync(name, then, then)
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT')
+    }
+}
+
+const entriesBelow = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+
+/** A repository with the branches `main` and `extra`; the latter has the files. */
+const withBranch = async (name: string, files: Record<string, string | Uint8Array>) => {
+  const path = await allot.repository(alice, name)
+  const checkout = await aCheckout({ a: 'one\n' })
+  const url = urlFor(allot, path, alice)
+  const push = (...refs: string[]) => git(checkout, 'push', '--quiet', url, ...refs)
+  await push('main')
+  const id = await commit(checkout, files)
+  await push('main:extra')
+  return { path, checkout, push, id, folder: await allot.folderOf(path) }
+}
+
+const deleted = async (
+  name: string,
+  files: Record<string, string | Uint8Array> = { b: randomBytes(300_000) },
+) => {
+  const made = await withBranch(name, files)
+  await made.push(':extra')
+  age(made.folder)
+  return made
+}
+
+const hasObject = async (repository: string, id: string) =>
+  (await attempt(repository, ['cat-file', '-e', id])).code === 0
+
+describe('A clean-up', () => {
+  it('frees the bytes of a deleted branch, and what is counted is what is left on the disk', async () => {
+    const { path, folder, id } = await deleted('freed', { big: randomBytes(2_000_000) })
+    const before = bytesIn(folder)
+    const { status, body } = await cleanUp(path)
+    assert.equal(status, 200)
+    assert.deepEqual(body, { size_before: before, size_after: bytesIn(folder) })
+    assert.ok(body.size_before - body.size_after > 2_000_000)
+    assert.equal(await hasObject(folder, id), false)
+    await allot.assertCounted('alice')
+    await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, alice))
+  })
+
+  it('deletes single files of objects, and leaves the others as they are', async () => {
+    const { path, folder, id } = await deleted('loose', { b: 'two\n' })
+    const { body } = await cleanUp(path)
+    assert.ok(body.size_after < body.size_before)
+    assert.equal(await hasObject(folder, id), false)
+    assert.match(await git(folder, 'count-objects', '-v'), /^count: 3\n[\s\S]*packs: 0$/m)
+    await allot.assertCounted('alice')
+  })
+
+  it('leaves what is younger than an hour, which a later one deletes', async () => {
+    const { path, folder, push, id } = await withBranch('young', { b: randomBytes(300_000) })
+    await push(':extra')
+    await cleanUp(path)
+    assert.equal(await hasObject(folder, id), true)
+    age(folder)
+    await cleanUp(path)
+    assert.equal(await hasObject(folder, id), false)
+    await allot.assertCounted('alice')
+  })
+
+  it('changes nothing in a repository in which everything is used, and in an empty one', async () => {
+    for (const path of [
+      await allot.repository(alice, 'empty'),
+      await allot.repository(alice, 'used', { auto_init: true }),
+    ]) {
+      const bytes = bytesIn(await allot.folderOf(path))
+      assert.deepEqual((await cleanUp(path)).body, { size_before: bytes, size_after: bytes })
+    }
+  })
+
+  it('is for those who administer the repository, also when it is archived', async () => {
+    const { path, folder } = await deleted('archived')
+    await allot.done(alice, 'PATCH', `/repos/${path}`, { archived: true, private: true })
+    const [writer, stranger] = [await allot.person(), await allot.person()]
+    await allot.done(alice, 'PUT', `/repos/${path}/collaborators/${writer.name}`, { permission: 'write' })
+    const reader = { ...alice, token: await allot.scoped(alice, 'read:repository') }
+    const statuses = []
+    for (const who of [undefined, stranger, writer, reader])
+      statuses.push((await allot.as(who, 'POST', `/repos/${path}/gc`)).status)
+    assert.deepEqual(statuses, [401, 404, 403, 403])
+    assert.equal((await cleanUp('alice/nothing')).status, 404)
+    const bytes = bytesIn(folder)
+    assert.equal((await cleanUp(path)).body.size_before, bytes)
+    assert.ok(bytesIn(folder) < bytes)
+  })
+})
+
+describe('The page of a repository', () => {
+  const page = (path: string) => `/-/storage/${path.replace('/', '/repositories/')}`
+
+  it('has a button that frees unused git data, and says whether there was some', async () => {
+    const { path, folder, id } = await deleted('shown')
+    const browser = createPageClient(allot.base)
+    await browser.signIn('alice', alice.token)
+    assert.match(words((await browser.get(page(path))).text), /Free unused git data/)
+    for (const said of [/Unused git data was deleted/, /Nothing was freed/]) {
+      const { status, headers } = await browser.post(`${page(path)}/gc`, {})
+      assert.equal(status, 303)
+      assert.match(words((await browser.get(headers.get('location')!)).text), said)
+    }
+    assert.equal(await hasObject(folder, id), false)
+    assert.equal((await browser.post(`${page('alice/nothing')}/gc`, {})).status, 404)
+  })
+
+  it('has none in a session that may only read, which cannot do it either', async () => {
+    const { path, folder, id } = await deleted('read')
+    const browser = createPageClient(allot.base)
+    await browser.signIn('alice', await allot.scoped(alice, 'read:user', 'read:repository'))
+    assert.doesNotMatch(words((await browser.get(page(path))).text), /Free unused git data/)
+    assert.equal((await browser.post(`${page(path)}/gc`, {})).status, 403)
+    assert.equal(await hasObject(folder, id), true)
+  })
+})
+
+describe('Beside pushes, a clean-up', () => {
+  it('waits for a push that has begun, and deletes nothing before it has ended', async () => {
+    const { path, folder, id } = await deleted('begun')
+    const url = `${allot.base}/${path}.git`
+    const push = await beginPush(url, alice.token, await pushBody(await large(), 'other'))
+    await waitFor(async () => (await notesIn(driver)) === 1)
+    const cleaning = cleanUp(path)
+    await waitFor(async () => (await notesIn(driver)) > 1)
+    assert.equal(await hasObject(folder, id), true)
+    assert.match((await push.finish()).text, /ok refs\/heads\/other/)
+    assert.equal((await cleaning).status, 200)
+    assert.equal(await hasObject(folder, id), false)
+    await allot.assertCounted('alice')
+  })
+
+  it('gives up after some seconds, and the push and later ones are stored', async () => {
+    const { path, folder, id, push } = await deleted('patient')
+    const url = `${allot.base}/${path}.git`
+    const begun = await beginPush(url, alice.token, await pushBody(await large(), 'other'))
+    await waitFor(async () => (await notesIn(driver)) === 1)
+    const { status, headers } = await cleanUp(path)
+    assert.deepEqual([status, headers.get('retry-after')], [503, '30'])
+    assert.match((await begun.finish()).text, /ok refs\/heads\/other/)
+    await push('main:later')
+    assert.equal(await hasObject(folder, id), true)
+    await allot.assertCounted('alice')
+  })
+
+  it('lets a push wait while it deletes, which stores again what was deleted', async () => {
+    const { path, folder, id, push } = await deleted('deleting')
+    writeFileSync(hold, '')
+    const ended: string[] = []
+    const cleaning = cleanUp(path).then(({ status }) => ended.push(`cleaned: ${status}`))
+    await waitFor(async () => (await waiting(path)) && (await notesIn(driver)) === 1)
+    const pushing = push('main:extra').then(() => ended.push('pushed'))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    assert.deepEqual(ended, [])
+    rmSync(hold)
+    await Promise.all([cleaning, pushing])
+    assert.equal(ended[1], 'pushed')
+    assert.deepEqual([await hasObject(folder, id), await waiting(path)], [true, false])
+    await allot.assertCounted('alice')
+  })
+
+  it('loses nothing, when clients push, delete and push again what it deletes', async () => {
+    const path = await allot.repository(alice, 'busy', { auto_init: true })
+    const [folder, url] = [await allot.folderOf(path), urlFor(allot, path, alice)]
+    const checkouts = await Promise.all(
+      [1, 1, 20, 20].map((times) => aCheckout({ b: randomBytes(times * 60_000) })),
+    )
+    const push = (at: number, from: string) =>
+      git(checkouts[at]!, 'push', '--quiet', url, `${from}:own-${at}`)
+    let isOver = false
+    const cleaning = (async () => {
+      const statuses = []
+      while (!isOver) statuses.push((await cleanUp(path)).status)
+      return statuses
+    })()
+    const pushing = checkouts.map(async (_, at) => {
+      for (let round = 0; round < 6; round++) {
+        await push(at, 'main')
+        age(folder)
+        if (round < 5) await push(at, '')
+      }
+    })
+    await Promise.all(pushing).finally(() => {
+      isOver = true
+    })
+    assert.deepEqual(new Set(await cleaning), new Set([200]))
+    await allot.assertCounted('alice')
+    for (const [at, checkout] of checkouts.entries())
+      assert.equal(await git(folder, 'rev-parse', `own-${at}`), await git(checkout, 'rev-parse', 'main'))
+  })
+
+  it('may be killed: nothing is lost, the bytes are counted, and pushes go on', async () => {
+    const { path, folder, push } = await deleted('killed')
+    writeFileSync(hold, '')
+    const cleaning = cleanUp(path)
+    await waitFor(async () => (await waiting(path)) && (await notesIn(driver)) === 1)
+    process.kill((await entriesIn(driver))[0]!.pid!, 'SIGKILL')
+    assert.equal((await cleaning).status, 503)
+    rmSync(hold)
+    await push('main:extra')
+    await allot.assertCounted('alice')
+    await push(':extra')
+    age(folder)
+    const { body } = await cleanUp(path)
+    assert.ok(body.size_after < body.size_before)
+  })
+
+  it('may be killed with its server: after the next start its bytes are counted, and pushes go on', async () => {
+    const { path, push } = await deleted('stopped')
+    const { id } = (await record(path))!
+    const number = await driver.write(async (tx) => {
+      const repository = (await repositories.get(tx, [id]))!
+      const pushesWaitUntil = Math.floor(Date.now() / 1000) + 300
+      await repositories.save(tx, { ...repository, pushesWaitUntil })
+      return takeNumber(tx, 'push')
+    })
+    await driver.write((tx) =>
+      diskEntries.save(tx, {
+        what: 'push',
+        id: number,
+        repository: id,
+        pid: null,
+        since: Math.floor(Date.now() / 1000),
+      }),
+    )
+    await git(await allot.folderOf(path), '-c', 'gc.cruftPacks=true', 'gc', '--quiet', '--prune=1.hour.ago')
+    await allot.allot.hosting.disk.settleAbandoned()
+    await allot.assertCounted('alice')
+    await push('main:extra')
+    assert.equal(await waiting(path), false)
+  })
+})
+
+const record = async (path: string) => {
+  const [owner, name] = path.split('/') as [string, string]
+  return allot.allot.hosting.repositories.find({ id: alice.id, admin: false }, owner, name)
+}
+
+/** Whether pushes wait. */
+const waiting = async (path: string) => (await record(path))?.pushesWaitUntil !== undefined
+
+describe('The clean-up of idle repositories', () => {
+  const after = async (t: { mock: { timers: typeof import('node:test').mock.timers } }, hours: number) => {
+    if (existsSync(log)) rmSync(log)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * HOUR * 1000 })
+    await allot.allot.hosting.git!.maintenance.cleanUpIdle()
+    t.mock.timers.reset()
+    return existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0
+  }
+
+  it('cleans up once what was pushed to a day ago, and does not look at it again before the next push', async (t) => {
+    // What the specs above have left.
+    await after(t, 25)
+    const { path, folder, push, id } = await deleted('idle')
+    assert.deepEqual([await after(t, 23), await hasObject(folder, id)], [0, true])
+    assert.notEqual(await after(t, 25), 0)
+    assert.equal(await hasObject(folder, id), false)
+    await allot.assertCounted('alice')
+    assert.equal(await after(t, 50), 0)
+    await push('main:extra')
+    await push(':extra')
+    age(folder)
+    await after(t, 25)
+    assert.equal(await hasObject(folder, id), false)
+    assert.equal((await record(path))!.uncleanedSince, undefined)
+  })
+
+  it('tries one that cannot be cleaned up again a day later', async (t) => {
+    const { path, folder, id } = await deleted('failing')
+    const pack = join(folder, 'objects/pack')
+    rmSync(join(folder, 'refs/heads/main'))
+    writeFileSync(join(folder, 'refs/heads/main'), `${'1'.repeat(40)}\n`)
+    assert.notEqual(await after(t, 25), 0)
+    assert.equal(await after(t, 26), 0)
+    assert.equal(existsSync(pack) && (await hasObject(folder, id)), true)
+    await allot.done(alice, 'DELETE', `/repos/${path}`)
+  })
+})
