@@ -10,7 +10,7 @@
  * effect on a write that begins later.
  */
 
-import { pendingIds } from '../records/jobs.ts'
+import { pendingAmong } from '../records/jobs.ts'
 import {
   accounts,
   collaborators,
@@ -182,7 +182,8 @@ export const isOfferedTo = async (
 /** The memberships of an account, without those of deleted organizations, which a job removes in steps. */
 export const currentMemberships = async (tx: ReadTransaction, account: number): Promise<Membership[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })
-  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
+  const organizations = async () => joined.map(({ organization }) => organization)
+  const deleted = await pendingAmong(tx, 'removeAccountData', joined.length, organizations)
   return joined.filter(({ organization }) => !deleted.includes(organization))
 }
 

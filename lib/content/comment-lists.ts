@@ -1,6 +1,6 @@
 import { ClientBudget } from '../client-budget.ts'
 import type { IndexEntry } from '../records/collection.ts'
-import { pendingIds } from '../records/jobs.ts'
+import { pendingAmong } from '../records/jobs.ts'
 import { inSteps, merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Comment, comments, type IssueEvent, issueEvents } from '../records/schema/index.ts'
@@ -80,7 +80,10 @@ export const commentsIn = async (
 
 /** Issues whose comments a job is removing. */
 const deletedIssuesIn = async (tx: ReadTransaction, repository: number): Promise<number[]> => {
-  const pending = await pendingIds(tx, 'removeComments')
+  const prefix = [repository]
+  const commented = async () => (await comments.list(tx, 'repository', { prefix })).map(({ issue }) => issue)
+  const count = await comments.count(tx, 'repository', prefix)
+  const pending = await pendingAmong(tx, 'removeComments', count, commented)
   const first = await Promise.all(
     pending.map((issue) => comments.list(tx, 'issue', { prefix: [issue], limit: 1 })),
   )

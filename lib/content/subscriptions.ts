@@ -2,7 +2,7 @@ import { canRead, type SignedIn, type Viewer, visibleAmong } from '../accounts/a
 import { visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { pendingIds } from '../records/jobs.ts'
+import { pendingAmong } from '../records/jobs.ts'
 import { except, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { type Account, type Issue, issueSubscriptions, watches } from '../records/schema/index.ts'
@@ -80,7 +80,10 @@ export class IssueSubscriptions {
       if (found === undefined) return undefined
       const prefix = [found.issue.id]
       // A job removes the subscriptions of deleted accounts.
-      const deleted = await pendingIds(tx, 'removeAccountData')
+      const total = await issueSubscriptions.count(tx, 'subscribed', prefix)
+      const subscribers = async () =>
+        (await issueSubscriptions.list(tx, 'subscribed', { prefix })).map(({ account }) => account)
+      const deleted = await pendingAmong(tx, 'removeAccountData', total, subscribers)
       const ids = deleted.map((account) => [found.issue.id, account])
       const gone = (await issueSubscriptions.getMany(tx, ids)).filter((record) => record?.subscribed === true)
       const left = new Set(
@@ -89,7 +92,6 @@ export class IssueSubscriptions {
       const entries = except(left, issueSubscriptions.entries(tx, 'subscribed', { prefix }))
       const subscriptions = await issueSubscriptions.load(tx, await pageOf(entries, slice))
       const accounts = subscriptions.map(({ account }) => account)
-      const total = await issueSubscriptions.count(tx, 'subscribed', prefix)
       return { items: await visibleAmong(tx, viewer, accounts), total: total - gone.length }
     })
   }

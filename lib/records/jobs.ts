@@ -169,8 +169,25 @@ export class Jobs {
 export const isPending = async (tx: ReadTransaction, kind: Job['kind'], id: number): Promise<boolean> =>
   (await jobs.get(tx, [kind, id])) !== undefined
 
-/** The ids of all jobs of a kind. */
-export const pendingIds = async (tx: ReadTransaction, kind: Job['kind']): Promise<number[]> => {
-  if ((await jobs.count(tx, 'kind', [kind])) === 0) return []
-  return (await jobs.list(tx, 'kind', { prefix: [kind] })).map((job) => job.id)
+/**
+ * The ids of pending jobs of a kind, for a reader that corrects what its records give for them. It gets no
+ * more ids than it has records, so that neither many jobs nor many records make it slow.
+ * @param records how many records the reader has, each of one id
+ * @param idsOf the ids of all of them
+ */
+export const pendingAmong = async (
+  tx: ReadTransaction,
+  kind: Job['kind'],
+  records: number,
+  idsOf: () => Promise<readonly number[]>,
+): Promise<number[]> => {
+  const pending = records === 0 ? 0 : await jobs.count(tx, 'kind', [kind])
+  if (pending === 0) return []
+  if (pending <= records) return (await jobs.list(tx, 'kind', { prefix: [kind] })).map(({ id }) => id)
+  const ids = [...new Set(await idsOf())]
+  const found = await jobs.getMany(
+    tx,
+    ids.map((id) => [kind, id]),
+  )
+  return ids.filter((_, at) => found[at] !== undefined)
 }

@@ -1,4 +1,4 @@
-import { pendingIds } from '../records/jobs.ts'
+import { jobs, pendingAmong } from '../records/jobs.ts'
 import { RELATIONS, type Repository, repositories } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -7,30 +7,31 @@ import type { ReadTransaction } from '../storage/index.ts'
  * steps. Its position in a list that is ordered by stars changes with those steps.
  */
 export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
-  const owners = await pendingIds(tx, 'removeAccountData')
-  const deleted = owners.map((account) => [account, repository.id])
-  if (deleted.length === 0) return repository
+  if ((await jobs.count(tx, 'kind', ['removeAccountData'])) === 0) return repository
+  const prefix = [repository.id]
   // Read again from this snapshot, because the given record can be older than the relations that are
   // subtracted.
-  const current = (await repositories.get(tx, [repository.id])) ?? repository
-  const counts = RELATIONS.map(async ({ collection, count }) => [
-    count,
-    current[count] -
-      (await collection.getMany(tx, deleted)).filter((relation) => relation !== undefined).length,
-  ])
+  const current = (await repositories.get(tx, prefix)) ?? repository
+  const counts = RELATIONS.map(async ({ collection, count }) => {
+    const accounts = async () =>
+      (await collection.list(tx, 'repository', { prefix })).map(({ account }) => account)
+    const deleted = await pendingAmong(tx, 'removeAccountData', current[count], accounts)
+    const keys = deleted.map((account) => [account, repository.id])
+    const left = (await collection.getMany(tx, keys)).filter((relation) => relation !== undefined)
+    return [count, current[count] - left.length]
+  })
   return {
     ...repository,
     ...Object.fromEntries(await Promise.all(counts)),
-    forks: current.forks - (await forksOfDeleted(tx, repository.id, owners)),
+    forks: current.forks - (await forksOfDeleted(tx, current)),
   }
 }
 
 /** Forks that a job deletes with their owners. */
-const forksOfDeleted = async (
-  tx: ReadTransaction,
-  parent: number,
-  owners: readonly number[],
-): Promise<number> => {
-  const lists = owners.map((owner) => repositories.list(tx, 'ownerAndParent', { prefix: [owner, parent] }))
+const forksOfDeleted = async (tx: ReadTransaction, { id, forks }: Repository): Promise<number> => {
+  const owners = async () =>
+    (await repositories.list(tx, 'parent', { prefix: [id] })).map(({ owner }) => owner)
+  const deleted = await pendingAmong(tx, 'removeAccountData', forks, owners)
+  const lists = deleted.map((owner) => repositories.list(tx, 'ownerAndParent', { prefix: [owner, id] }))
   return (await Promise.all(lists)).flat().length
 }
