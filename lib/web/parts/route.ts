@@ -122,16 +122,18 @@ export interface PageRoute {
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
 
+type UserOf<A> = A extends 'optional' ? Identity | null : Identity
+
+/** The request of a route with this path and these rights. */
+type RequestOf<Path extends string, A> = PageRequest<SegmentsOf<Path>, UserOf<A>>
+
 /** Declares the route of a page, which is read unless it says `POST`. */
 export const page = <const Path extends string, const A extends Auth>(
   route: Omit<PageRoute, 'method' | 'path' | 'auth' | 'handle'> & {
     method?: 'POST'
     path: Path
     auth: A
-    handle: (
-      request: PageRequest<SegmentsOf<Path>, A extends 'optional' ? Identity | null : Identity>,
-      services: PageServices,
-    ) => Promise<PageReply>
+    handle: (request: RequestOf<Path, A>, services: PageServices) => Promise<PageReply>
   },
 ): PageRoute => ({ method: 'GET', ...route }) as unknown as PageRoute
 
@@ -179,10 +181,7 @@ interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute,
 /** Declares the route of a form, whose fields show what was entered and why it was refused by themselves. */
 export const form = <const Path extends string, const A extends Auth>(
   { names, ...route }: FormRoute<Path, A>,
-  prepare: (
-    request: PageRequest<SegmentsOf<Path>, A extends 'optional' ? Identity | null : Identity>,
-    services: PageServices,
-  ) => FormAction | Promise<FormAction>,
+  prepare: (request: RequestOf<Path, A>, services: PageServices) => FormAction | Promise<FormAction>,
 ): PageRoute =>
   page({
     ...route,
@@ -202,6 +201,42 @@ export const form = <const Path extends string, const A extends Auth>(
       }
     },
   })
+
+/**
+ * Declares the pages and the forms about what their paths name, such as a repository: what `find` returns is in
+ * their requests, with the services. A form is for the signed in.
+ * @param usual what all of them have, unless one says otherwise
+ * @param find throws AllotError not_found when there is no such thing, or the user may not know of it
+ */
+export const pagesAbout = <Found extends object, const A extends Auth, Own extends object = object>(
+  usual: Pick<PageRoute, 'scope' | 'kind'> & { readonly auth: A },
+  find: (request: PageRequest<string, UserOf<A>>, services: PageServices, declared: Own) => Promise<Found>,
+) => {
+  type Subject = Found & { readonly services: PageServices }
+  const about = async (request: PageRequest, services: PageServices, declared: Own) =>
+    ({ ...request, services, ...(await find(request as never, services, declared)) }) as never
+  return {
+    page: <const Path extends string>(
+      declared: Own &
+        Pick<PageRoute, 'takesRest' | 'kind' | 'scope'> & {
+          readonly path: Path
+          handle(request: RequestOf<Path, A> & Subject): Promise<PageReply>
+        },
+    ): PageRoute =>
+      page<string, Auth>({
+        ...usual,
+        ...declared,
+        handle: async (request, services) => declared.handle(await about(request, services, declared)),
+      }),
+    form: <const Path extends string>(
+      declared: Own & Omit<FormRoute<Path, Auth>, 'auth'>,
+      prepare: (request: RequestOf<Path, 'required'> & Subject) => FormAction | Promise<FormAction>,
+    ): PageRoute =>
+      form<string, Auth>({ ...usual, ...declared, auth: 'required' }, async (request, services) =>
+        prepare(await about(request, services, declared)),
+      ),
+  }
+}
 
 type Sent = Pick<Entered, 'path' | 'form'>
 

@@ -7,18 +7,9 @@ import { countReleases } from '../../content/releases.ts'
 import { AllotError } from '../../errors.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
-import type { SegmentsOf } from '../../http/route.ts'
-import type { Scope } from '../../scopes.ts'
 import { NameLink, StrongLink, usePageContext } from '../parts/components.tsx'
 import { Icon } from '../parts/inline.tsx'
-import {
-  type PageReply,
-  type PageRequest,
-  type PageRoute,
-  type PageServices,
-  page,
-  type View,
-} from '../parts/route.ts'
+import { type PageRequest, type PageServices, pagesAbout, type View } from '../parts/route.ts'
 import { RepositoryTags } from '../people/account-parts.tsx'
 
 /** A repository as its pages show it to a viewer. */
@@ -38,39 +29,23 @@ export interface RepositoryRequest<Name extends string = string> extends PageReq
   readonly services: PageServices
 }
 
-interface RepositoryPage<Path extends string> {
-  path: Path
-  takesRest?: boolean
-  kind?: ServedPage
-  scope?: Scope
-  /** The part of the repository that the page shows; anything of it when absent. */
-  part?: RepositoryPart
-  handle(request: RepositoryRequest<SegmentsOf<Path>>): Promise<PageReply>
-}
-
 /**
- * Declares a page of a repository. All of them find the repository here, so a client that may not read it
+ * Declares the pages of a repository. All of them find the repository here, so a client that may not read it
  * gets the 404 of one that does not exist, and a former name leads to the new one.
  */
-export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
-  path,
-  part = 'repository',
-  handle,
-  ...rest
-}: RepositoryPage<Path>): PageRoute =>
-  page({
-    auth: 'optional',
-    scope: 'read:repository',
-    kind: 'repository',
-    ...rest,
-    path: path as string as '/{owner}/{repo}',
-    async handle(request, services): Promise<PageReply> {
-      const { user, params } = request
-      const view = await findRepository(services, user, params, part)
-      if (view === undefined) throw missing(`${params.owner}/${params.repo}`)
-      return handle({ ...request, view, services } as RepositoryRequest<SegmentsOf<Path>>)
-    },
-  })
+export const repositoryPages = pagesAbout(
+  { auth: 'optional', scope: 'read:repository', kind: 'repository' },
+  async (
+    { user, params: { owner = '', repo = '' } },
+    services,
+    /** The part of the repository that the page shows; anything of it when absent. */
+    { part = 'repository' }: { readonly part?: RepositoryPart },
+  ) => {
+    const view = await findRepository(services, user, { owner, repo }, part)
+    if (view === undefined) throw missing(`${owner}/${repo}`)
+    return { view }
+  },
+)
 
 export const missing = (what: string): AllotError => new AllotError('not_found', `there is no ${what}`)
 

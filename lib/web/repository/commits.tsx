@@ -9,7 +9,7 @@ import { formatCount, Link, Section } from '../parts/components.tsx'
 import { mountOf, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, type RepositoryRequest, repositoryPage, repositoryView } from './access.tsx'
+import { filePath, missing, type RepositoryRequest, repositoryPages, repositoryView } from './access.tsx'
 import { Diff, readDiff } from './diff.tsx'
 
 export type People = ReadonlyMap<string, Account>
@@ -37,7 +37,7 @@ export const subjectOf = ({ message }: Pick<Commit, 'message'>): string =>
   message.trim().split('\n', 1)[0]!.slice(0, 200) || '(no message)'
 
 export const commitPageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}/commit/{sha}',
     part: 'code',
     async handle(request) {

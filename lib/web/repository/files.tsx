@@ -28,7 +28,7 @@ import {
   type RepositoryRequest,
   type RepositoryView,
   refTitle,
-  repositoryPage,
+  repositoryPages,
   repositoryView,
 } from './access.tsx'
 import { subjectOf } from './commits.tsx'
@@ -45,7 +45,7 @@ const README_BUDGET = 40 * 1024
 const MAX_BUFFERED = 1024 * 1024
 
 export const filePageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}/src/{rest}',
     takesRest: true,
     part: 'code',
@@ -75,7 +75,7 @@ export const filePageRoutes = [
       )
     },
   }),
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}/raw/{rest}',
     takesRest: true,
     part: 'code',

@@ -10,7 +10,7 @@ import {
   filePath,
   type RepositoryRequest,
   refTitle,
-  repositoryPage,
+  repositoryPages,
   repositoryView,
 } from './access.tsx'
 import { Author, authorsOf, subjectOf } from './commits.tsx'
@@ -20,7 +20,7 @@ const PAGE_SIZE = 40
 const NAMES = { first: 'Newest', previous: 'Newer', next: 'Older', last: 'Oldest' }
 
 export const historyPageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}/commits',
     part: 'code',
     handle: (request) => {
@@ -28,7 +28,7 @@ export const historyPageRoutes = [
       return historyView(request, `${kind}/${name}`)
     },
   }),
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}/commits/{rest}',
     takesRest: true,
     part: 'code',

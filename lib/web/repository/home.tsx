@@ -17,14 +17,14 @@ import {
   RepositoryHead,
   type RepositoryRequest,
   type RepositoryView,
-  repositoryPage,
+  repositoryPages,
 } from './access.tsx'
 import { Author, authorsOf, type People, subjectOf } from './commits.tsx'
 import { folderBody } from './files.tsx'
 import { RefChoice, readChoices } from './refs.tsx'
 
 export const homePageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     path: '/{owner}/{repo}',
     async handle(request) {
       const { view, services, user } = request

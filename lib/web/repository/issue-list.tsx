@@ -12,13 +12,13 @@ import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { shownAgain, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { type RepositoryRequest, type RepositoryView, repositoryPage, repositoryView } from './access.tsx'
+import { type RepositoryRequest, type RepositoryView, repositoryPages, repositoryView } from './access.tsx'
 
 /** Declared by every page of issues. */
 export const ISSUE_PAGE = { kind: 'issue', scope: 'read:issue', part: 'issues' } as const
 
 export const issueListPageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     ...ISSUE_PAGE,
     path: '/{owner}/{repo}/issues',
     async handle(request) {

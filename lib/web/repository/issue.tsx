@@ -7,13 +7,13 @@ import { PageLinks } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { missing, type RepositoryRequest, repositoryPage, repositoryView } from './access.tsx'
+import { missing, type RepositoryRequest, repositoryPages, repositoryView } from './access.tsx'
 import { AttachedFiles } from './attached-files.tsx'
 import { ISSUE_PAGE } from './issue-list.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
 export const issuePageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     ...ISSUE_PAGE,
     path: '/{owner}/{repo}/issues/{index}',
     handle: (request) => issueView(request, request.params.index),

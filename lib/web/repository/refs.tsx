@@ -18,7 +18,7 @@ import {
   type RepositoryView,
   refPath,
   refTitle,
-  repositoryPage,
+  repositoryPages,
   repositoryView,
 } from './access.tsx'
 
@@ -157,7 +157,7 @@ const listPage = (kind: 'branch' | 'tag') => {
     kind === 'branch'
       ? (['branches', 'Branches', listBranches] as const)
       : (['tags', 'Tags', listTags] as const)
-  return repositoryPage({
+  return repositoryPages.page({
     path: `/{owner}/{repo}/${tab}`,
     part: 'code',
     async handle({ view, user, client, query, services }) {

@@ -15,7 +15,7 @@ import {
   missing,
   type RepositoryRequest,
   type RepositoryView,
-  repositoryPage,
+  repositoryPages,
   repositoryView,
 } from './access.tsx'
 import { AttachedFiles } from './attached-files.tsx'
@@ -29,12 +29,12 @@ const LIST_BUDGET = 5 * 1024
 const TEXT_BUDGET = 60 * 1024
 
 export const releasePageRoutes = [
-  repositoryPage({
+  repositoryPages.page({
     ...read,
     path: '/{owner}/{repo}/releases',
     handle: (request) => listView(request),
   }),
-  repositoryPage({
+  repositoryPages.page({
     ...read,
     path: '/{owner}/{repo}/releases/tag/{tag}',
     takesRest: true,

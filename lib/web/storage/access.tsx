@@ -6,18 +6,15 @@ import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { accountPage, type HtmlPage } from '../../host-pages/html-pages.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
-import type { SegmentsOf } from '../../http/route.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope, requireScopes } from '../../scopes.ts'
 import { accountPath, Link, PageHead, Tabs, usePageContext } from '../parts/components.tsx'
 import {
   type Crumb,
   mountOf,
-  type PageReply,
   type PageRequest,
-  type PageRoute,
   type PageServices,
-  page,
+  pagesAbout,
   type View,
 } from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
@@ -29,11 +26,7 @@ import { Avatar } from '../people/account-parts.tsx'
  * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the
  * user does not own the organization, or the session lacks the scope
  */
-export const accessibleOwner = async (
-  services: PageServices,
-  user: Identity,
-  name: string,
-): Promise<Account> => {
+const accessibleOwner = async (services: PageServices, user: Identity, name: string): Promise<Account> => {
   const account = await services.hosting.accounts.find(user, name)
   const scopes = account === undefined ? [] : await storageScopes(services, user, account)
   if (account === undefined || (scopes.length === 0 && account.kind !== 'organization'))
@@ -51,23 +44,10 @@ export interface StorageRequest<Name extends string = string> extends PageReques
   readonly services: PageServices
 }
 
-interface StoragePage<Path extends string> {
-  path: Path
-  handle(request: StorageRequest<SegmentsOf<Path>>): Promise<PageReply>
-}
-
-/** Declares a page about the storage of an owner: the one in its path, or else the user. */
-export const storagePage = <const Path extends string>({ path, handle }: StoragePage<Path>): PageRoute =>
-  page({
-    path: path as string,
-    auth: 'required',
-    async handle(request, services) {
-      const { user, params } = request
-      const name = (params as Readonly<Record<string, string>>).owner ?? user.username
-      const owner = await accessibleOwner(services, user, name)
-      return handle({ ...request, owner, services } as StorageRequest<SegmentsOf<Path>>)
-    },
-  })
+/** Declares the pages about the storage of an owner: the one in the path, or else the user. */
+export const storagePages = pagesAbout({ auth: 'required' }, async ({ user, params }, services) => ({
+  owner: await accessibleOwner(services, user, params.owner ?? user.username),
+}))
 
 /**
  * @returns the path of the page about something, or its `html_url` when the host has such pages; undefined

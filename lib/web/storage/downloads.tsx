@@ -9,12 +9,12 @@ import { requireScopes } from '../../scopes.ts'
 import { Link, PageHead, Section, Size } from '../parts/components.tsx'
 import { Table } from '../parts/list.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import { ownerCrumbs, storagePage } from './access.tsx'
+import { ownerCrumbs, storagePages } from './access.tsx'
 import { titleOf } from './item-text.tsx'
 import { packageOf } from './removal.tsx'
 
 export const downloadPageRoutes = [
-  storagePage({
+  storagePages.page({
     path: '/-/storage/{owner}/download',
     async handle({ owner, services, user, query }) {
       const { hosting } = services

@@ -7,7 +7,7 @@ import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, unbrokenSize, usePageContext } from '../parts/components.tsx'
 import { CalendarDay } from '../parts/times.tsx'
-import { ownerView, storagePage } from './access.tsx'
+import { ownerView, storagePages } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
 import { GrowthText } from './pace.tsx'
@@ -20,7 +20,7 @@ const periodIn = (text: string | null): Period =>
   text !== null && Object.hasOwn(PERIODS, text) ? (text as Period) : '30'
 
 export const usageHistoryPageRoutes = [
-  storagePage({
+  storagePages.page({
     path: '/-/storage/{owner}/history',
     async handle(request) {
       const { owner, services, query } = request

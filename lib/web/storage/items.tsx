@@ -22,17 +22,17 @@ import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
-import { ownerView, type StorageRequest, storagePage } from './access.tsx'
+import { ownerView, type StorageRequest, storagePages } from './access.tsx'
 import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
 import { type ItemListQuery, Items, isStorageItemKind, pathOf, readQuery } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 
 export const itemPageRoutes = [
-  storagePage({
+  storagePages.page({
     path: '/-/storage/{owner}/usage',
     handle: (request) => showItems(request, readQuery(request.query)),
   }),
-  storagePage({
+  storagePages.page({
     path: '/-/storage/{owner}/usage.csv',
     async handle({ owner, services, user, query }) {
       const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
@@ -53,7 +53,7 @@ export const itemPageRoutes = [
       )
     },
   }),
-  storagePage({
+  storagePages.page({
     path: '/-/storage/{owner}/{kind}',
     async handle(request) {
       const { kind } = request.params

@@ -12,7 +12,7 @@ import { hasScope } from '../../scopes.ts'
 import { formatCount, groupPath, Link, Section, Size, unbrokenSize } from '../parts/components.tsx'
 import { Joined } from '../parts/inline.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import { ownerView, type StorageRequest, storagePage } from './access.tsx'
+import { ownerView, type StorageRequest, storagePages } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
 import {
@@ -30,8 +30,8 @@ import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.ts
 const LARGEST = { offset: 0, limit: 8 }
 
 export const overviewPageRoutes = [
-  storagePage({ path: '/', handle: (request) => showStorage(request) }),
-  storagePage({ path: '/-/storage/{owner}', handle: (request) => showStorage(request) }),
+  storagePages.page({ path: '/', handle: (request) => showStorage(request) }),
+  storagePages.page({ path: '/-/storage/{owner}', handle: (request) => showStorage(request) }),
 ]
 
 const showStorage = async (request: StorageRequest): Promise<View> => {

@@ -12,8 +12,8 @@ import {
   checkConfirmation,
   TypedConfirmation,
 } from '../parts/confirmation.tsx'
-import { form, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerCrumbs, type StorageRequest } from './access.tsx'
+import type { View } from '../parts/route.ts'
+import { ownerCrumbs, type StorageRequest, storagePages } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 import { freedText, RemovedTable, removedItems, StayingNote } from './removed.tsx'
 
@@ -23,10 +23,8 @@ export const MAX_SELECTED = 50
 const MAX_ATTACHED = 500
 
 export const removalPageRoutes = [
-  form({ path: '/-/storage/{owner}/remove', auth: 'required' }, async (sent, services) => {
-    const { user, params, form } = sent
-    const owner = await accessibleOwner(services, user, params.owner)
-    const request = { ...sent, owner, services }
+  storagePages.form({ path: '/-/storage/{owner}/remove' }, async (request) => {
+    const { owner, form } = request
     const ids = form.all('item')
     const uploader = form.text('uploader')
     let items = uploader === '' ? await selectedItems(request, ids) : await attachedItems(request, uploader)

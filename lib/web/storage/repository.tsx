@@ -9,8 +9,8 @@ import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Size, Submit } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { Table } from '../parts/list.tsx'
-import { form, type View } from '../parts/route.ts'
-import { accessibleOwner, ownerCrumbs, pageLink, type StorageRequest, storagePage } from './access.tsx'
+import type { View } from '../parts/route.ts'
+import { ownerCrumbs, pageLink, type StorageRequest, storagePages } from './access.tsx'
 import { shareColumn } from './share.tsx'
 
 const PATH = '/-/storage/{owner}/repositories/{repo}'
@@ -18,27 +18,21 @@ const PATH = '/-/storage/{owner}/repositories/{repo}'
 const pathOf = (owner: string, repo: string) => `/-/storage/${owner}/repositories/${repo}`
 
 export const repositoryPageRoutes = [
-  storagePage({ path: PATH, handle: (request) => repositoryStorage(request) }),
-  form(
-    { path: `${PATH}/gc`, auth: 'required', scope: 'write:repository' },
-    async ({ client, ...sent }, services) => {
-      const { user, params } = sent
-      const owner = await accessibleOwner(services, user, params.owner)
-      return {
-        async run() {
-          const repository = await services.store.read(
-            authorizeRepositoryAdmin(user, owner.name, params.repo),
-          )
-          const cleaned =
-            repository && (await services.hosting.git?.maintenance.cleanUp(repository.id, client))
-          if (cleaned === undefined) throw missing(owner.name, params.repo)
-          const isFreed = cleaned.size < repository!.size
-          return `${pathOf(owner.name, cleaned.name)}?done=${isFreed ? 'freed' : 'unused'}`
-        },
-        page: () => repositoryStorage({ ...sent, client, owner, services }),
-      }
-    },
-  ),
+  storagePages.page({ path: PATH, handle: (request) => repositoryStorage(request) }),
+  storagePages.form({ path: `${PATH}/gc`, scope: 'write:repository' }, (request) => {
+    const { user, owner, params, services, client } = request
+    return {
+      async run() {
+        const repository = await services.store.read(authorizeRepositoryAdmin(user, owner.name, params.repo))
+        const cleaned =
+          repository && (await services.hosting.git?.maintenance.cleanUp(repository.id, client))
+        if (cleaned === undefined) throw missing(owner.name, params.repo)
+        const isFreed = cleaned.size < repository!.size
+        return `${pathOf(owner.name, cleaned.name)}?done=${isFreed ? 'freed' : 'unused'}`
+      },
+      page: () => repositoryStorage(request),
+    }
+  }),
 ]
 
 const missing = (owner: string, repo: string) =>
