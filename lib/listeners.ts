@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
 import { movedPath } from './api/former-names.ts'
 import { lfsAuthenticator } from './api/git/lfs.ts'
@@ -7,27 +6,22 @@ import { accountQuotaOwners } from './api/quota/services.ts'
 import type { Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
 import { clientOf } from './clients.ts'
-import { BodyTurns, Dispatcher, JsonEndpoints, referenceOrNext, StreamEndpoints } from './http/index.ts'
+import { Dispatcher, JsonEndpoints, referenceOrNext, StreamEndpoints } from './http/index.ts'
 
 /**
  * The listener of the API: JSON below the base path, and streams at the root of the service.
  * @param app with what only the API has
  */
 export const createApiListener = (app: Omit<Services, 'documentFor'>): Dispatcher<Identity> => {
-  const { options, host, store, hosting, htmlUrls, settings } = app
-  const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
-    clientOf(req, user, options.trustedProxies)
+  const { options, host, hosting, settings } = app
   const routes = routesWith({ ...options, tokens: host.tokens })
   const { name: brand } = options.pages
   const documentFor = documentOf(routes, brand)
   const services = { ...app, documentFor, owners: accountQuotaOwners(hosting) }
-  const shared = { services, clientOf: clientOfRequest, turns: new BodyTurns() }
   const json = new JsonEndpoints({
-    ...shared,
+    services,
     routes,
-    htmlUrls,
     keptSender: (req) => hosting.identities.kept(req),
-    store,
     basePath: options.basePath,
     signInMessage: host.tokens ? 'token is required' : 'sign in first',
     // In the dialect `specification` the body of a 404 is empty.
@@ -36,7 +30,7 @@ export const createApiListener = (app: Omit<Services, 'documentFor'>): Dispatche
     pageLimits: settings.pageLimits,
   })
   const streams = new StreamEndpoints({
-    ...shared,
+    services,
     auth: options.requireSignIn ? 'required' : 'optional',
     signInMessage: settings.signInMessage,
     realm: brand,
@@ -54,7 +48,7 @@ export const createApiListener = (app: Omit<Services, 'documentFor'>): Dispatche
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
     userNow: (user) => hosting.identities.now(user),
-    clientOf: clientOfRequest,
+    clientOf: (req, user) => clientOf(req, user, options.trustedProxies),
     baseUrl: options.baseUrl,
     trustedProxies: options.trustedProxies,
     corsOrigins: options.cors.origins,

@@ -116,6 +116,7 @@ const templatesOf = (
 export class HtmlUrls {
   readonly #given: HtmlUrlTemplates
   #templates: ReadonlyMap<string, Template>
+  #pagesPath = ''
   readonly #custom: HtmlUrlFunction | undefined
   readonly #avatarUrl: string | undefined
 
@@ -138,7 +139,13 @@ export class HtmlUrls {
 
   /** Called with the path of the pages once a listener has one; the option `htmlUrls.pages` overrides it. */
   mountPages(path: string): void {
-    this.#templates = templatesOf(path.replace(/\/$/, ''), this.#given)
+    this.#pagesPath = path.replace(/\/$/, '')
+    this.#templates = templatesOf(this.#pagesPath, this.#given)
+  }
+
+  /** Path at which a listener has the pages, without a slash at the end. */
+  get pagesPath(): string {
+    return this.#pagesPath
   }
 
   /** @returns the URL of the host's image of an account; undefined when the host has none */

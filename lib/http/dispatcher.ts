@@ -8,6 +8,7 @@ import {
   checkAccess,
   refuseForged,
 } from './access.ts'
+import { type BodyTurn, BodyTurns } from './body/body-turns.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import { type FindMovedPath, movedStatus } from './former-names.ts'
 import { type LastingRights, lastingRights } from './lasting.ts'
@@ -16,7 +17,7 @@ import { inRequestOrder, isNext, trackInFlight, UnreadResponses } from './pipeli
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { KeptReply, Sendable } from './responses.ts'
 import type { Match, NoMatch, Routed, Router } from './router.ts'
-import { sendEmpty, sendReply } from './send.ts'
+import { sendEmpty, sendReply, signalOf } from './send.ts'
 import { refuseAmbiguous } from './smuggling.ts'
 
 /**
@@ -28,7 +29,7 @@ import { refuseAmbiguous } from './smuggling.ts'
  */
 
 /** A request on its way through the pipeline. */
-export interface RequestContext<I = unknown, R = unknown> {
+export interface RequestContext<I = unknown, R = unknown> extends BodyTurn {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly url: RequestUrl
@@ -125,6 +126,7 @@ export class Dispatcher<I extends Caller> {
   readonly #options: DispatcherOptions<I>
   readonly #inFlight = trackInFlight()
   readonly #unread = new UnreadResponses()
+  readonly #turns = new BodyTurns()
 
   constructor(options: DispatcherOptions<I>) {
     this.#options = options
@@ -133,7 +135,7 @@ export class Dispatcher<I extends Caller> {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   readonly handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     if (refuseAmbiguous(req, res)) return
-    const { endpoints: all, baseUrl = '', unmatched, routesName } = this.#options
+    const { endpoints: all, unmatched, routesName } = this.#options
     for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
       if (url === undefined) continue
@@ -143,9 +145,8 @@ export class Dispatcher<I extends Caller> {
       const isTaken = found.route !== undefined || endpoints.takes(req, url, found, next === undefined)
       if (!isTaken) continue
       noteRoute(req, 'allow' in found && !found.allow ? undefined : (routesName ?? found.route?.path))
-      const rights = lastingRights(() => this.#userNow(endpoints, context))
-      const context: Context<I> = { req, res, url, ...found, baseUrl, user: undefined, rights, next }
-      return inRequestOrder(res, () => this.#serve(endpoints, context))
+      const given = { req, res, url, ...found, next }
+      return inRequestOrder(res, () => this.#serve(endpoints, this.#contextOf(endpoints, given)))
     }
     unmatched(req, res, next)
   }
@@ -153,6 +154,22 @@ export class Dispatcher<I extends Caller> {
   /** Resolves when all responses in flight have ended. */
   idle(): Promise<void> {
     return this.#inFlight.idle()
+  }
+
+  #contextOf(
+    endpoints: Endpoints<I>,
+    given: Pick<Context<I>, 'req' | 'res' | 'url' | 'route' | 'params' | 'allow' | 'next'>,
+  ): Context<I> {
+    const context: Context<I> = {
+      ...given,
+      baseUrl: this.#options.baseUrl ?? '',
+      user: undefined,
+      rights: lastingRights(() => this.#userNow(endpoints, context)),
+      turns: this.#turns,
+      client: () => this.#options.clientOf(given.req, context.user ?? null),
+      signal: () => signalOf(given.res),
+    }
+    return context
   }
 
   /** Undefined also for a request that waits, since the reply may change meanwhile. */
@@ -191,10 +208,9 @@ export class Dispatcher<I extends Caller> {
       const mayBeForeign = corsOrigins !== undefined && res.hasHeader('Access-Control-Allow-Origin')
       if (!mayBeForeign) refuseForged(req, context.baseUrl)
       const reply = await this.#admitAndAnswer(endpoints, context)
-      const client = () => this.#options.clientOf(req, context.user ?? null)
-      if (req.method === 'GET') this.#unread.refuseMore(client)
+      if (req.method === 'GET') this.#unread.refuseMore(context.client)
       await sendReply(req, res, reply)
-      this.#unread.count(client, res)
+      this.#unread.count(context.client, res)
     } catch (error) {
       await this.#fail(endpoints, context, error)
     }
@@ -207,7 +223,7 @@ export class Dispatcher<I extends Caller> {
       context.user = user
       noteUser(context)
       checkAccess(user, route, endpoints.accessMessages)
-      this.#unread.refuseMore(() => this.#options.clientOf(req, user))
+      this.#unread.refuseMore(context.client)
     }
     const { runHandler = (run) => run() } = this.#options
     return runHandler(() => endpoints.answer(context))

@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
-import type { BodyTurns } from './body/body-turns.ts'
 import { readBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
@@ -17,25 +16,28 @@ import {
   type Produce,
   type Reply,
   type ReplyStore,
-  requestKey,
   type Sendable,
   SerializedJson,
 } from './responses.ts'
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
-import { HTML_HEADERS, JSON_HEADERS, openDownload, PRIVATE, signalOf } from './send.ts'
+import { HTML_HEADERS, JSON_HEADERS, openDownload, PRIVATE } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
+
+/** What replies are made with. */
+export interface ReplyServices {
+  readonly store: ReplyStore
+  readonly htmlUrls: {
+    /** Path of the pages, which replies lead to. */
+    readonly pagesPath: string
+  }
+}
 
 interface JsonEndpointsOptions<I extends Caller, S> {
   routes: readonly Route<I, S>[]
   services: S
-  htmlUrls: HtmlUrlsOf<S>
-  store: ReplyStore
-  clientOf: (req: IncomingMessage, user: I | null) => string
   /** Undefined for a sender whom more than the Authorization header and records names. */
   keptSender?: (req: IncomingMessage) => KeptSender<I> | undefined
-  /** Shared by all endpoints, so that a client has one turn. */
-  turns: BodyTurns
   /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
   /** Message of a 401 for a client without credentials. */
@@ -63,7 +65,9 @@ interface PreparedRoute<I extends Caller, S> extends Route<I, S> {
 type Context<I extends Caller, S> = RequestContext<I, PreparedRoute<I, S>>
 
 /** The JSON API: all paths below the base path, known or not. */
-export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, PreparedRoute<I, S>> {
+export class JsonEndpoints<I extends Caller, S extends ReplyServices>
+  implements Endpoints<I, PreparedRoute<I, S>>
+{
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
   readonly accessMessages: AccessMessages
@@ -83,12 +87,12 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   }
 
   async answer(context: Context<I, S>): Promise<Sendable> {
-    const { req, res, route, rights } = context
+    const { req, res, route, rights, signal } = context
     if (route === undefined) return unmatchedReply(context)
     const { status, body, headers = [] } = await this.#call(context, route)
     if (status === 404) throw notFound(this.#options.notFoundMessage)
     if (body === undefined) return { status, headers: [...PRIVATE, ...headers] }
-    if (typeof body === 'function') rights.watch(signalOf(res), () => res.destroy())
+    if (typeof body === 'function') rights.watch(signal(), () => res.destroy())
     const kind = route.responses[status]
     switch (kind?.kind) {
       case 'html':
@@ -107,28 +111,37 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   /** @returns the reply to each request like this one, whose credentials were accepted and have not ended */
   kept({ headers }: IncomingMessage, url: RequestUrl, baseUrl: string): KeptReply<I> | undefined {
     if (headers.sudo !== undefined) return undefined
-    return this.#options.store.known(requestKey(headers, url, baseUrl))
+    return this.#options.services.store.known(this.#keyOf(headers, url, baseUrl))
+  }
+
+  /**
+   * Names all that the reply to a GET depends on besides records, for a sender whom its Authorization header
+   * alone names: neither `Accept` nor another header. That header comes last, since it can have spaces. No
+   * other part has a space, and no path a question mark.
+   */
+  #keyOf({ authorization = '' }: IncomingHttpHeaders, url: RequestUrl, baseUrl: string): string {
+    const { pagesPath } = this.#options.services.htmlUrls
+    return `request ${baseUrl} ${pagesPath} ${url.path}?${url.search} ${authorization}`
   }
 
   /** Reads and validates the input, and calls the handler. */
   async #call(context: Context<I, S>, route: PreparedRoute<I, S>): Promise<JsonReply> {
-    const { req, res, params, url, baseUrl, user = null } = context
-    const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf, turns } = this.#options
+    const { req, params, url, baseUrl, user = null, client, turns, rights } = context
+    const { basePath, services, bodyLimit, pageLimits } = this.#options
     const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
-    const sender = { client: () => clientOf(req, user), signal: () => signalOf(res) }
     const request = {
       user,
       baseUrl,
       apiUrl: baseUrl + basePath,
-      htmlUrls,
+      htmlUrls: services.htmlUrls as HtmlUrlsOf<S>,
       params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
       query: queryOf(route, url.search, members),
       page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
-      client: sender.client,
-      inTurn: <T>(bytes: number, make: () => Promise<T>) => turns.parse(bytes, sender, make),
-      whileAllowed: context.rights.whileAllowed,
+      client,
+      inTurn: <T>(bytes: number, make: () => T | Promise<T>) => turns.parse(bytes, context, make),
+      whileAllowed: rights.whileAllowed,
       cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) =>
         this.#load(context, route.path, async (tx) => withHeaders(await read(tx))) as Promise<T>,
     }
@@ -141,7 +154,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
-      request.body = await readBody(req, route, bodyLimit, { turns, ...sender })
+      request.body = await readBody(req, route, bodyLimit, context)
     }
     return withHeaders(await route.handle(request, services))
   }
@@ -155,10 +168,11 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     path: string,
     read: (tx: ReadTransaction) => Promise<JsonReply>,
   ): Promise<JsonReply> {
-    const { store, keptSender } = this.#options
+    const { services, keptSender } = this.#options
+    const { store } = services
     const sender = keptSender?.(req)
     if (sender === undefined || sender.user !== user) return store.read(read)
-    const key = requestKey(req.headers, url, baseUrl)
+    const key = this.#keyOf(req.headers, url, baseUrl)
     const known = store.known<Kept<I>>(key)
     // A request of HEAD, or one that has waited for others of its connection.
     if (known !== undefined) return known.reply

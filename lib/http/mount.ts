@@ -32,7 +32,7 @@ export const mountAtPrefix = (listener: Listener, prefix: string | undefined): L
 
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
- * `allot serve` uses it, too. Everything below the base path is the API's. Outside it the pages come first.
+ * `allot serve` uses it, too. The pages get what neither the API nor git takes.
  * @param onPages told the path of the pages below the prefix
  * @throws AllotError invalid for a path that is not a plain path, and for pages at a path of the API
  */
@@ -46,18 +46,14 @@ export const mountListener = (
   const api = mountAt(prefix, listeners.handler)
   if (options.pages === undefined) return api
   const pagesPath = prefix + checkedPath('pages', options.pages)
-  const pages = mountAt(pagesPath, listeners.pages)
-  // A path that neither Allot nor the host serves gets the 404 page of Allot.
-  const pagesFirst: Listener = (req, res, next) =>
-    pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
-  const apiPath = prefix + listeners.basePath
-  if (isPathBelow(pagesPath, apiPath))
+  if (isPathBelow(pagesPath, prefix + listeners.basePath))
     throw invalidMember(
       'pages',
       `${options.pages} belongs to the API: name a path outside of ${listeners.basePath}`,
     )
   onPages(options.pages)
-  return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
+  const pages = mountAt(pagesPath, listeners.pages)
+  return (req, res, next) => api(req, res, () => pages(req, res, next))
 }
 
 /**

@@ -18,15 +18,6 @@ const mountPaths = new WeakMap<IncomingMessage, string>()
 
 export const setMountPath = (req: IncomingMessage, path: string): void => void mountPaths.set(req, path)
 
-/**
- * URL of a request below the path of `mountListener`, with its query string; undefined when it is elsewhere.
- */
-export const relativeUrl = (req: IncomingMessage): string | undefined => {
-  const mountPath = mountPaths.get(req) ?? ''
-  const url = originForm(req.url ?? '/')
-  return isPathBelow(url, mountPath) ? url.slice(mountPath.length) : undefined
-}
-
 /** @returns undefined for a URL that is not below the base path */
 export const parseRequestUrl = (req: IncomingMessage, basePath: string): RequestUrl | undefined => {
   const mountPath = mountPaths.get(req) ?? ''

@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
 import type { LoadOptions, ReadTransaction } from '../storage/index.ts'
-import type { RequestUrl } from './request-url.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
@@ -133,14 +132,6 @@ export interface KeptReply<I> {
   readonly path: string
   readonly reply: Sendable
 }
-
-/**
- * Names all that the reply to a GET depends on besides records, for a sender whom its Authorization header
- * alone names: neither `Accept` nor another header. That header comes last, since it can have spaces. No
- * other part has a space, and no path a question mark.
- */
-export const requestKey = (headers: IncomingHttpHeaders, url: RequestUrl, baseUrl: string): string =>
-  `request ${baseUrl} ${url.path}?${url.search} ${headers.authorization ?? ''}`
 
 /** A response as it is sent. */
 export interface Sendable {

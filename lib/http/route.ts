@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AccessRule, Auth, Caller } from './access.ts'
+import type { RequestContext } from './dispatcher.ts'
 import type { Failure } from './failure.ts'
 import type { LastingRights } from './lasting.ts'
 import type { Pagination, Paging } from './paging.ts'
@@ -108,26 +109,23 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
 /** Builds the URLs of web pages. Every request carries it, so that presenters need nothing else. */
 export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
 
-export interface RouteRequest<I extends Caller = Caller, S = unknown> {
+/** What every request has. */
+interface AnyRequest<I extends Caller> extends Pick<RequestContext<I>, 'client' | 'baseUrl'> {
   readonly user: I | null
+  /** Parses a large body, or makes a large reply, in the turn of the client: see `BodyTurns`. */
+  readonly inTurn: <T>(bytes: number, make: () => T | Promise<T>) => Promise<T>
+  /** For replies that are streams. */
+  readonly whileAllowed: LastingRights<I>['whileAllowed']
+}
+
+export interface RouteRequest<I extends Caller = Caller, S = unknown> extends AnyRequest<I> {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
   readonly page: Pagination | undefined
-  /**
-   * Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the
-   * address.
-   */
-  readonly client: () => string
-  /** Makes a large reply, in the turn of the client: see `BodyTurns`. */
-  readonly inTurn: <T>(bytes: number, make: () => Promise<T>) => Promise<T>
-  /** URL of the service, without a slash at the end. */
-  readonly baseUrl: string
   /** URL of the API, without a slash at the end. */
   readonly apiUrl: string
   readonly htmlUrls: HtmlUrlsOf<S>
-  /** For replies that are streams. */
-  readonly whileAllowed: LastingRights<I>['whileAllowed']
   /**
    * Replies with what `read` returns, and to the same request of the same user again, without a call of the
    * handler, until something changes that `read` has read. It may run again, and must depend on nothing but
@@ -142,8 +140,8 @@ export type Output<Schema, Otherwise> = Schema extends v.GenericSchema
     ? Upload
     : Otherwise
 
-export interface StreamRequest<I extends Caller = Caller, Name extends string = string> {
-  readonly user: I | null
+export interface StreamRequest<I extends Caller = Caller, Name extends string = string>
+  extends AnyRequest<I> {
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
@@ -151,15 +149,8 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
   readonly body: Readable
   /** Bytes of the body, when the client declares them. */
   readonly size: number | undefined
-  /** Client whose budgets the request counts against, as in {@link RouteRequest}. */
-  readonly client: () => string
-  /** Parses a body that was read whole, in the turn of the client. */
-  readonly parse: <T>(bytes: number, parse: () => T) => Promise<T>
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** URL of the service, without a slash at the end. */
-  readonly baseUrl: string
-  readonly whileAllowed: LastingRights<I>['whileAllowed']
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { type AccessMessages, type AccessRule, API_MESSAGES, type Caller } from './access.ts'
-import type { BodyTurns } from './body/body-turns.ts'
 import { decompressedBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
@@ -8,20 +7,17 @@ import type { RequestUrl } from './request-url.ts'
 import type { Sendable } from './responses.ts'
 import type { StreamRoute } from './route.ts'
 import { type NoMatch, Router } from './router.ts'
-import { headersOf, PRIVATE, signalOf, TEXT_HEADERS } from './send.ts'
+import { headersOf, PRIVATE, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
   /** `required` when clients must sign in for each of them. */
   auth: 'optional' | 'required'
   services: S
-  clientOf: (req: IncomingMessage, user: I | null) => string
   /** Message of a 401 for a client without credentials. */
   signInMessage: string
   /** Name of the service, which clients show when they ask for a password. */
   realm: string
-  /** Shared by all endpoints, so that a client has one turn. */
-  turns: BodyTurns
   /** Authenticates requests with credentials of one route; undefined for others. */
   authenticate?: (request: StreamCredentials) => Promise<I> | undefined
 }
@@ -65,13 +61,13 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   }
 
   async answer(context: Context<I, S>): Promise<Sendable> {
-    const { req, res, route, params, url, baseUrl, user = null, rights } = context
+    const { req, res, route, params, url, baseUrl, user = null, rights, client, turns } = context
     if (route === undefined) {
       const status = req.method === 'OPTIONS' ? 204 : 405
       return { status, headers: [...PRIVATE, 'Allow', `${context.allow}, OPTIONS`] }
     }
     const { body, size } = decompressedBody(req, route)
-    const signal = signalOf(res)
+    const signal = context.signal()
     const brokenBody = new Promise<never>((_resolve, reject) => {
       body.once('error', reject)
       // A response that has begun is cut off, which tells the client that it is incomplete.
@@ -79,7 +75,6 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     })
     // The body can fail after the handler has ended, when nothing else awaits this promise.
     brokenBody.catch(() => undefined)
-    const sender = { client: () => this.#options.clientOf(req, user), signal: () => signal }
     const request = {
       user,
       headers: headersOf(req),
@@ -88,8 +83,8 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       baseUrl,
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
-      client: sender.client,
-      parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, sender, parse),
+      client,
+      inTurn: <T>(bytes: number, make: () => T | Promise<T>) => turns.parse(bytes, context, make),
       signal,
       whileAllowed: rights.whileAllowed,
     }

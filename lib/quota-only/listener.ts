@@ -9,7 +9,7 @@ import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
 import { AllotError, isOwnerName } from '../errors.ts'
 import { HtmlUrls } from '../host-pages/html-urls.ts'
-import { BodyTurns, Dispatcher, JsonEndpoints, type Log, referenceOrNext } from '../http/index.ts'
+import { Dispatcher, JsonEndpoints, type Log, referenceOrNext } from '../http/index.ts'
 import type { Options } from '../options/index.ts'
 import { PageSections } from '../options/pages.ts'
 import { hostOwnerDirectory } from '../quota/host-owners.ts'
@@ -42,27 +42,22 @@ export const createQuotaApi = ({
   log,
 }: QuotaApiDependencies): Dispatcher<Identity> => {
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
-  const htmlUrls = new HtmlUrls(v.parse(PageSections, {}).htmlUrls)
   const services: QuotaServices = {
     store,
     quota,
     hosting,
     owners: namedQuotaOwners(store),
     options: { dialect: 'specification' },
-    htmlUrls,
+    htmlUrls: new HtmlUrls(v.parse(PageSections, {}).htmlUrls),
     documentFor: documentOf(quotaRoutes, NAME),
   }
   const json = new JsonEndpoints({
     routes: quotaRoutes,
     services,
-    store,
-    htmlUrls,
     basePath,
     signInMessage: 'sign in first',
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
-    turns: new BodyTurns(),
-    clientOf,
     pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },
   })
   return new Dispatcher({

@@ -9,7 +9,7 @@ import { PLAIN_PATH } from '../http/mount.ts'
 import { isPageView, parseRequestUrl, type RequestUrl } from '../http/request-url.ts'
 import type { Sendable, StreamReply } from '../http/responses.ts'
 import { type NoMatch, Router } from '../http/router.ts'
-import { openDownload, signalOf } from '../http/send.ts'
+import { openDownload } from '../http/send.ts'
 import type { Brand } from '../options/pages.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { assetReply, pageReply, protectionOf, redirectTo } from './page-responses.ts'
@@ -115,7 +115,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
     const { sessions, identities } = hosting
     const { browser } = this.#visitOf(context)
     const { req, route } = context
-    if (route?.method === 'POST') context.form = await readForm(req, options.maxBodySize)
+    if (route?.method === 'POST') context.form = await readForm(req, options.maxBodySize, context)
     if (!settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // A form that needs a session is refused without one, whatever its CSRF token.
@@ -143,7 +143,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
     if (typeof reply === 'function') {
       // The host may have set others.
       if (route.auth === 'none') res.appendHeader('Vary', 'Accept-Encoding')
-      else context.rights.watch(signalOf(res), () => res.destroy())
+      else context.rights.watch(context.signal(), () => res.destroy())
       return this.#protected(await openDownload(req, res, reply))
     }
     if (!('to' in reply)) return this.#view(context, reply)
@@ -161,10 +161,9 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
     const { site, browser, origin, mount } = this.#visitOf(context)
     const { whileAllowed } = context.rights
     const place = { site, pagesUrl: origin + mount, path: url.path, whileAllowed }
-    const client = clientOf(req, user, trustedProxies)
     const address = addressOf(req, trustedProxies)
     return route.handle(
-      { ...place, user, params, query, form, req, client, address, secret: browser.secret },
+      { ...place, user, params, query, form, req, client: context.client(), address, secret: browser.secret },
       this.#app,
     )
   }

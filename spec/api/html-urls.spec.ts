@@ -186,6 +186,25 @@ describe('Every html_url', () => {
       await allot.close()
     })
 
+  it('leads to the pages from the moment on at which they are mounted, in replies that were kept before, too', async () => {
+    const allot = await createAllot({ driver: memory(), repositories: false })
+    const root = await allot.accounts.createUser({ name: 'root' })
+    await allot.repositories.create(root, root, { name: 'app' })
+    const urlOf = async (mount: object) => {
+      const url = 'http://code.example.org/api/v1/repos/root/app'
+      return (await (await allot.fetch(new Request(url), mount)).json()).html_url
+    }
+    for (const [mount, path] of [
+      [{}, ''],
+      [{ pages: '/storage' }, '/storage'],
+      [{ pages: '/files/' }, '/files'],
+      [{}, '/files'],
+    ] as const)
+      for (const _again of [1, 2])
+        assert.equal(await urlOf(mount), `http://code.example.org${path}/root/app`, JSON.stringify(mount))
+    await allot.close()
+  })
+
   it('leads to the path of the option, whatever a listener has', async () => {
     const htmlUrls = { pages: '/elsewhere' }
     const allot = await createAllot({ driver: memory(), repositories: false, htmlUrls })

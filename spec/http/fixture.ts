@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import type * as v from 'valibot'
 import { AllotError } from '../../lib/errors.ts'
 import {
-  BodyTurns,
   type Caller,
   Dispatcher,
   JsonEndpoints,
   type Next,
   type Pagination,
   type Reply,
+  type ReplyServices,
   type Route,
   type RouteRequest,
   referenceOrNext,
@@ -17,8 +17,8 @@ import {
 import type { FileField, ObjectSchema, Output } from '../../lib/http/route.ts'
 import { listen } from '../support/listen.ts'
 
-/** The handlers of these specs need no services. */
-export type Nothing = Record<string, never>
+/** The handlers of these specs need no further services. */
+export type Nothing = ReplyServices
 
 type Schemas = 'params' | 'query' | 'body'
 
@@ -84,7 +84,8 @@ export const senderOf = async ({ headers: { authorization } }: IncomingMessage):
 type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
 type Options = Partial<
   ConstructorParameters<typeof JsonEndpoints<Caller, Nothing>>[0] &
-    ConstructorParameters<typeof Dispatcher<Caller>>[0]
+    ConstructorParameters<typeof Dispatcher<Caller>>[0] &
+    Pick<ReplyServices, 'store'>
 >
 
 const NO_CACHE = {
@@ -96,19 +97,15 @@ const NO_CACHE = {
 /** The routes of a spec in a started server, spoken to over a socket. */
 export const serve = async (
   routes: readonly Route<Caller, Nothing>[],
-  options: Options = {},
+  { store = NO_CACHE, ...options }: Options = {},
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
 ): Promise<HttpFixture> => {
   const told: Told[] = []
   const clientOf = (_req: IncomingMessage, user: Caller | null) => user?.username ?? 'address'
   const json = new JsonEndpoints<Caller, Nothing>({
     routes,
-    services: {},
-    store: NO_CACHE,
-    htmlUrls: undefined,
-    clientOf,
+    services: { store, htmlUrls: { pagesPath: '' } },
     basePath: '/api/v1',
-    turns: new BodyTurns(),
     signInMessage: 'token is required',
     notFoundMessage: undefined,
     bodyLimit: 1024,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { BodyTurns, Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
+import { Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
 import { listen } from '../support/listen.ts'
 import { madeBefore } from '../support/test-server.ts'
 
@@ -20,7 +20,6 @@ const endpoints = new StreamEndpoints({
   auth: 'optional',
   realm: 'Allot',
   signInMessage: 'sign in first',
-  turns: new BodyTurns(),
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
     stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),
@@ -39,7 +38,6 @@ const endpoints = new StreamEndpoints({
     }),
   ],
   services: null,
-  clientOf: () => 'address',
 })
 
 const dispatcher = new Dispatcher({

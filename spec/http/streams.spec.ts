@@ -4,7 +4,6 @@ import { PassThrough, Readable } from 'node:stream'
 import { before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
-  BodyTurns,
   type Caller,
   Download,
   Ndjson,
@@ -13,7 +12,7 @@ import {
   type StreamReply,
 } from '../../lib/http/index.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { closing, type HttpFixture, type Nothing, plain, reply, route, serve } from './fixture.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 
@@ -189,14 +188,12 @@ describe('A download', () => {
     } as const
     ofApi = await serve([route({ ...declared, method: 'GET', path: '/file', handle })])
     const routes = [{ method: 'GET', path: '/api/v1/file', handle: download }] as const
-    const streams = new StreamEndpoints<Caller, Nothing>({
+    const streams = new StreamEndpoints<Caller, object>({
       routes,
       auth: 'optional',
       services: {},
       realm: 'Allot',
       signInMessage: 'sign in first',
-      clientOf: () => 'address',
-      turns: new BodyTurns(),
     })
     atRoot = await serve([], { endpoints: [streams] })
   })

@@ -42,9 +42,9 @@ type Batch = v.InferOutput<typeof Batch>
 
 const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID, 'expected a SHA-256')), size: byteCount })
 
-const readJson = async ({ body, parse }: LfsRequest): Promise<unknown> => {
+const readJson = async ({ body, inTurn }: LfsRequest): Promise<unknown> => {
   const content = await text(body)
-  return parse(Buffer.byteLength(content), () => parseBody(content))
+  return inTurn(Buffer.byteLength(content), () => parseBody(content))
 }
 
 /** A reply in the format of LFS. It is not cached, since what a batch names depends on the credentials. */

@@ -71,22 +71,18 @@ const turnOf = async (budget: ClientBudget, { client, signal }: Sender): Promise
   })
 }
 
-/** Who sends a body. Most bodies are small, and ask for neither. */
+/** Who sends a request. Most bodies are small, and ask for neither. */
 interface Sender {
-  /** Client whose turn it is, as in `RouteRequest`. */
+  /**
+   * Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the
+   * address.
+   */
   readonly client: () => string
-  /** Aborted when the client disconnects. */
+  /** Aborted when the response ends or the client disconnects. */
   readonly signal: () => AbortSignal
 }
 
 /** What large bodies wait for, and whose turn it is. */
 export interface BodyTurn extends Sender {
   readonly turns: Pick<BodyTurns, 'read' | 'parse'>
-}
-
-/** For bodies that are small, whoever sends them. */
-export const AT_ONCE: BodyTurn = {
-  turns: { read: (_bytes, _sender, body) => body(), parse: async (_bytes, _sender, body) => body() },
-  client: () => '',
-  signal: () => new AbortController().signal,
 }

@@ -5,7 +5,7 @@ import { AllotError, invalid } from '../../errors.ts'
 import { hasBody } from '../drain.ts'
 import { isFileField, type Route, type StreamRoute } from '../route.ts'
 import { parseObject, validate } from '../validate.ts'
-import { AT_ONCE, type BodyTurn } from './body-turns.ts'
+import type { BodyTurn } from './body-turns.ts'
 import {
   checkContentType,
   checkIdentity,
@@ -31,7 +31,7 @@ export const readBody = async (
   req: IncomingMessage,
   route: DeclaredBody,
   limit: number,
-  { turns, ...sender }: BodyTurn = AT_ONCE,
+  sender: BodyTurn,
 ): Promise<unknown> => {
   const { body } = route
   // Some clients send a content type without a body.
@@ -40,9 +40,9 @@ export const readBody = async (
   const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route))
   if (req.readableEnded) return parse(parsedByHost(req))
   const maxBytes = route.bodyLimit ?? limit
-  return turns.read(declaredSize(req, maxBytes) ?? maxBytes, sender, async () => {
+  return sender.turns.read(declaredSize(req, maxBytes) ?? maxBytes, sender, async () => {
     const bytes = await readBytes(req, maxBytes)
-    return turns.parse(bytes.length, sender, () => parse(decodeUtf8(bytes)))
+    return sender.turns.parse(bytes.length, sender, () => parse(decodeUtf8(bytes)))
   })
 }
 

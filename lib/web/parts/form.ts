@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { AllotError } from '../../errors.ts'
+import type { BodyTurn } from '../../http/body/body-turns.ts'
 import { readBody } from '../../http/body/read-body.ts'
 import { recordOf } from '../../http/validate.ts'
 
@@ -44,8 +45,8 @@ const refuseManyFields = (body: string): void => {
 }
 
 /** @throws AllotError too_large, unsupported_media_type, invalid, misconfigured, unavailable */
-export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
-  const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
+export const readForm = async (req: IncomingMessage, limit: number, sender: BodyTurn): Promise<Form> => {
+  const body = (await readBody(req, fields, limit, sender)) as v.InferOutput<typeof fields.body>
   if (typeof body === 'string') {
     refuseManyFields(body)
     return formOf(new URLSearchParams(body))
