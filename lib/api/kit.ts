@@ -27,9 +27,9 @@ import type { Presenter, Read, Recipient, View, Wrapping } from './view.ts'
 
 type Shown = View<v.GenericSchema, unknown> | ResponseKind
 
-/** What a route returns, by what it is `of`; whether something was found when it is of nothing. */
+/** What a route returns, by what it is `of`; anything but false for what was found when it is of nothing. */
 type FoundOf<O> =
-  O extends Presenter<infer Found, unknown> ? Found : O extends ResponseKind ? BodyOf<O> : boolean
+  O extends Presenter<infer Found, unknown> ? Found : O extends ResponseKind ? BodyOf<O> : object | boolean
 
 /** What is not found is 404, so only a route with a parameter in its path may find nothing. */
 type Missing<Path extends string> = [SegmentsOf<Path>] extends [never] ? never : undefined

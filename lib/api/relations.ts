@@ -39,18 +39,15 @@ export const starredRoutes = [
   }),
   starred.get('userCurrentCheckStarring', '/{username}/{reponame}', {
     summary: 'Whether the signed-in user has starred a repository: 204 when starred, 404 otherwise',
-    run: async ({ user, params }, { hosting }) =>
-      (await hosting.relations.stars.check(user, relatedRepository(params))) !== undefined,
+    run: ({ user, params }, { hosting }) => hosting.relations.stars.check(user, relatedRepository(params)),
   }),
   starred.put('userCurrentPutStar', '/{username}/{reponame}', {
     summary: 'Star a repository',
-    run: async ({ user, params }, { hosting }) =>
-      (await hosting.relations.stars.set(user, relatedRepository(params))) !== undefined,
+    run: ({ user, params }, { hosting }) => hosting.relations.stars.set(user, relatedRepository(params)),
   }),
   starred.delete('userCurrentDeleteStar', '/{username}/{reponame}', {
     summary: 'Unstar a repository',
-    run: async ({ user, params }, { hosting }) =>
-      (await hosting.relations.stars.clear(user, relatedRepository(params))) !== undefined,
+    run: ({ user, params }, { hosting }) => hosting.relations.stars.clear(user, relatedRepository(params)),
   }),
   ofUser.list('userListStarred', '/starred', {
     summary: 'The repositories that a user has starred',
@@ -131,8 +128,7 @@ export const subscriptionRoutes = [
   }),
   subscription.delete('userCurrentDeleteSubscription', '', {
     summary: 'Stop watching a repository',
-    run: async ({ user, params }, { hosting }) =>
-      (await hosting.relations.watches.clear(user, relatedRepository(params))) !== undefined,
+    run: ({ user, params }, { hosting }) => hosting.relations.watches.clear(user, relatedRepository(params)),
   }),
   own.list('userCurrentListSubscriptions', '/subscriptions', {
     summary: 'The repositories that the signed-in user watches',

@@ -31,15 +31,15 @@ export const topicRoutes = [
   repositories.put('repoUpdateTopics', '/topics', {
     summary: 'Replace the topics of a repository',
     body: RepoTopicOptions,
-    run: async ({ user, params, body: { topics } }, { hosting }) =>
-      (await hosting.repositories.edit(authorized(user, params), { topics }, user.id)) !== undefined,
+    run: ({ user, params, body: { topics } }, { hosting }) =>
+      hosting.repositories.edit(authorized(user, params), { topics }, user.id),
   }),
   repositories.put('repoAddTopic', '/topics/{topic}', {
     summary: 'Add a topic to a repository',
     also: [422],
-    run: async ({ user, params }, { hosting }) => {
+    run: ({ user, params }, { hosting }) => {
       const topics = (present: readonly string[]) => [...present, params.topic]
-      return (await hosting.repositories.edit(authorized(user, params), { topics }, user.id)) !== undefined
+      return hosting.repositories.edit(authorized(user, params), { topics }, user.id)
     },
   }),
   repositories.delete('repoDeleteTopic', '/topics/{topic}', {

@@ -1,11 +1,11 @@
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
-import type { RenderableProps } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { Link, Post, usePageContext } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
 import { SET_PASSWORD } from './parts/password-link.ts'
 import type { PageContext } from './parts/route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
+import type { IconName } from './styles/icons.ts'
 
 /**
  * The section of a path. For administrators, the storage of others belongs to the administration, as the
@@ -39,33 +39,23 @@ export const Header = ({
       )}
       {user !== null && (
         <nav aria-label="Pages">
-          <SectionLink to="/" isCurrent={section === 'storage'}>
+          <Link to="/" isCurrent={section === 'storage'}>
             Storage
-          </SectionLink>
+          </Link>
           {servedPages.has('user') && (
             <Link to={`/${user.username}`} currentBelow={[`/${user.username}`]}>
               Repositories
             </Link>
           )}
           {user.admin && (
-            <SectionLink to="/-/admin" isCurrent={section === 'administration'}>
+            <Link to="/-/admin" isCurrent={section === 'administration'}>
               Administration
-            </SectionLink>
+            </Link>
           )}
         </nav>
       )}
       {user === null ? <SignInLink /> : <UserMenu username={user.username} />}
     </header>
-  )
-}
-
-/** A link to a section, on whose first page and in which it is marked as current. */
-const SectionLink = ({ to, isCurrent, children }: RenderableProps<{ to: string; isCurrent: boolean }>) => {
-  const { urlOf, path } = usePageContext()
-  return (
-    <a href={urlOf(to)} aria-current={to === path ? 'page' : isCurrent ? 'true' : undefined}>
-      {children}
-    </a>
   )
 }
 
@@ -84,6 +74,15 @@ const SignInLink = () => {
 /** Pages that are in the menu, and in no other section. */
 const MENU_PAGES = /^\/-\/(?:settings|account)(?:\/|$)/
 
+const MenuItem = ({ to, icon, text }: { to: string; icon: IconName; text: string }) => (
+  <li>
+    <Link to={to} currentBelow={[to]}>
+      <Icon name={icon} />
+      {text}
+    </Link>
+  </li>
+)
+
 /** What belongs to the user, in a list that opens without a script. */
 const UserMenu = ({ username }: { username: string }) => {
   const { path, hasSessions, hasTokens, logoutUrl, servedPages } = usePageContext()
@@ -96,27 +95,10 @@ const UserMenu = ({ username }: { username: string }) => {
       </summary>
       <div class="card">
         <ul class="plain">
-          {servedPages.has('user') && (
-            <li>
-              <Link to={`/${username}`}>
-                <Icon name="user" />
-                Public profile
-              </Link>
-            </li>
-          )}
-          <li>
-            <Link to="/-/settings" currentBelow={['/-/settings']}>
-              <Icon name="settings" />
-              Settings
-            </Link>
-          </li>
+          {servedPages.has('user') && <MenuItem to={`/${username}`} icon="user" text="Public profile" />}
+          <MenuItem to="/-/settings" icon="settings" text="Settings" />
           {hasTokens && (
-            <li>
-              <Link to="/-/account" currentBelow={['/-/account']}>
-                <Icon name="token" />
-                {hasSessions ? 'Tokens and sessions' : 'Tokens'}
-              </Link>
-            </li>
+            <MenuItem to="/-/account" icon="token" text={hasSessions ? 'Tokens and sessions' : 'Tokens'} />
           )}
           {logoutUrl !== undefined && (
             <li>

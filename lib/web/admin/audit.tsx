@@ -3,7 +3,7 @@
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Submit } from '../parts/components.tsx'
-import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
+import { ChoiceFilter, NameFilter, WholeNameFilter } from '../parts/fields.tsx'
 import { List, Table } from '../parts/list.tsx'
 import { pageNumber, sliceOf, withQuery } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
@@ -171,10 +171,7 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
   <Search to="/-/admin/audit">
     <NameFilter id="subject" value={subject} maxLength={255} />
     <ChoiceFilter id="kind" label="Kind" any="All kinds" choices={Object.values(KINDS)} chosen={kind} />
-    <div>
-      <label for="actor">Changed by</label>
-      <input id="actor" name="actor" value={actor} maxLength={255} autocapitalize="none" spellcheck={false} />
-    </div>
+    <WholeNameFilter id="actor" label="Changed by" value={actor} maxLength={255} />
     <Submit kind="secondary">Filter</Submit>
   </Search>
 )

@@ -20,19 +20,23 @@ interface LinkProps {
   label?: string
   /** The link is marked as current on these paths and below them. */
   currentBelow?: readonly string[] | undefined
+  /** Whether the page is in the section that the link leads to. */
+  isCurrent?: boolean
 }
 
 /** A link to a page, on which it is marked as current. */
-export const Link = ({ to, class: className, label, currentBelow, children }: RenderableProps<LinkProps>) => {
+export const Link = ({ to, class: ofLink, label, children, ...section }: RenderableProps<LinkProps>) => {
   const { urlOf, path } = usePageContext()
-  const isBelow = currentBelow?.some((one) => path === one || path.startsWith(`${one}/`))
-  const current = to === path ? 'page' : isBelow ? 'true' : undefined
+  const { currentBelow = [], isCurrent = currentBelow.some((one) => isAtOrBelow(path, one)) } = section
+  const current = to === path ? 'page' : isCurrent ? 'true' : undefined
   return (
-    <a class={className} href={urlOf(to)} aria-label={label} aria-current={current}>
+    <a class={ofLink} href={urlOf(to)} aria-label={label} aria-current={current}>
       {children}
     </a>
   )
 }
+
+const isAtOrBelow = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
 /** The form around a field, when it is shown again. */
 const FormContext = createContext<Entered | undefined>(undefined)
@@ -130,6 +134,29 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
     ))}
   </nav>
 )
+
+interface ChoicesProps<T extends string> {
+  /** What screen readers call the links. */
+  label: string
+  choices: readonly (readonly [value: T, text: string])[]
+  chosen: T
+  /** @returns the path of the page with a choice */
+  to: (value: T) => string
+}
+
+/** Links to the same page with each of several choices. */
+export const Choices = <T extends string>({ label, choices, chosen, to }: ChoicesProps<T>) => {
+  const { urlOf } = usePageContext()
+  return (
+    <nav class="choices" aria-label={label}>
+      {choices.map(([value, text]) => (
+        <a key={value} href={urlOf(to(value))} aria-current={value === chosen ? 'true' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  )
+}
 
 export interface SectionProps {
   id: string

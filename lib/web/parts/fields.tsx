@@ -145,6 +145,21 @@ export const NameFilter = ({ id, ...input }: { id: string; value: string; maxLen
   </div>
 )
 
+interface WholeNameFilterProps {
+  id: string
+  label: string
+  value: string | undefined
+  maxLength?: number
+}
+
+/** A filter by a name that must match as a whole. */
+export const WholeNameFilter = ({ id, label, value = '', ...input }: WholeNameFilterProps) => (
+  <div>
+    <label for={id}>{label}</label>
+    <input id={id} name={id} value={value} {...input} autocapitalize="none" spellcheck={false} />
+  </div>
+)
+
 interface ChoiceFilterProps {
   id: string
   name?: string

@@ -203,8 +203,8 @@ export const form = <const Path extends string, const A extends Auth>(
   })
 
 /**
- * Declares the pages and the forms about what their paths name, such as a repository: what `find` returns is in
- * their requests, with the services. A form is for the signed in.
+ * Declares the pages and the forms about what their paths name, such as a repository: what `find` returns is
+ * in their requests, with the services. A form is for the signed in.
  * @param usual what all of them have, unless one says otherwise
  * @param find throws AllotError not_found when there is no such thing, or the user may not know of it
  */

@@ -2,7 +2,7 @@
 import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import type { Page } from '../../records/pages.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Empty, formatCount, Link, Search, StrongLink, Submit, usePageContext } from '../parts/components.tsx'
+import { Choices, Empty, formatCount, Link, Search, StrongLink, Submit } from '../parts/components.tsx'
 import { FieldFailure, useInvalid } from '../parts/fields.tsx'
 import { formOf } from '../parts/form.ts'
 import { Icon } from '../parts/inline.tsx'
@@ -63,7 +63,9 @@ const listView = ({ view, user, query }: RepositoryRequest, found: Page<IssueDet
     <List
       id="issues"
       title="Issues"
-      aside={<States chosen={state} to={to} />}
+      aside={
+        <Choices label="State" choices={STATES.map((one) => [one, one] as const)} chosen={state} to={to} />
+      }
       above={
         <>
           <Search to={`${view.path}/issues`}>
@@ -82,16 +84,6 @@ const listView = ({ view, user, query }: RepositoryRequest, found: Page<IssueDet
     'Issues',
   )
 }
-
-const States = ({ chosen, to }: { chosen: State; to: (state: State) => string }) => (
-  <nav class="choices" aria-label="State">
-    {STATES.map((state) => (
-      <Choice key={state} to={to(state)} isChosen={state === chosen}>
-        {state}
-      </Choice>
-    ))}
-  </nav>
-)
 
 const IssueSearch = ({ state, q }: { state: State; q: string }) => (
   <>
@@ -149,12 +141,6 @@ const NoIssues = ({ view: { path, repository }, state, q, isVisitor }: NoIssuesP
     </Empty>
   )
 }
-
-const Choice = ({ to, isChosen, children }: { to: string; isChosen: boolean; children: string }) => (
-  <a href={usePageContext().urlOf(to)} aria-current={isChosen ? 'true' : undefined}>
-    {children}
-  </a>
-)
 
 /** In a row, the icon stands before the title. */
 const IssueRow = ({

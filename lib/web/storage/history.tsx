@@ -5,7 +5,7 @@ import { today } from '../../clock.ts'
 import { noUsage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { formatCount, Link, Section, unbrokenSize, usePageContext } from '../parts/components.tsx'
+import { Choices, formatCount, Link, Section, unbrokenSize } from '../parts/components.tsx'
 import { CalendarDay } from '../parts/times.tsx'
 import { ownerView, storagePages } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
@@ -45,7 +45,18 @@ interface HistoryProps {
 const History = ({ owner, history, period, limit }: HistoryProps) => {
   const points = pointsOf(history, today(), period)
   return (
-    <Section id="history" title="History" aside={<Periods owner={owner} chosen={period} />}>
+    <Section
+      id="history"
+      title="History"
+      aside={
+        <Choices
+          label="Period"
+          choices={Object.entries(PERIODS) as [Period, string][]}
+          chosen={period}
+          to={(days) => `/-/storage/${owner}/history?days=${days}`}
+        />
+      }
+    >
       <WhenStored history={history} points={points}>
         <PeriodGrowth points={points} period={period} />
         <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
@@ -113,23 +124,6 @@ const PeriodGrowth = ({ points, period }: { points: readonly ChartPoint[]; perio
       )}
       .
     </p>
-  )
-}
-
-const Periods = ({ owner, chosen }: { owner: string; chosen: Period }) => {
-  const { urlOf } = usePageContext()
-  return (
-    <nav class="choices" aria-label="Period">
-      {(Object.keys(PERIODS) as Period[]).map((period) => (
-        <a
-          key={period}
-          href={urlOf(`/-/storage/${owner}/history?days=${period}`)}
-          aria-current={period === chosen ? 'true' : undefined}
-        >
-          {PERIODS[period]}
-        </a>
-      ))}
-    </nav>
   )
 }
 

@@ -8,6 +8,7 @@ import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
+  Choices,
   Empty,
   FlashMessage,
   formatCount,
@@ -15,10 +16,9 @@ import {
   Search,
   Section,
   Submit,
-  usePageContext,
 } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
-import { ChoiceFilter, NameFilter } from '../parts/fields.tsx'
+import { ChoiceFilter, NameFilter, WholeNameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
@@ -90,7 +90,12 @@ const showItems = async (request: StorageRequest, asked: ItemListQuery): Promise
         title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
         aside={
           suggestion === undefined ? (
-            <Views owner={owner.name} asked={asked} />
+            <Choices
+              label="View"
+              choices={VIEWS}
+              chosen={asked.kind === 'repositories' ? 'repositories' : 'usage'}
+              to={(file) => pathOf(owner.name, { ...asked, ...WHOLE }, file)}
+            />
           ) : (
             <Link
               class="button secondary small"
@@ -126,25 +131,13 @@ const showItems = async (request: StorageRequest, asked: ItemListQuery): Promise
   )
 }
 
-/** Switches between single items and the sums of repositories. */
-const Views = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
-  const { urlOf } = usePageContext()
-  const isByRepository = asked.kind === 'repositories'
-  const query = { ...asked, kind: undefined, repository: '', uploader: '', page: 1 }
-  return (
-    <nav class="choices" aria-label="View">
-      <a href={urlOf(pathOf(owner, query))} aria-current={isByRepository ? undefined : 'true'}>
-        Items
-      </a>
-      <a
-        href={urlOf(pathOf(owner, query, 'repositories'))}
-        aria-current={isByRepository ? 'true' : undefined}
-      >
-        By repository
-      </a>
-    </nav>
-  )
-}
+/** Single items, and the sums of repositories: the end of the path of each. */
+const VIEWS = [
+  ['usage', 'Items'],
+  ['repositories', 'By repository'],
+] as const
+/** A query that is for both. */
+const WHOLE = { kind: undefined, repository: '', uploader: '', page: 1 }
 
 const ListedCount = ({
   owner,
@@ -209,20 +202,6 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
     </Search>
   )
 }
-
-interface WholeNameFilterProps {
-  id: string
-  label: string
-  value: string | undefined
-}
-
-/** A filter by a name that must match as a whole. */
-const WholeNameFilter = ({ id, label, value = '' }: WholeNameFilterProps) => (
-  <div>
-    <label for={id}>{label}</label>
-    <input id={id} name={id} value={value} autocapitalize="none" spellcheck={false} />
-  </div>
-)
 
 const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
   <>
