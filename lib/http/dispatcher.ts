@@ -145,8 +145,7 @@ export class Dispatcher<I extends Caller> {
       const isTaken = found.route !== undefined || endpoints.takes(req, url, found, next === undefined)
       if (!isTaken) continue
       noteRoute(req, 'allow' in found && !found.allow ? undefined : (routesName ?? found.route?.path))
-      const given = { req, res, url, ...found, next }
-      return inRequestOrder(res, () => this.#serve(endpoints, this.#contextOf(endpoints, given)))
+      return inRequestOrder(res, () => this.#serve(endpoints, { req, res, url, ...found, next }))
     }
     unmatched(req, res, next)
   }
@@ -154,22 +153,6 @@ export class Dispatcher<I extends Caller> {
   /** Resolves when all responses in flight have ended. */
   idle(): Promise<void> {
     return this.#inFlight.idle()
-  }
-
-  #contextOf(
-    endpoints: Endpoints<I>,
-    given: Pick<Context<I>, 'req' | 'res' | 'url' | 'route' | 'params' | 'allow' | 'next'>,
-  ): Context<I> {
-    const context: Context<I> = {
-      ...given,
-      baseUrl: this.#options.baseUrl ?? '',
-      user: undefined,
-      rights: lastingRights(() => this.#userNow(endpoints, context)),
-      turns: this.#turns,
-      client: () => this.#options.clientOf(given.req, context.user ?? null),
-      signal: () => signalOf(given.res),
-    }
-    return context
   }
 
   /** Undefined also for a request that waits, since the reply may change meanwhile. */
@@ -198,35 +181,40 @@ export class Dispatcher<I extends Caller> {
     this.#unread.count(() => clientOf(req, user), res)
   }
 
-  async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
-    const { corsOrigins, baseUrl, trustedProxies } = this.#options
-    const { req, res, url } = context
+  async #serve(
+    endpoints: Endpoints<I>,
+    matched: Pick<Context<I>, 'req' | 'res' | 'url' | 'route' | 'params' | 'allow' | 'next'>,
+  ): Promise<void> {
+    const { corsOrigins, baseUrl, trustedProxies, clientOf, runHandler = (run) => run() } = this.#options
+    const { req, res, url, route = endpoints.otherwise } = matched
+    const context: Context<I> = {
+      ...matched,
+      baseUrl: baseUrl ?? '',
+      user: undefined,
+      rights: lastingRights(() => this.#userNow(endpoints, context)),
+      turns: this.#turns,
+      client: () => clientOf(req, context.user ?? null),
+      signal: () => signalOf(res),
+    }
     this.#inFlight.begin(res)
     try {
       if (corsOrigins?.length && allowOrigin(req, res, corsOrigins)) return
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
       const mayBeForeign = corsOrigins !== undefined && res.hasHeader('Access-Control-Allow-Origin')
       if (!mayBeForeign) refuseForged(req, context.baseUrl)
-      const reply = await this.#admitAndAnswer(endpoints, context)
+      if (route.auth !== 'none') {
+        context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
+        noteUser(context)
+        checkAccess(context.user, route, endpoints.accessMessages)
+        this.#unread.refuseMore(context.client)
+      }
+      const reply = await runHandler(() => endpoints.answer(context))
       if (req.method === 'GET') this.#unread.refuseMore(context.client)
       await sendReply(req, res, reply)
       this.#unread.count(context.client, res)
     } catch (error) {
       await this.#fail(endpoints, context, error)
     }
-  }
-
-  async #admitAndAnswer(endpoints: Endpoints<I>, context: Context<I>): Promise<Sendable> {
-    const { req, route = endpoints.otherwise } = context
-    if (route.auth !== 'none') {
-      const user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
-      context.user = user
-      noteUser(context)
-      checkAccess(user, route, endpoints.accessMessages)
-      this.#unread.refuseMore(context.client)
-    }
-    const { runHandler = (run) => run() } = this.#options
-    return runHandler(() => endpoints.answer(context))
   }
 
   async #userNow(endpoints: Endpoints<I>, context: Context<I>): Promise<I | null> {
