@@ -22,7 +22,7 @@ import {
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
 import { HTML_HEADERS, JSON_HEADERS, openDownload, PRIVATE } from './send.ts'
-import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
+import { coerce, pathParams } from './validate.ts'
 
 /** What replies are made with. */
 export interface ReplyServices {
@@ -54,22 +54,12 @@ interface JsonReply extends Reply {
   readonly headers?: readonly string[] | undefined
 }
 
-/** A route with the coercions of its parameters, which are derived from its schemas once. */
-interface PreparedRoute<I extends Caller, S> extends Route<I, S> {
-  readonly paramsCoercion: Coercion | undefined
-  readonly queryCoercion: Coercion | undefined
-  /** The query of a request that sends none; undefined when that is refused. */
-  readonly emptyQuery: unknown
-}
-
-type Context<I extends Caller, S> = RequestContext<I, PreparedRoute<I, S>>
+type Context<I extends Caller, S> = RequestContext<I, Route<I, S>>
 
 /** The JSON API: all paths below the base path, known or not. */
-export class JsonEndpoints<I extends Caller, S extends ReplyServices>
-  implements Endpoints<I, PreparedRoute<I, S>>
-{
+export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements Endpoints<I, Route<I, S>> {
   readonly basePath: string
-  readonly router: Router<PreparedRoute<I, S>>
+  readonly router: Router<Route<I, S>>
   readonly accessMessages: AccessMessages
   /** Wrong credentials get 401 on every path. */
   readonly otherwise = { auth: 'optional' } as const
@@ -79,7 +69,7 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices>
     this.basePath = options.basePath
     this.accessMessages = { ...API_MESSAGES, unauthenticated: options.signInMessage }
     this.#options = options
-    this.router = new Router(options.routes.map(prepared))
+    this.router = new Router(options.routes)
   }
 
   takes(): boolean {
@@ -125,18 +115,18 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices>
   }
 
   /** Reads and validates the input, and calls the handler. */
-  async #call(context: Context<I, S>, route: PreparedRoute<I, S>): Promise<JsonReply> {
+  async #call(context: Context<I, S>, route: Route<I, S>): Promise<JsonReply> {
     const { req, params, url, baseUrl, user = null, client, turns, rights } = context
     const { basePath, services, bodyLimit, pageLimits } = this.#options
-    const { paramsCoercion, paging } = route
+    const { paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
     const request = {
       user,
       baseUrl,
       apiUrl: baseUrl + basePath,
       htmlUrls: services.htmlUrls as HtmlUrlsOf<S>,
-      params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
-      query: queryOf(route, url.search, members),
+      params: route.params ? pathParams(route.params, params) : params,
+      query: route.query && coerce(route.query, (name) => members.get(name)),
       page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
       client,
@@ -229,35 +219,6 @@ const unmatchedReply = ({ req, allow, url, baseUrl }: RequestContext): Sendable 
   if (req.method === 'OPTIONS') return { status: 204, headers: [...PRIVATE, ...headers] }
   const message = `this path takes ${allowed}, not ${req.method}`
   return { status: 405, body: SerializedJson.of({ message, url: baseUrl + REFERENCE_PATH }), headers }
-}
-
-const prepared = <I extends Caller, S>(route: Route<I, S>): PreparedRoute<I, S> => {
-  const queryCoercion = route.query && coercionOf(route.query)
-  return {
-    ...route,
-    paramsCoercion: route.params && coercionOf(route.params),
-    queryCoercion,
-    emptyQuery: queryCoercion && emptyQueryOf(queryCoercion),
-  }
-}
-
-/** Requests share it, so it cannot be changed. */
-const emptyQueryOf = (coercion: Coercion): unknown => {
-  try {
-    return Object.freeze(coerce(coercion, () => undefined))
-  } catch {
-    // Each request without a query is refused then.
-    return undefined
-  }
-}
-
-const queryOf = (
-  { queryCoercion, emptyQuery }: Pick<PreparedRoute<Caller, unknown>, 'queryCoercion' | 'emptyQuery'>,
-  search: string,
-  members: URLSearchParams,
-): unknown => {
-  if (search === '' && emptyQuery !== undefined) return emptyQuery
-  return queryCoercion && coerce(queryCoercion, (name) => members.get(name))
 }
 
 const notFound = (message = 'there is nothing at this path') => new AllotError('not_found', message)

@@ -8,7 +8,7 @@ import { movedStatus } from './former-names.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { Empty, ErrorBody, fraction, type ResponseKind } from './responses.ts'
 import { type FileField, isFileField, type Route } from './route.ts'
-import { canRefuse, coercionOf } from './validate.ts'
+import { canRefuse, membersOf } from './validate.ts'
 
 /** Descriptions of path parameters by name, for routes that have none of their own. */
 type ParameterTexts = Readonly<Record<string, { description: string; example: string }>>
@@ -136,7 +136,7 @@ const parameters = (route: Route<never, never>, schemaOf: Convert, texts: Parame
     ...texts[name!],
     ...memberOf(route.params, name!, schemaOf),
   }))
-  const members = route.query === undefined ? [] : coercionOf(route.query).members
+  const members = route.query === undefined ? [] : membersOf(route.query)
   const inQuery = members.map(({ name, optional }) => ({
     name,
     in: 'query',
@@ -197,7 +197,7 @@ const formBody = ({ field }: FileField): Json => ({
 const schemaBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
   required:
     route.needsBody === true ||
-    ('entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional)),
+    ('entries' in body && membersOf(body as never).some(({ optional }) => !optional)),
   content: { [route.accepts ?? 'application/json']: mediaType(body, schemaOf) },
 })
 

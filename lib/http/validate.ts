@@ -23,26 +23,34 @@ const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
 
 type Kind = 'number' | 'boolean' | 'text'
 
-/** How to read the members of a query string or a path; derived from a schema once. */
-export interface Coercion {
-  readonly schema: v.GenericSchema
-  readonly members: readonly { name: string; kind: Kind; optional: boolean }[]
+/** How to read a member of a query string or a path. */
+interface Member {
+  readonly name: string
+  readonly kind: Kind
+  readonly optional: boolean
 }
 
 type Entries = Record<string, v.GenericSchema>
+type Members = v.GenericSchema & { readonly entries: unknown }
 
-export const coercionOf = (schema: v.GenericSchema & { entries: unknown }): Coercion => ({
-  schema,
-  members: Object.entries(schema.entries as Entries).map(([name, member]) => ({
+/** Derived from each schema once. */
+const derived = new WeakMap<Members, readonly Member[]>()
+
+export const membersOf = (schema: Members): readonly Member[] => {
+  const known = derived.get(schema)
+  if (known !== undefined) return known
+  const members = Object.entries(schema.entries as Entries).map(([name, member]) => ({
     name,
     kind: kindOf(member),
     optional: member.type === 'optional' || member.type === 'nullish',
-  })),
-})
+  }))
+  derived.set(schema, members)
+  return members
+}
 
 /** Whether some text of a query is invalid. */
-export const canRefuse = (schema: v.GenericSchema & { entries: unknown }): boolean =>
-  coercionOf(schema).members.some(({ optional, kind }) => !optional || kind !== 'text') ||
+export const canRefuse = (schema: Members): boolean =>
+  membersOf(schema).some(({ optional, kind }) => !optional || kind !== 'text') ||
   Object.values(schema.entries as Entries).some(restricts)
 
 const restricts = (schema: v.GenericSchema): boolean => {
@@ -64,12 +72,9 @@ const kindOf = (schema: v.GenericSchema): Kind => {
  * boolean is expected, as from a form with an empty field.
  * @throws AllotError invalid that names the member
  */
-export const coerce = (
-  { schema, members }: Coercion,
-  read: (name: string) => string | null | undefined,
-): unknown => {
+export const coerce = (schema: Members, read: (name: string) => string | null | undefined): unknown => {
   const input: Record<string, unknown> = {}
-  for (const { name, kind, optional } of members) {
+  for (const { name, kind, optional } of membersOf(schema)) {
     const text = read(name)
     if (text === null || text === undefined || (text === '' && optional && kind !== 'text')) continue
     input[name] = parseAs(kind, text) ?? text
@@ -97,12 +102,12 @@ const booleans = new Map([
 ])
 
 /** @throws AllotError not_found when a parameter is not valid or an integer beyond ±(2^53-1) */
-export const pathParams = (coercion: Coercion, params: Record<string, string | undefined>): unknown => {
+export const pathParams = (schema: Members, params: Record<string, string | undefined>): unknown => {
   const notFound = (cause?: unknown) =>
     new AllotError('not_found', 'there is nothing at this path', { cause })
   let values: object
   try {
-    values = coerce(coercion, (name) => params[name]) as object
+    values = coerce(schema, (name) => params[name]) as object
   } catch (cause) {
     throw notFound(cause)
   }

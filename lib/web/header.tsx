@@ -76,7 +76,7 @@ const MENU_PAGES = /^\/-\/(?:settings|account)(?:\/|$)/
 
 const MenuItem = ({ to, icon, text }: { to: string; icon: IconName; text: string }) => (
   <li>
-    <Link to={to} currentBelow={[to]}>
+    <Link to={to} currentBelow={to.startsWith('/-/') ? [to] : []}>
       <Icon name={icon} />
       {text}
     </Link>

@@ -178,7 +178,11 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
   failure(context: Context, { status, message, retryAfter }: Failure): Sendable {
     const { url } = context
     const { settings, options } = this.#app
-    if (!this.#hasVisit(context)) return this.#protected(pageReply(status, ''))
+    try {
+      this.#visitOf(context)
+    } catch {
+      return this.#protected(pageReply(status, ''))
+    }
     if (status === 401) {
       const login = settings.hasSessions
         ? url.mount + signInPath(context)
@@ -225,14 +229,6 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
   #visitOf(context: Context): Visit {
     context.visit ??= newVisit(context, this.#app.options)
     return context.visit
-  }
-
-  #hasVisit(context: Context): boolean {
-    try {
-      return this.#visitOf(context) !== undefined
-    } catch {
-      return false
-    }
   }
 }
 

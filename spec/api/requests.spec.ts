@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
-import { coercionOf } from '../../lib/http/validate.ts'
+import { membersOf } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound } from '../support/expectations.ts'
 import { start, startBefore } from '../support/test-server.ts'
 
@@ -49,9 +49,7 @@ describe('Methods', () => {
 describe('Integers in a query', () => {
   const kinds: Record<string, string> = { kind: 'lfs', basehead: 'a...b' }
   const asked = routes.flatMap(({ method, path, query, paging }) => {
-    const numbers = (query === undefined ? [] : coercionOf(query).members).filter(
-      ({ kind }) => kind === 'number',
-    )
+    const numbers = (query === undefined ? [] : membersOf(query)).filter(({ kind }) => kind === 'number')
     const names = [...numbers.map(({ name }) => name), ...(paging === undefined ? [] : ['page', 'limit'])]
     const concrete = path.replace(/\{(\w+)\}/g, (_whole, name: string) => kinds[name] ?? '1')
     return names.map((name) => ({ method, path: concrete, name }))

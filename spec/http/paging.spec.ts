@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
-import { coercionOf } from '../../lib/http/validate.ts'
+import { membersOf } from '../../lib/http/validate.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { closing, pageOf, plain, route, serve } from './fixture.ts'
 
@@ -126,7 +126,7 @@ describe('A list', () => {
   for (const { method, path, paging, query } of routes)
     if (paging !== undefined && query !== undefined)
       it(`has no query parameter that may be longer than 255 characters: ${method} ${path}`, () => {
-        for (const { name, kind } of coercionOf(query).members) {
+        for (const { name, kind } of membersOf(query)) {
           if (kind !== 'text') continue
           const { issues } = v.safeParse(query, { [name]: 'x'.repeat(256) })
           assert.ok(

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
-import { coerce, coercionOf, pathParams } from '../../lib/http/validate.ts'
+import { coerce, membersOf, pathParams } from '../../lib/http/validate.ts'
 import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Asked = v.object({
@@ -95,10 +95,10 @@ describe('An integer of any length', () => {
   const digits = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
 
   it('is exact up to 2^53-1; a larger one is some number above 2^53-1', () => {
-    const coercion = coercionOf(v.object({ id: v.optional(v.number()) }))
+    const query = v.object({ id: v.optional(v.number()) })
     fc.assert(
       fc.property(digits, (integer) => {
-        const { id } = coerce(coercion, () => String(integer)) as { id?: number }
+        const { id } = coerce(query, () => String(integer)) as { id?: number }
         assert.equal(Number.isSafeInteger(id), Number.isSafeInteger(Number(integer)))
         if (Number.isSafeInteger(id)) assert.equal(BigInt(id!), integer)
         else assert.equal(id! < 0, integer < 0n)
@@ -107,15 +107,15 @@ describe('An integer of any length', () => {
   })
 
   for (const route of routes) {
-    const coercion = route.params && coercionOf(route.params)
-    const numbers = coercion?.members.filter(({ kind }) => kind === 'number') ?? []
+    const { params } = route
+    const numbers = params ? membersOf(params).filter(({ kind }) => kind === 'number') : []
     for (const { name } of numbers)
       it(`above 2^53-1 matches no ${name}: ${route.method} ${route.path}`, () => {
         for (const text of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30)]) {
-          const read = () => pathParams(coercion!, { ...valid(route), [name]: text })
+          const read = () => pathParams(params!, { ...valid(route), [name]: text })
           assert.throws(read, (error: { code?: string }) => error.code === 'not_found')
         }
-        assert.doesNotThrow(() => pathParams(coercion!, valid(route)))
+        assert.doesNotThrow(() => pathParams(params!, valid(route)))
       })
   }
 })

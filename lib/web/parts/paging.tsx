@@ -109,3 +109,26 @@ export const PageLinks = ({ text, names, label = 'Pages of the list', ...paths }
     </nav>
   )
 }
+
+interface ChoicesProps<T extends string> {
+  /** What screen readers call the links. */
+  label: string
+  choices: readonly (readonly [value: T, text: string])[]
+  chosen: T
+  /** @returns the path of the page with a choice */
+  to: (value: T) => string
+}
+
+/** Links to the same page with each of several choices. */
+export const Choices = <T extends string>({ label, choices, chosen, to }: ChoicesProps<T>) => {
+  const { urlOf } = usePageContext()
+  return (
+    <nav class="choices" aria-label={label}>
+      {choices.map(([value, text]) => (
+        <a key={value} href={urlOf(to(value))} aria-current={value === chosen ? 'true' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  )
+}

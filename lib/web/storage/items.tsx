@@ -7,20 +7,11 @@ import { MAX_PER_KIND, type StorageItemPage } from '../../content/usage/storage-
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import {
-  Choices,
-  Empty,
-  FlashMessage,
-  formatCount,
-  Link,
-  Search,
-  Section,
-  Submit,
-} from '../parts/components.tsx'
+import { Empty, FlashMessage, formatCount, Link, Search, Section, Submit } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import { ChoiceFilter, NameFilter, WholeNameFilter } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
-import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
+import { Choices, EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
 import { ownerView, type StorageRequest, storagePages } from './access.tsx'
 import { Elsewhere, KIND_NAMES, linkOf, NothingStored } from './item-text.tsx'
