@@ -73,6 +73,12 @@ export const invalidMember = (field: string, problem: string, cause?: unknown): 
 export const takenMember = (field: string, problem: string): AllotError =>
   new AllotError('conflict', `${field}: ${problem}`, { field })
 
+/** @throws AllotError not_found with the message when there is no value */
+export const existing = <T>(value: T | undefined, message: string): T => {
+  if (value === undefined) throw new AllotError('not_found', message)
+  return value
+}
+
 /**
  * Refuses an argument that has another type than its declaration says, for callers in JavaScript.
  * @param expected what the argument must be, such as `a string`

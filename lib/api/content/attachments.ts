@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
-import { AllotError } from '../../errors.ts'
+import { AllotError, existing } from '../../errors.ts'
 import { fileField, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
 import type { RepositoryName } from '../../repositories/names.ts'
@@ -145,9 +145,7 @@ const download = async (
   { hosting }: Services,
 ): Promise<StreamReply> => {
   const open = async (user: Identity | null) => {
-    const found = await hosting.attachments.open(user, params.uuid)
-    if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
-    return found
+    return existing(await hosting.attachments.open(user, params.uuid), 'there is no such attachment')
   }
   const found = await open(user)
   whileAllowed(open)

@@ -1,6 +1,6 @@
 import type { Identity } from '../../accounts/access.ts'
 import { fileOfCommit } from '../../content/downloads.ts'
-import { AllotError } from '../../errors.ts'
+import { existing } from '../../errors.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import {
   Download,
@@ -116,8 +116,10 @@ const archive = async (
 ): Promise<StreamReply> => {
   const repository = await requireReadable(services, request)
   const open = services.hosting.contents!.of(repository, request.client())
-  const found = await findArchive(open, request.params.archive)
-  if (found === undefined) throw new AllotError('not_found', 'there is no such branch, tag or commit')
+  const found = existing(
+    await findArchive(open, request.params.archive),
+    'there is no such branch, tag or commit',
+  )
   return found(request)
 }
 

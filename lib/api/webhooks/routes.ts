@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { type Identity, OPERATOR } from '../../accounts/access.ts'
 import type { Authorizer } from '../../accounts/authorize.ts'
-import { AllotError } from '../../errors.ts'
+import { existing } from '../../errors.ts'
 import { NotFound, type Route } from '../../http/index.ts'
 import { commitWithRef } from '../../repositories/contents/open-repository.ts'
 import type { TestPush } from '../../webhooks/hooks.ts'
@@ -64,9 +64,10 @@ const hookRoutesOf = (group: HookGroup): HookRoute[] => {
       of: hookView,
       also: [409],
       run: async ({ user, params, body, baseUrl }, { hosting }) => {
-        const hook = await hosting.hooks.create(user, place(user, params), newHookIn(body, baseUrl))
-        if (hook === undefined) throw new AllotError('not_found', 'there is nothing at this path')
-        return hook
+        return existing(
+          await hosting.hooks.create(user, place(user, params), newHookIn(body, baseUrl)),
+          'there is nothing at this path',
+        )
       },
     }),
     hooks.get(`${prefix}GetHook`, '/{id}', {

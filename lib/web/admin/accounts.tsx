@@ -5,7 +5,7 @@
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { OwnerError } from '../../content/removal.ts'
-import { AllotError, invalid, invalidMember } from '../../errors.ts'
+import { AllotError, existing, invalid, invalidMember } from '../../errors.ts'
 import { type Account, Visibility } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
 import { checkConfirmation } from '../parts/confirmation.tsx'
@@ -43,9 +43,10 @@ const accountForm = (
   })
 
 const accountNamed = async ({ hosting }: PageServices, name: string): Promise<Account> => {
-  const account = name === '' ? undefined : await hosting.accounts.byName(name)
-  if (account === undefined) throw new AllotError('not_found', `there is no account named ${name}`)
-  return account
+  return existing(
+    name === '' ? undefined : await hosting.accounts.byName(name),
+    `there is no account named ${name}`,
+  )
 }
 
 export const accountFormPageRoutes = [
@@ -112,8 +113,7 @@ export const accountFormPageRoutes = [
   })),
   accountForm('/-/admin/account/password-link', ({ user, pagesUrl }, { hosting }, { id, name }) => ({
     async run() {
-      const link = await hosting.passwordLinks.create(id, user)
-      if (link === undefined) throw new AllotError('not_found', `${name} was deleted meanwhile`)
+      const link = existing(await hosting.passwordLinks.create(id, user), `${name} was deleted meanwhile`)
       return passwordLinkView(name, pagesUrl + passwordLinkPath(link), crumbsOf(name))
     },
   })),

@@ -1,5 +1,5 @@
 /** Quota groups: the list, the page of each, and the forms that change, assign and delete one. */
-import { AllotError, takenMember } from '../../errors.ts'
+import { AllotError, existing, takenMember } from '../../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import type { Effects } from '../../quota/simulation.ts'
@@ -98,9 +98,7 @@ export const groupPageRoutes = [
 ]
 
 const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGroup> => {
-  const group = await quota.groups.get(name)
-  if (group === undefined) throw new AllotError('not_found', `there is no group named ${name}`)
-  return group
+  return existing(await quota.groups.get(name), `there is no group named ${name}`)
 }
 
 /** Whom the deletion of a group concerns, and which limit decides afterwards. */

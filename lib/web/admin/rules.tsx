@@ -1,6 +1,6 @@
 /** Quota rules: the list, the page of each, and the forms that change and delete one. */
 import { limitFault, parseLimit } from '../../byte-sizes.ts'
-import { AllotError, invalidMember } from '../../errors.ts'
+import { AllotError, existing, invalidMember } from '../../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { Effects } from '../../quota/simulation.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
@@ -77,9 +77,7 @@ export const rulePageRoutes = [
 ]
 
 const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRule> => {
-  const rule = await quota.rules.get(name)
-  if (rule === undefined) throw new AllotError('not_found', `there is no rule named ${name}`)
-  return rule
+  return existing(await quota.rules.get(name), `there is no rule named ${name}`)
 }
 
 /** @throws AllotError invalid */

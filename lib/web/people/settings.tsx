@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { actorOnOwnAccount } from '../../audit.ts'
-import { AllotError } from '../../errors.ts'
+import { existing } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
 import { FlashMessage, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field, Fields } from '../parts/fields.tsx'
@@ -29,8 +29,7 @@ export const settingsPageRoutes = [
 ]
 
 const profileView = async ({ hosting }: PageServices, user: Identity): Promise<View> => {
-  const account = await hosting.accounts.byId(user.id)
-  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
+  const account = existing(await hosting.accounts.byId(user.id), 'the account was deleted')
   const fields = FIELDS.map((name) => <Field key={name} name={name} value={account[name]} />)
   return settingsView(
     'Edit profile',

@@ -5,42 +5,21 @@ import type { HighlightInput } from './highlighter.ts'
 
 lowerOwnPriority()
 
-/** The first letter is the class; the other kinds of text are not colored. */
-const CLASSES: Readonly<Record<string, string>> = {
-  keyword: 'k',
-  'selector-tag': 'k',
-  tag: 'k',
-  name: 'k',
-  operator: 'k',
-  built_in: 't',
-  type: 't',
-  class: 't',
-  'selector-class': 't',
-  'selector-id': 't',
-  literal: 'n',
-  number: 'n',
-  symbol: 'n',
-  'template-variable': 'n',
-  variable: 'v',
-  attr: 'v',
-  attribute: 'v',
-  property: 'v',
-  params: 'v',
-  string: 's',
-  regexp: 's',
-  char: 's',
-  link: 's',
-  code: 's',
-  comment: 'c',
-  quote: 'c',
-  meta: 'c',
-  doctag: 'c',
-  title: 'f',
-  section: 'f',
-  function: 'f',
-  addition: 'a',
-  deletion: 'd',
+/** The kinds of text of each class; other kinds are not colored. */
+const KINDS: Readonly<Record<string, string>> = {
+  k: 'keyword selector-tag tag name operator',
+  t: 'built_in type class selector-class selector-id',
+  n: 'literal number symbol template-variable',
+  v: 'variable attr attribute property params',
+  s: 'string regexp char link code',
+  c: 'comment quote meta doctag',
+  f: 'title section function',
+  a: 'addition',
+  d: 'deletion',
 }
+const classes = new Map(
+  Object.entries(KINDS).flatMap(([name, kinds]) => kinds.split(' ').map((kind) => [kind, name])),
+)
 
 const TAG = /<span class="([^" ]*)(?: [^"]*)?">|<\/span>|\n/g
 
@@ -63,7 +42,7 @@ const linesOf = (html: string): string[] => {
       open.pop()
       line += '</i>'
     } else {
-      const kind = CLASSES[match[1]]
+      const kind = classes.get(match[1])
       open.push(kind === undefined ? '<i>' : `<i class="${kind}">`)
       line += open.at(-1)
     }
