@@ -91,7 +91,7 @@ const batch = async (request: LfsRequest, services: Services): Promise<StreamRep
   // Stands in for an oid that is not valid; no object has it.
   const oids = objects.map(({ oid }) => (OID.test(oid) ? oid : '-'))
   const found = await services.hosting.lfs.find(repository.id, oids)
-  const answer = isUpload ? uploadAnswer(request, services) : downloadAnswer(request, services)
+  const answer = answersTo(request, services, isUpload)
   const answers = objects.map((object, index) => ({ ...object, ...answer(object, found[index]) }))
   if (writer !== undefined) {
     const uploads = answers.filter((one) => 'actions' in one)
@@ -109,33 +109,21 @@ const objectError = (code: number, message: string) => ({ error: { code, message
 const maxSizeIn = ({ options: { lfs } }: Services) => (lfs ? lfs.maxSize : undefined)
 
 /** An object that already exists gets no actions, whatever its size, and the client does not upload it. */
-const uploadAnswer = (request: LfsRequest, services: Services): ObjectAnswer => {
+const answersTo = (request: LfsRequest, services: Services, isUpload: boolean): ObjectAnswer => {
   const maxSize = maxSizeIn(services)
   const base = lfsUrl(request)
   const credentials = tokenIn(request, services)
+  const action = (path: string) => ({ href: `${base}/${path}`, ...credentials })
   return (object, found) => {
+    const { oid, size } = object
     const fault = faultOf(object, found)
     if (fault !== undefined) return objectError(422, fault)
+    if (!isUpload && found === undefined) return objectError(404, 'there is no such object')
+    if (!isUpload) return { actions: { download: action(`objects/${oid}`) } }
     if (found !== undefined) return {}
-    if (maxSize !== undefined && object.size > maxSize)
+    if (maxSize !== undefined && size > maxSize)
       return objectError(422, `size: an object must not be larger than ${maxSize} bytes`)
-    return {
-      actions: {
-        upload: { href: `${base}/objects/${object.oid}/${object.size}`, ...credentials },
-        verify: { href: `${base}/verify`, ...credentials },
-      },
-    }
-  }
-}
-
-const downloadAnswer = (request: LfsRequest, services: Services): ObjectAnswer => {
-  const base = lfsUrl(request)
-  const credentials = tokenIn(request, services)
-  return (object, found) => {
-    const fault = faultOf(object, found)
-    if (fault !== undefined) return objectError(422, fault)
-    if (found === undefined) return objectError(404, 'there is no such object')
-    return { actions: { download: { href: `${base}/objects/${object.oid}`, ...credentials } } }
+    return { actions: { upload: action(`objects/${oid}/${size}`), verify: action('verify') } }
   }
 }
 
