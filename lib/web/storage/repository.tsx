@@ -24,8 +24,7 @@ export const repositoryPageRoutes = [
     return {
       async run() {
         const repository = await services.store.read(authorizeRepositoryAdmin(user, owner.name, params.repo))
-        const cleaned =
-          repository && (await services.hosting.git?.maintenance.cleanUp(repository.id, client))
+        const cleaned = repository && (await services.hosting.git?.maintenance.cleanUp(repository.id, client))
         if (cleaned === undefined) throw missing(owner.name, params.repo)
         const isFreed = cleaned.size < repository!.size
         return `${pathOf(owner.name, cleaned.name)}?done=${isFreed ? 'freed' : 'unused'}`
