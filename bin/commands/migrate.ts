@@ -168,6 +168,6 @@ const verifyAll = async (flags: SourceFlags): Promise<void> => {
       { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR_IDENTITY : null) },
     )
   })
-  printLines(report.lines(flags.report))
+  printLines(report.lines())
   if (!report.isSame()) process.exitCode = 1
 }

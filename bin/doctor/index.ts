@@ -1,7 +1,7 @@
 import { chosenDriver, foldersOf, outside, type StoreLocation } from '../config/store.ts'
 import { checkDatabase } from './database.ts'
 import type { Check } from './finding.ts'
-import { checkClock, checkFolder, checkGit, checkOpenFiles } from './machine.ts'
+import { checkFolder, checkGit, checkOpenFiles } from './machine.ts'
 import { checkAddresses, checkCertificate, checkServer, checkStore } from './service.ts'
 import { sshChecks } from './ssh.ts'
 
@@ -17,7 +17,6 @@ export const checksOf = (location: StoreLocation, url: string | undefined): Chec
     ['data folder', () => checkFolder(data, '--data')],
     ...outside(data, repositories).map((folder) => ofSection('repositories', folder)),
     ...outside(data, files).map((folder) => ofSection('files', folder)),
-    ['clock', () => checkClock()],
     storeCheck(location),
     ['open files', () => checkOpenFiles(config)],
     ['certificate', () => checkCertificate(config)],

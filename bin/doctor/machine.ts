@@ -76,15 +76,6 @@ const existingParent = async (path: string): Promise<string> => {
   return (await kindOf(parent)) === 'absent' ? existingParent(parent) : parent
 }
 
-const CLOCK_YEARS = { first: 2025, last: 2100 }
-
-export const checkClock = (now = new Date()): Outcome => {
-  const year = now.getUTCFullYear()
-  const time = now.toISOString()
-  if (year >= CLOCK_YEARS.first && year < CLOCK_YEARS.last) return ok(time)
-  return failed(`${time}: set the clock, since tokens, sessions and certificates depend on it`)
-}
-
 /** Files of the store and of the process itself. */
 const OWN_FILES = 300
 const FILES_PER_GIT = 4

@@ -1,5 +1,5 @@
 import type { NewAccount } from '../../lib/accounts/accounts.ts'
-import { AllotError, type ErrorCode, invalid } from '../../lib/errors.ts'
+import { AllotError, invalid } from '../../lib/errors.ts'
 import { pick } from '../../lib/records/edits.ts'
 import { type Account, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { Copies, removedHere } from './copies.ts'
@@ -53,24 +53,17 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     const outcome = await followAccount(migration, account, values, user.login, { createdAt: user.created })
     if (existing !== undefined) report.count('users', outcome)
     if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
-    if (migration.comparison !== undefined) return
-    await keepDate(migration, account, user)
-    reportUser(migration, (await migration.allot.hosting.accounts.byId(account.id)) ?? account, user)
+    if (migration.comparison === undefined) await completeUser(migration, account.id, user)
   })
-
-/** Codes of an account that is refused for its address, malformed or taken, or for its name. */
-const REFUSED: readonly ErrorCode[] = ['invalid', 'conflict']
 
 const createUser = (migration: Migration, user: SourceUser): Promise<Account> =>
-  createCopy(migration, { id: user.id, name: user.login }, 'users', (name) => {
-    const { accounts } = migration.allot.hosting
-    const wanted = { ...newAccount(migration.source, user), name, active: false }
-    return accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
-      // The address may be the reason: another account can have it. Another reason refuses it again.
-      if (!isRefused(error) || wanted.email === '') throw error
-      return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
-    })
-  })
+  createCopy(migration, { id: user.id, name: user.login }, 'users', (name) =>
+    migration.allot.hosting.accounts.createUser(
+      // Another account can have the address, which follows.
+      { ...newAccount(migration.source, user), name, email: '', active: false },
+      { by: OPERATOR },
+    ),
+  )
 
 /**
  * Creates an account with its record in the migration log.
@@ -106,11 +99,21 @@ export const createCopy = async (
   return account
 }
 
-/** Reports the parts of an account that cannot be copied, in every run until they are set here. */
-const reportUser = ({ report }: Migration, account: Account, user: SourceUser): void => {
-  if (account.email === '') report.note('notCopied', NO_EMAIL, user.login)
-  if (account.password === null)
-    report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
+/**
+ * Gives a copy the date of its original, and reports what cannot be copied, in every run until it is set
+ * here.
+ */
+const completeUser = async (
+  { allot, migrationLog, names, report }: Migration,
+  id: number,
+  { login, created, source_id: source }: SourceUser,
+): Promise<void> => {
+  const { accounts } = allot.hosting
+  const record = await migrationLog.get('account', '', names.key(login))
+  if (created !== undefined && record?.copy?.id === id) await accounts.setCreatedAt(id, created)
+  const { email, password } = (await accounts.byId(id))!
+  if (email === '') report.note('notCopied', NO_EMAIL, login)
+  if (password === null) report.note('notCopied', source === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, login)
 }
 
 /**
@@ -141,31 +144,21 @@ export const followAccount = async (
     create: async () => false,
     async edit(_, { email, ...edit }: Partial<Members>) {
       await accounts.edit(id, edit, { by: OPERATOR })
-      if (email !== undefined) await followEmail(migration, account, email)
+      if (email === undefined) return
+      const setEmail = async (refused: (error: AllotError) => unknown): Promise<void> => {
+        await accounts.edit(id, { email }, { by: OPERATOR }).catch((error: unknown) => {
+          if (!(error instanceof AllotError) || !['invalid', 'conflict'].includes(error.code)) throw error
+          refused(error)
+        })
+      }
+      const report = ({ message }: AllotError) =>
+        migration.report.note('differs', EMAIL_REFUSED, `${login} (${message})`)
+      // Another account can have the address here, also a copy that gets another one in this run.
+      await setEmail(() => migration.giving.push(() => setEmail(report)))
     },
   }
   return new Copies(migration, things).followNarrowed(async () => item, { id })
 }
-
-/** Another account can have the address here, also a copy that gets another one in this run. */
-const followEmail = async (
-  migration: Migration,
-  account: Account,
-  email: string,
-  isAgain = false,
-): Promise<void> => {
-  const { allot, report, giving } = migration
-  try {
-    await allot.hosting.accounts.edit(account.id, { email }, { by: OPERATOR })
-  } catch (error) {
-    if (!isRefused(error)) throw error
-    if (isAgain) report.note('differs', EMAIL_REFUSED, `${account.name} (${error.message})`)
-    else giving.push(() => followEmail(migration, account, email, true))
-  }
-}
-
-const isRefused = (error: unknown): error is AllotError =>
-  error instanceof AllotError && REFUSED.includes(error.code)
 
 /** The lesser one of the rights on both sides, as far as the source has them. */
 const lesser = (here: Members, { admin, active, visibility }: Partial<Members>): Partial<Members> => ({
@@ -175,17 +168,6 @@ const lesser = (here: Members, { admin, active, visibility }: Partial<Members>):
     visibility: audienceOf[visibility] > audienceOf[here.visibility] ? visibility : here.visibility,
   }),
 })
-
-/** A copy has the date of its original. */
-const keepDate = async (
-  { allot, migrationLog, names }: Migration,
-  account: Account,
-  { created }: SourceProfile,
-): Promise<void> => {
-  const record = await migrationLog.get('account', '', names.keyHere(account))
-  if (created !== undefined && record?.copy?.id === account.id)
-    await allot.hosting.accounts.setCreatedAt(account.id, created)
-}
 
 /** @throws AllotError invalid when the name belongs to an account of the other kind */
 export const isOfKind = (account: Account | undefined, kind: Account['kind']): account is Account => {

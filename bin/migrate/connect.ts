@@ -64,28 +64,22 @@ const readAdministrator = async (source: Source): Promise<string> => {
   )
 }
 
-/**
- * For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read
- * before.
- */
-const PROBES: readonly Probe[] = [
-  ['read:admin', '/admin/users?limit=1', false],
-  ['read:organization', '/user/orgs?limit=1', false],
-  ['read:repository', '/user/repos?limit=1', false],
-]
-/** `isOptional`: the source can lack it, or have it turned off. */
-type Probe = readonly [scope: string, path: string, isOptional: boolean]
-
 const Found = v.object({ data: v.array(v.object({ full_name: v.string() })) })
 
-/** Issues belong to a repository: any one will do. A source without a repository has none. */
-const contentChecks = async (source: Source): Promise<Probe[]> => {
+/**
+ * For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read
+ * before. Issues belong to a repository: any one will do. A source without a repository has none.
+ */
+const probesOf = async (source: Source): Promise<[scope: string, path: string][]> => {
   const { text } = await source.request('/repos/search?limit=1')
   const { success, output } = v.safeParse(Found, parseJson(text))
   const path = success ? output.data[0]?.full_name : undefined
   return [
-    ['read:package', `/packages/${encodeURIComponent(source.login)}?limit=1`, true],
-    ...(path === undefined ? [] : [['read:issue', `/repos/${path}/issues?limit=1`, true] as const]),
+    ['read:admin', '/admin/users?limit=1'],
+    ['read:organization', '/user/orgs?limit=1'],
+    ['read:repository', '/user/repos?limit=1'],
+    ['read:package', `/packages/${encodeURIComponent(source.login)}?limit=1`],
+    ...(path === undefined ? [] : [['read:issue', `/repos/${path}/issues?limit=1`] as [string, string]]),
   ]
 }
 
@@ -94,10 +88,9 @@ const SourceToken = v.object({
   scopes: v.nullish(v.array(v.string())),
   repositories: v.nullish(v.array(v.unknown())),
 })
-type SourceToken = v.InferOutput<typeof SourceToken>
 
 /** The token of the source among those of its owner; undefined when the source does not show them. */
-const ownToken = async (source: Source): Promise<SourceToken | undefined> => {
+const ownToken = async (source: Source): Promise<v.InferOutput<typeof SourceToken> | undefined> => {
   const { token, login, authorization } = source
   try {
     // Gitea lists tokens only with Basic credentials.
@@ -116,13 +109,14 @@ const ownToken = async (source: Source): Promise<SourceToken | undefined> => {
  */
 const checkScopes = async (source: Source): Promise<void> => {
   const { base, login } = source
-  for (const [scope, path, isOptional] of [...PROBES, ...(await contentChecks(source))]) {
+  for (const [scope, path] of await probesOf(source)) {
     const { status } = await source.request(path)
     if (status === 401 || status === 403)
       throw new Error(
         `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
       )
-    if (status >= 300 && !(isOptional && status === 404))
+    // The source can lack packages and issues, or have them turned off.
+    if (status >= 300 && status !== 404)
       throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
   }
   const own = await ownToken(source)

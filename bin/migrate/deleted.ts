@@ -6,7 +6,7 @@ import { Copies } from './copies.ts'
 import { apiPath, type Migration, reportErrors } from './migration.ts'
 import type { Named } from './names/index.ts'
 import { membershipsOf } from './organizations.ts'
-import { followRepository, type OwnedRepository } from './repositories.ts'
+import { followRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
 import { parseResponse } from './source.ts'
 import { withdrawTeams } from './teams/index.ts'
@@ -16,26 +16,23 @@ import { followsOf, gpgKeysOf, sshKeysOf, starsOf, watchesOf } from './user-data
  * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only
  * administrators can use or see it any more.
  * @param accounts all users and organizations of the source
- * @returns the keys of the deleted accounts
  */
 export const revokeDeletedAccounts = async (
   migration: Migration,
   accounts: readonly Named[],
-): Promise<string[]> => {
-  const { migrationLog, report, names } = migration
+): Promise<void> => {
+  const { migrationLog, report, names, listed } = migration
   const existing = new Set(accounts.map(({ id }) => String(id)))
-  const deleted: string[] = []
   for (const record of await migrationLog.list('account')) {
     if (existing.has(record.name)) continue
     await reportErrors(report, `the account ${record.original?.name ?? record.name}`, async () => {
       const account = await names.accountWithKey(record.name)
       if (account === undefined || record.copy?.id !== account.id) return migrationLog.remove([record])
       if (!(await isAccountDeleted(migration, account.kind, record))) return
-      deleted.push(record.name)
+      listed.add(record.name)
       await revokeAccount(migration, account)
     })
   }
-  return deleted
 }
 
 const Identified = v.object({ id: v.number() })
@@ -65,38 +62,28 @@ const revokeAccount = async (migration: Migration, account: Account): Promise<vo
   }
 }
 
-/** The accounts and repositories that a migration has found at the source. */
-export interface Listed {
-  /** Keys of the owners whose repositories were all listed. */
-  readonly owners: ReadonlySet<string>
-  readonly repositories: readonly OwnedRepository[]
-}
-
 /**
  * Makes copied repositories private and archived when the source has deleted them, or has moved them to an
  * account whose repositories are not listed: a run of everything moves these.
  */
-export const revokeDeletedRepositories = async (
-  migration: Migration,
-  { owners, repositories }: Listed,
-): Promise<void> => {
-  const { migrationLog, names, report } = migration
+export const revokeDeletedRepositories = async (migration: Migration): Promise<void> => {
+  const { migrationLog, names, report, found, listed } = migration
   const seen = new Set<string>()
-  for (const { given } of repositories)
+  for (const { given } of found)
     if ((await names.accountOf(given.owner.login)) !== undefined) seen.add(names.repositoryKey(given))
   for (const record of await migrationLog.list('repository')) {
-    const path = record.original?.name ?? record.name
-    if (seen.has(record.name) || !owners.has(path.split('/')[0]!)) continue
-    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
+    const [owner = '', name] = record.original!.name.split('/')
+    if (seen.has(record.name) || !listed.has(owner)) continue
+    await reportErrors(report, `the repository ${name}`, () => revokeIfGone(migration, record, owner))
   }
 }
 
-const revokeIfGone = async (migration: Migration, record: MigrationRecord, path: string): Promise<void> => {
+const revokeIfGone = async (migration: Migration, record: MigrationRecord, owner: string): Promise<void> => {
   const { migrationLog, names, allot } = migration
   const id = record.copy?.id
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
-  if (!(await hasLeft(migration, record.name, path.split('/')[0]!))) return
+  if (!(await hasLeft(migration, record.name, owner))) return
   const [{ name: key }, label] = [record, await names.pathOf(repository)]
   const hidden = { private: true, archived: true }
   await followRepository(migration, { id: repository.id, key, label, valuesIn: () => hidden })

@@ -21,12 +21,12 @@ import { copyQuota } from './quota.ts'
 import {
   type CopiedRepository,
   copyRepository,
+  foundAll,
   linkParent,
-  type OwnedRepository,
   repositoriesOf,
   restoreDates,
 } from './repositories.ts'
-import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
+import { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { copyKeys, copyRelations } from './user-data.ts'
 
@@ -52,9 +52,9 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   if ((await migration.migrationLog.list('finished')).length > 0) throw new Error(IS_FINISHED)
   await checkRenamesHere(migration)
   const isWhole = selected === all
-  const deleted = isWhole ? await revokeDeletedAccounts(migration, named(all)) : []
+  if (isWhole) await revokeDeletedAccounts(migration, named(all))
   await followAccountNames(migration, named(selected))
-  const copied = await copyAll(migration, selected, { isWhole, deleted })
+  const copied = await copyAll(migration, selected, isWhole)
   await widen(migration, isWhole)
   // After everything that changes them.
   for (const one of copied) await restoreDates(migration, one)
@@ -63,21 +63,18 @@ export const migrate = async (options: MigrationOptions, { all, selected }: Sele
   if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
 }
 
-/**
- * Copies kind by kind, or compares when the migration has a comparison.
- * @param deleted keys of the accounts that were deleted at the source
- */
+/** Copies kind by kind, or compares when the migration has a comparison. */
 export const copyAll = async (
   migration: Migration,
   { users, organizations, owners }: SelectedAccounts,
-  { isWhole, deleted = [] }: { isWhole: boolean; deleted?: readonly string[] },
+  isWhole: boolean,
 ): Promise<CopiedRepository[]> => {
   const logins = users.map(({ login }) => login)
   await each('users', users, (user) => copyUser(migration, user))
   await each('keys', logins, (login) => copyKeys(migration, login))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
   await copyQuota(migration)
-  const copied = await copyRepositories(migration, owners, deleted)
+  const copied = await copyRepositories(migration, owners)
   // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
   await each('members and teams', migration.giving, (give) => give())
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
@@ -123,7 +120,8 @@ export const prepare = async (options: MigrationOptions, accounts: SourceAccount
     names,
     authors: authorsOf(names, options.comparison === undefined ? () => content.ghost() : async () => 0),
     startedAt: now(),
-    repositories: new Map(),
+    found: [],
+    listed: new Set(),
     teams: new Map(),
     giving: [],
     widening: [],
@@ -169,14 +167,15 @@ export const select = async (
   return { all, selected: names.length === 0 ? all : await selectNamed(source, all, names) }
 }
 
-const selectAll = async (source: Source): Promise<SelectedAccounts> => {
+/** The accounts of a server. */
+export const selectAll = async (source: Source): Promise<SelectedAccounts> => {
   const users = await source.list(SourceUser, '/admin/users')
   const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
 }
 
 /** Users and organizations together. */
-const named = ({ users, organizations }: SourceAccounts): Named[] => [
+export const named = ({ users, organizations }: SourceAccounts): Named[] => [
   ...users.map(({ id, login: name }) => ({ id, name })),
   ...organizations.map(({ id, name }) => ({ id, name })),
 ]
@@ -204,23 +203,20 @@ const ownersIn = (users: readonly SourceUser[], organizations: readonly SourceOr
   ...organizations.map(({ name, visibility }) => ({ kind: 'organization' as const, name, visibility })),
 ]
 
-/** @param deleted keys of the accounts that were deleted at the source */
 const copyRepositories = async (
   migration: Migration,
   owners: readonly Owner[],
-  deleted: readonly string[],
 ): Promise<CopiedRepository[]> => {
-  const found: OwnedRepository[] = []
-  const listed = new Set(deleted)
-  await each('lists of repositories', owners, async ({ kind, name, visibility }) => {
-    const repositories = await listRepositories(migration, kind, name)
-    if (repositories === undefined) return
-    for (const given of repositories) found.push({ given, visibility })
-    listed.add(migration.names.key(name))
-  })
+  const { found, report, source } = migration
+  const users = owners.filter(({ kind }) => kind === 'user')
+  await each('lists of repositories', users, ({ name, ...owner }) =>
+    reportErrors(report, `the repositories of ${name}`, async () =>
+      foundAll(migration, owner, name, await repositoriesOf(source, 'user', name)),
+    ),
+  )
   if (migration.comparison === undefined) {
     await followRepositoryNames(migration, found)
-    await revokeDeletedRepositories(migration, { owners: listed, repositories: found })
+    await revokeDeletedRepositories(migration)
   }
   const copied: CopiedRepository[] = []
   await eachOfSeveral('repositories', found, async ({ given, visibility }) => {
@@ -228,23 +224,6 @@ const copyRepositories = async (
     if (repository !== undefined) copied.push(repository)
   })
   return copied
-}
-
-/**
- * The repositories of an owner. Those of an organization are copied only after its members: otherwise members
- * here could do more than at the source.
- */
-const listRepositories = async (
-  migration: Migration,
-  kind: Owner['kind'],
-  name: string,
-): Promise<readonly SourceRepository[] | undefined> => {
-  if (kind === 'organization') return migration.repositories.get(name.toLowerCase())
-  let found: readonly SourceRepository[] | undefined
-  await reportErrors(migration.report, `the repositories of ${name}`, async () => {
-    found = await repositoriesOf(migration.source, kind, name)
-  })
-  return found
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Authors } from './content/authors.ts'
 import type { Kind } from './labels.ts'
 import type { Names, Renames } from './names/index.ts'
 import type { Report } from './report.ts'
-import type { SourceRepository } from './shapes.ts'
+import type { OwnedRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
 import type { TeamRights } from './teams/rights.ts'
 import type { Comparison } from './verify/comparison.ts'
@@ -58,11 +58,13 @@ export interface Migration extends MigrationOptions {
   /** When the migration began, in seconds since 1970: the date of contents without a date at the source. */
   readonly startedAt: number
   /**
-   * Repositories of the organizations whose members were copied, by the name of the organization in lower
-   * case.
+   * Repositories of the users, and of the organizations whose members were copied: otherwise members here
+   * could do more than at the source.
    */
-  readonly repositories: Map<string, readonly SourceRepository[]>
-  /** Teams of these organizations, that of the owners included. */
+  readonly found: OwnedRepository[]
+  /** Keys of the owners whose repositories were all found. */
+  readonly listed: Set<string>
+  /** Teams of organizations by their names in lower case, that of the owners included. */
   readonly teams: Map<string, readonly TeamRights[]>
   /** Gives members and teams their rights, once the rights of all others are withdrawn. */
   readonly giving: (() => Promise<void>)[]

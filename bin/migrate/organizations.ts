@@ -4,7 +4,7 @@ import { createCopy, followAccount, isOfKind, profileAt } from './accounts.ts'
 import { Copies } from './copies.ts'
 import { followLinks, type LinkedThings } from './links.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
-import { repositoriesOf } from './repositories.ts'
+import { foundAll, repositoriesOf } from './repositories.ts'
 import { SourceLogin, type SourceOrganization } from './shapes.ts'
 import type { Source } from './source.ts'
 import { giveTeams, withdrawTeams } from './teams/index.ts'
@@ -24,8 +24,8 @@ export const usersOf = (source: Source, organization: string): Promise<SourceLog
 
 /**
  * Copies an organization, and takes from members and teams what the source has withdrawn; `migration.giving`
- * gives them the rest. `migration.repositories` gets its repositories only when this has succeeded, as they
- * were when the rights of the members were compared.
+ * gives them the rest. `migration.found` gets its repositories only when this has succeeded, as they were
+ * when the rights of the members were compared.
  */
 export const copyOrganization = (migration: Migration, organization: SourceOrganization): Promise<void> =>
   reportErrors(migration.report, `the organization ${organization.name}`, async () => {
@@ -50,7 +50,7 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
         await copyPublicMembers(migration, account, name)
       }),
     )
-    migration.repositories.set(name.toLowerCase(), repositories)
+    foundAll(migration, organization, name, repositories)
     migration.teams.set(name.toLowerCase(), teams)
   })
 

@@ -36,10 +36,10 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
   const rules = await ifAvailable(source.list(SourceRule, '/admin/quota/rules'))
   const groups = await ifAvailable(source.list(SourceGroup, '/admin/quota/groups'))
   if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
-  const [ruleItems, groupItems] = [itemsOfRules(migration, rules), itemsOfGroups(migration, groups)]
-  await new Copies(migration, rulesOf(migration)).give(ruleItems)
-  await new Copies(migration, groupsOf(migration)).synchronize(groupItems)
-  await new Copies(migration, rulesOf(migration)).withdraw(ruleItems)
+  const [copies, items] = [new Copies(migration, rulesOf(migration)), itemsOfRules(migration, rules)]
+  await copies.give(items)
+  await new Copies(migration, groupsOf(migration)).synchronize(itemsOfGroups(migration, groups))
+  await copies.withdraw(items)
   for (const { name } of groups)
     await reportErrors(report, `the quota group ${name}`, () => copyAssignments(migration, name))
 }

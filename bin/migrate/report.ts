@@ -75,10 +75,12 @@ export class Report {
       ([kind, { copied, found, updated }]) =>
         `${kind}: ${copied} copied, ${found} already there${updated > 0 ? `, ${updated} updated` : ''}`,
     )
-    const sections = (Object.keys(SECTIONS) as Section[]).flatMap((section) =>
-      titled(SECTIONS[section], this.#linesOf(section)),
-    )
-    return [...counts, ...sections, ...titled('failed', this.failures)].map(escapeControl)
+    return [...counts, ...this.sections(), ...titled('failed', this.failures)].map(escapeControl)
+  }
+
+  protected sections(): string[] {
+    const all = Object.keys(SECTIONS) as Section[]
+    return all.flatMap((section) => titled(SECTIONS[section], this.#linesOf(section)))
   }
 
   /** Everything with all names, for programs. */

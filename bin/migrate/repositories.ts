@@ -10,10 +10,9 @@ import { visibilityAt } from './accounts.ts'
 import { Copies, removedHere } from './copies.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Names } from './names/index.ts'
-import { SourceRepository } from './shapes.ts'
+import { type OwnedRepository, SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
 import { digestOf, type Item, type Things, type Values } from './things.ts'
-import type { Comparison } from './verify/comparison.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
 const DELETED = 'it was deleted during the migration'
@@ -32,12 +31,6 @@ export interface CopiedRepository {
   readonly isCopy: boolean
 }
 
-/** A repository of the source, with the visibility of its owner there. */
-export interface OwnedRepository {
-  readonly given: SourceRepository
-  readonly visibility: Visibility
-}
-
 /** Path of a repository in the API of the source. */
 export const repositoryPath = ({ owner, name }: SourceRepository): string =>
   apiPath('repos', owner.login, name)
@@ -50,6 +43,17 @@ export const repositoriesOf = async (
   const path = kind === 'user' ? apiPath('users', owner, 'repos') : apiPath('orgs', owner, 'repos')
   const repositories = await source.list(SourceRepository, path)
   return repositories.filter((repository) => repository.owner.login.toLowerCase() === owner.toLowerCase())
+}
+
+/** Remembers all repositories of an owner. */
+export const foundAll = (
+  { found, listed, names }: Migration,
+  { visibility }: Pick<OwnedRepository, 'visibility'>,
+  name: string,
+  repositories: readonly SourceRepository[],
+): void => {
+  for (const given of repositories) found.push({ given, visibility })
+  listed.add(names.key(name))
 }
 
 /**
@@ -247,24 +251,16 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
     const found = given.fork && given.parent
     const parent = found ? await names.repositoryWithKey(names.repositoryKey(found)) : undefined
     if (given.fork && parent === undefined) report.note('notCopied', FORK, given.full_name)
-    if (comparison !== undefined) return compareParent(migration, comparison, { repository, given }, parent)
+    if (comparison !== undefined) {
+      const current = repository.parent && (await allot.hosting.repositories.byId(repository.parent))
+      const pathOf = async (one: Repository | null | undefined | 0) => (one ? names.pathOf(one) : 'none')
+      const [there, here] = [await pathOf(parent), await pathOf(current)]
+      return comparison.fields('repository', given.full_name, { parent: there }, { parent: here })
+    }
     if (parent === undefined || repository.parent !== null) return
     if (!(await allot.hosting.forks.setParent(repository.id, parent.id)))
       report.note('notCopied', FORK, given.full_name)
   })
-
-const compareParent = async (
-  { names, allot }: Migration,
-  comparison: Comparison,
-  { repository, given }: Pick<CopiedRepository, 'repository' | 'given'>,
-  expected: Repository | undefined,
-): Promise<void> => {
-  const current = repository.parent && (await allot.hosting.repositories.byId(repository.parent))
-  const [there, here] = await Promise.all(
-    [expected, current].map((one) => (one ? names.pathOf(one) : 'none')),
-  )
-  comparison.fields('repository', given.full_name, { parent: there }, { parent: here })
-}
 
 /** Gives a repository the dates of the source. */
 export const restoreDates = async (

@@ -47,10 +47,7 @@ export const SourceUser = v.object({
 })
 export type SourceUser = v.InferOutput<typeof SourceUser>
 
-export const SourceOrganization = v.pipe(
-  v.object({ ...profile, email: text, name: v.optional(v.string()), username: v.optional(v.string()) }),
-  v.transform(({ name, username, ...rest }) => ({ ...rest, name: name ?? username ?? '' })),
-)
+export const SourceOrganization = v.object({ ...profile, email: text, name: v.string() })
 export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
 
 /** What users and organizations have in common. */
@@ -79,6 +76,12 @@ export const SourceRepository = v.object({
   updated_at: time,
 })
 export type SourceRepository = v.InferOutput<typeof SourceRepository>
+
+/** A repository of the source, with the visibility of its owner there. */
+export interface OwnedRepository {
+  readonly given: SourceRepository
+  readonly visibility: SourceProfile['visibility']
+}
 
 /** Who wrote something; null or a name that no account has when the author was deleted. */
 const author = v.pipe(

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { checkClock } from '../../bin/doctor/machine.ts'
 import { Authority } from '../support/certificates.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { diagnose, UNUSED } from './diagnose.ts'
@@ -16,7 +15,7 @@ describe('allot doctor', () => {
     assert.equal(code, 0, out)
     assert.match(out, /^ok {7}git {12}\d+\.\d+/m)
     assert.match(out, /^ok {7}data folder {4}.* does not exist yet: allot serve creates it \(.* free\)$/m)
-    for (const check of ['store', 'clock', 'open files', 'proxies', 'server'])
+    for (const check of ['store', 'open files', 'proxies', 'server'])
       assert.match(out, new RegExp(`^(ok|warning) +${check} `, 'm'))
   })
 
@@ -153,12 +152,6 @@ describe('allot doctor', () => {
     assert.equal(code, 1)
     const together = await diagnose(UNUSED)
     assert.deepEqual([together.of('repositories'), together.of('files')], [[], []])
-  })
-
-  it('reports a clock that is wrong', () => {
-    const year1970 = checkClock(new Date(1000))
-    assert.deepEqual([year1970.status, /set the clock/.test(year1970.message)], ['failed', true])
-    assert.equal(checkClock().status, 'ok')
   })
 
   it('reports a database that cannot be reached, without its password', async () => {

@@ -145,3 +145,23 @@ const teamsOf = (model: Model, login: string | undefined, owner: string): ModelT
 
 const createsIn = (model: Model, login: string, owner: string): boolean =>
   login === owner || teamsOf(model, login, owner).some(({ level, create }) => level === 'owner' || create)
+
+export const userOf = (login: string, more: Partial<ModelUser> = {}): ModelUser => ({
+  ...{ login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
+  ...{ keys: [], follows: [], stars: [], ...more },
+})
+
+export const unitsOf = (level: Level, more: Partial<ModelTeam['units']> = {}): ModelTeam['units'] => ({
+  ...(Object.fromEntries(UNITS.map((unit) => [unit, level])) as ModelTeam['units']),
+  ...more,
+})
+
+/** A team that writes to everything. */
+export const teamOf = (id: number, members: string[], more: Partial<ModelTeam> = {}): ModelTeam => ({
+  ...{ id, name: `team${id}`, level: 'write', all: true, repositories: [], members, create: true },
+  ...{ units: unitsOf('write'), ...more },
+})
+
+export const repositoryOf = (owner: string, name: string, more: Partial<ModelRepository> = {}) => ({
+  ...{ owner, name, private: false, archived: false, protected: false, collaborators: {}, ...more },
+})

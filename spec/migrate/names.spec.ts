@@ -4,18 +4,21 @@ import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { parseRenames } from '../../bin/migrate/names/renames.ts'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { HookEdit } from '../../lib/webhooks/hook-checks.ts'
-import type { Model, ModelUser } from './model.ts'
+import {
+  type Model,
+  type ModelRepository,
+  type ModelUser,
+  repositoryOf,
+  teamOf,
+  unitsOf,
+  userOf,
+} from './model.ts'
 import { modelSource } from './model-source.ts'
 import { startTarget, type Target } from './two.ts'
 
-const user = (id: number, login: string, more: Partial<ModelUser> = {}): ModelUser => ({
-  ...{ id, login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
-  ...{ keys: [], follows: [], stars: [], ...more },
-})
-
-const repository = (id: number, owner: string, name: string) => ({
-  ...{ id, owner, name, private: false, archived: false, protected: false, collaborators: {} },
-})
+const user = (id: number, login: string, more: Partial<ModelUser> = {}) => userOf(login, { id, ...more })
+const repository = (id: number, owner: string, name: string, more: Partial<ModelRepository> = {}) =>
+  repositoryOf(owner, name, { id, ...more })
 
 const aModel = (): Model => ({
   open: true,
@@ -29,41 +32,19 @@ const aModel = (): Model => ({
     {
       ...{ id: 4, name: 'acme', visibility: 'public' },
       teams: [
-        {
-          ...{
-            id: 1,
-            name: 'owners',
-            level: 'owner',
-            all: true,
-            repositories: [],
-            members: ['ann'],
-            create: true,
-          },
-          units: {
-            'repo.code': 'owner',
-            'repo.issues': 'owner',
-            'repo.releases': 'owner',
-            'repo.packages': 'owner',
-          },
-        },
-        {
-          ...{ id: 2, name: 'crew', level: 'write', all: false, repositories: ['site'], members: ['ben'] },
-          create: false,
-          units: {
-            'repo.code': 'write',
-            'repo.issues': 'write',
-            'repo.releases': 'write',
-            'repo.packages': 'none',
-          },
-        },
+        teamOf(1, ['ann'], { name: 'owners', level: 'owner', units: unitsOf('owner') }),
+        teamOf(2, ['ben'], {
+          ...{ name: 'crew', all: false, repositories: ['site'], create: false },
+          units: unitsOf('write', { 'repo.packages': 'none' }),
+        }),
       ],
     },
   ],
   repositories: [
     repository(10, 'ann', 'demo'),
     repository(11, 'ann', 'other'),
-    { ...repository(12, 'acme', 'site'), private: true, collaborators: { root1: 'read' } },
-    { ...repository(13, 'ann', 'shared'), private: true, collaborators: { dora: 'write' } },
+    repository(12, 'acme', 'site', { private: true, collaborators: { root1: 'read' } }),
+    repository(13, 'ann', 'shared', { private: true, collaborators: { dora: 'write' } }),
   ],
 })
 

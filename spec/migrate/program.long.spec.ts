@@ -177,7 +177,7 @@ describe('allot migrate verify', () => {
     const file = join(folder, 'differences.json')
     const other = await verify(['--from', source.base, '--data', data, '--report', file])
     assert.deepEqual([other.code, other.err], [1, ''], other.out)
-    assert.match(other.out, /^different:\n {2}user carl: not here\n1 difference$/m)
+    assert.match(other.out, /^different:\n {2}user carl: not here\ndifferences: 1$/m)
     const { differences } = JSON.parse(readFileSync(file, 'utf8'))
     assert.deepEqual(differences, [{ kind: 'user', name: 'carl', source: true, here: false }])
     assert.equal(statSync(file).mode & 0o777, 0o600)

@@ -114,14 +114,14 @@ describe('A comparison of an unchanged copy', () => {
   })
 
   it('compares every kind that was copied', async () => {
-    const { compared } = report.toJSON() as { compared: Record<string, number> }
+    const { counts } = report.toJSON() as { counts: Record<string, { found: number }> }
     const log = target.allot.hosting.migrationLog(seen.base)
     const copied = new Set<string>()
     for (const kind of Object.keys(LABELS) as Kind[]) {
       if ((await log.list(kind)).length === 0) continue
       copied.add(kind)
       const counted = kind === 'account' ? 'users' : LABELS[kind].many
-      assert.ok(compared[counted]! > 0, kind)
+      assert.ok(counts[counted]!.found > 0, kind)
     }
     for (const kind of ['sshKey', 'star', 'team', 'collaborator', 'issue', 'hook', 'quotaRule'])
       assert.ok(copied.has(kind), kind)
@@ -167,8 +167,8 @@ describe('A comparison after a migration', () => {
     await source.as(ann, 'PATCH', '/repos/ann/empty', { name: 'bare' })
     const report = await target.compared(given(), OWNERS)
     await source.as(ann, 'PATCH', '/repos/ann/bare', { name: 'empty' })
-    assert.match(report.text, /^ {2}repositories with another name here: 1$/m)
-    assert.match(report.text, /^different:\n {2}repository ann\/bare: updatedAt is .*\n1 difference$/m)
+    assert.match(report.text, /^with another name here:\n {2}repositories: ann\/bare is ann\/empty$/m)
+    assert.match(report.text, /^different:\n {2}repository ann\/bare: updatedAt is .*\ndifferences: 1$/m)
   })
 })
 
@@ -426,7 +426,6 @@ describe('A source that fails while it is compared', () => {
       report.text,
       /^not compared:\n(?: {2}.*\n)*? {2}the releases of ann\/app: \S+ answered 500$/m,
     )
-    assert.match(report.text, /, and 2 things could not be compared$/m)
   })
 })
 
@@ -446,19 +445,11 @@ describe('Differences of one kind', () => {
     const comparison = new Comparison()
     for (let number = 1; number <= 140; number++) comparison.missing('issue', `ann/app#${number}`)
     comparison.additional('user', 'ben\u001b[2J')
-    const lines = comparison.lines('r.json')
+    const lines = comparison.lines()
     assert.equal(lines.filter((line) => line.startsWith('  issue ')).length, 10)
-    assert.ok(
-      lines.includes('  and 130 more differences of this kind: all of them are in r.json'),
-      lines.join('\n'),
-    )
-    assert.ok(
-      comparison
-        .lines()
-        .includes('  and 130 more differences of this kind: --report FILE writes all of them'),
-    )
+    assert.ok(lines.includes('  and 130 more: --report FILE writes all of them'), lines.join('\n'))
     assert.ok(lines.includes('  user ben�[2J: only here'), lines.join('\n'))
-    assert.equal(lines.at(-1), '141 differences')
+    assert.equal(lines.at(-1), 'differences: 141')
     assert.equal(JSON.parse(JSON.stringify(comparison)).differences.length, 141)
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Model, type ModelTeam, type ModelUser, rightsAt, UNITS } from './model.ts'
+import { type Model, type ModelTeam, repositoryOf, rightsAt, teamOf, unitsOf, userOf } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { assertNoExcess, rightsHere } from './rights.ts'
 import { startTarget } from './two.ts'
@@ -10,37 +10,26 @@ import { startTarget } from './two.ts'
 const { key } = generateSshKey('ed25519')
 const SOME = { offset: 0, limit: 9 }
 
-const user = (login: string, more: Partial<ModelUser> = {}): ModelUser => ({
-  ...{ login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
-  ...{ keys: [], follows: [], stars: [], ...more },
-})
-
-const team = (id: number, members: string[], more: Partial<ModelTeam> = {}): ModelTeam => ({
-  ...{ id, name: `team${id}`, level: 'write', all: true, repositories: [], members, create: true },
-  units: Object.fromEntries(UNITS.map((unit) => [unit, 'write'])) as ModelTeam['units'],
-  ...more,
-})
-
-const repository = (owner: string, name: string, more: Partial<Model['repositories'][number]> = {}) => ({
-  ...{ owner, name, private: false, archived: false, protected: false, collaborators: {}, ...more },
-})
-
 /** @param keys of ann; to parse one, each new target starts a thread */
 const aModel = (keys: string[] = []): Model => ({
   open: true,
   users: [
-    user('root1', { admin: true }),
-    user('ann', { keys, follows: ['ben'], stars: ['acme/site'] }),
-    user('ben', { admin: true }),
-    user('carl'),
+    userOf('root1', { admin: true }),
+    userOf('ann', { keys, follows: ['ben'], stars: ['acme/site'] }),
+    userOf('ben', { admin: true }),
+    userOf('carl'),
   ],
   organizations: [
-    { name: 'acme', visibility: 'public', teams: [team(1, ['ann'], { level: 'owner' }), team(2, ['carl'])] },
+    {
+      name: 'acme',
+      visibility: 'public',
+      teams: [teamOf(1, ['ann'], { level: 'owner' }), teamOf(2, ['carl'])],
+    },
   ],
   repositories: [
-    repository('acme', 'site'),
-    repository('acme', 'secret', { private: true }),
-    repository('ann', 'demo'),
+    repositoryOf('acme', 'site'),
+    repositoryOf('acme', 'secret', { private: true }),
+    repositoryOf('ann', 'demo'),
   ],
 })
 
@@ -96,11 +85,11 @@ describe('A member of a team', () => {
   const LESS: [what: string, team: Partial<ModelTeam>, change?: () => void][] = [
     [
       'who reads two repositories of three',
-      { level: 'read', all: false, repositories: ['site'], units: readers() },
+      { level: 'read', all: false, repositories: ['site'], units: unitsOf('read') },
     ],
     ['who may not write to every repository', { all: false, repositories: ['site'] }],
-    ['who may not write to every unit', { units: { ...team(9, []).units, 'repo.releases': 'read' } }],
-    ['who has no packages', { units: { ...team(9, []).units, 'repo.packages': 'none' } }],
+    ['who may not write to every unit', { units: unitsOf('write', { 'repo.releases': 'read' }) }],
+    ['who has no packages', { units: unitsOf('write', { 'repo.packages': 'none' }) }],
     ['who may not create repositories', { create: false }],
   ]
   for (const [what, less] of LESS)
@@ -159,10 +148,6 @@ describe('A member of a team', () => {
   })
 })
 
-function readers(): ModelTeam['units'] {
-  return Object.fromEntries(UNITS.map((unit) => [unit, 'read'])) as ModelTeam['units']
-}
-
 describe('Rights that Allot cannot express', () => {
   it('are left out and reported: collaborators with other rights, protected branches, and restricted users', async (t) => {
     const model = aModel()
@@ -180,7 +165,7 @@ describe('Rights that Allot cannot express', () => {
 
   it('are not replaced by those of the owner of the token: an organization without known owners has none', async (t) => {
     const model = aModel()
-    model.organizations[0]!.teams = [team(2, ['carl'])]
+    model.organizations[0]!.teams = [teamOf(2, ['carl'])]
     const { text, target, accountHere, isMember } = await begun(t, model)
     assert.match(text, /^ {2}organizations without an owner, .*: acme$/m)
     const [{ id }, root] = [await accountHere('acme'), await accountHere('root1')]
@@ -412,7 +397,7 @@ describe('A team that was renamed', () => {
     const { source, target, of, run, isMember, teamsHere } = scene
     const id = await idOf(scene, 'team2')
     await target.allot.hosting.teams.edit(OPERATOR, id, () => ({ name: 'mine' }))
-    Object.assign(of.team(2), { members: ['ben'], level: 'read', units: readers() })
+    Object.assign(of.team(2), { members: ['ben'], level: 'read', units: unitsOf('read') })
     const text = await run()
     assert.match(text, /^ {2}teams that were changed here: team2 of acme \(name and level and units\)$/m)
     assert.deepEqual(
@@ -428,7 +413,7 @@ describe('A team that was renamed', () => {
     const scene = await begun(t)
     const { source, of, run } = scene
     Object.assign(of.team(2), { name: 'devs' })
-    source.model.organizations[0]!.teams.push(team(3, ['ben'], { name: 'team2' }))
+    source.model.organizations[0]!.teams.push(teamOf(3, ['ben'], { name: 'team2' }))
     await run()
     assert.deepEqual(await membersOf(scene, 'devs'), ['carl'])
     assert.deepEqual(await membersOf(scene, 'team2'), ['ben'])

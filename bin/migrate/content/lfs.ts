@@ -2,8 +2,6 @@ import * as v from 'valibot'
 import { type LfsPointer, lfsPointers, listReferences } from '../../../lib/git/lfs-pointers.ts'
 import { apiPath, type Migration, reportErrors, succeeds } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
-import type { SourceRepository } from '../shapes.ts'
-import type { Source } from '../source.ts'
 import { digestOf } from '../things.ts'
 
 const MISSING = 'LFS objects that the source names, but does not have'
@@ -32,9 +30,10 @@ const Batch = v.object({
  * Copies the LFS objects that the git data of a repository refers to, all of its commits, and that are
  * missing here.
  */
-export const copyLfs = (migration: Migration, { repository, given, key }: CopiedRepository): Promise<void> =>
-  reportErrors(migration.report, `the LFS objects of ${given.full_name}`, async () => {
+export const copyLfs = (migration: Migration, copied: CopiedRepository): Promise<void> =>
+  reportErrors(migration.report, `the LFS objects of ${copied.given.full_name}`, async () => {
     const { git, migrationLog } = migration
+    const { repository, given, key } = copied
     if (git === undefined || given.empty) return
     const { id } = repository
     const digest = digestOf([await listReferences(id, git)])
@@ -42,7 +41,7 @@ export const copyLfs = (migration: Migration, { repository, given, key }: Copied
     if (known?.digest === digest && known.copy?.id === id) return
     let isComplete = true
     for await (const batch of inBatches(lfsPointers(id, git)))
-      if (!(await copyBatch(migration, { repository, given }, batch))) isComplete = false
+      if (!(await copyBatch(migration, copied, batch))) isComplete = false
     if (isComplete) await migrationLog.save([{ kind: 'lfs', scope: '', name: key, copy: { id }, digest }])
   })
 
@@ -58,45 +57,51 @@ export async function* inBatches(pointers: AsyncIterable<LfsPointer>): AsyncGene
   if (batch.length > 0) yield batch
 }
 
-/** How the source sends each object; undefined or null for one that it does not have. */
-export const askForObjects = async (
-  source: Source,
-  given: SourceRepository,
-  wanted: readonly LfsPointer[],
+/**
+ * The objects that are here, those that are not, and how the source sends each of these; undefined or null
+ * for one that it does not have.
+ */
+export const sortBatch = async (
+  { source, allot }: Pick<Migration, 'source' | 'allot'>,
+  { repository, given }: Pick<CopiedRepository, 'repository' | 'given'>,
+  pointers: readonly LfsPointer[],
 ) => {
+  const oids = pointers.map(({ oid }) => oid)
+  const found = await allot.hosting.lfs.find(repository.id, oids)
+  const objects = pointers.filter((_, index) => found[index] === undefined)
   const path = `${apiPath(given.owner.login, given.name)}.git/info/lfs/objects`
-  const request = { operation: 'download', transfers: ['basic'], objects: wanted }
-  const { objects } = v.parse(Batch, await source.askLfs(`${path}/batch`, request))
-  return new Map(objects.map(({ oid, actions }) => [oid, actions?.download]))
+  const request = { operation: 'download', transfers: ['basic'], objects }
+  const sent =
+    objects.length === 0 ? [] : v.parse(Batch, await source.askLfs(`${path}/batch`, request)).objects
+  return {
+    here: pointers.filter((_, index) => found[index] !== undefined),
+    missing: objects,
+    actions: new Map(sent.map(({ oid, actions }) => [oid, actions?.download])),
+  }
 }
 
 /** @returns whether all of the objects are here now */
 const copyBatch = async (
-  { source, allot, report }: Migration,
-  { repository: { id }, given }: Pick<CopiedRepository, 'repository' | 'given'>,
+  migration: Migration,
+  repository: CopiedRepository,
   pointers: readonly LfsPointer[],
 ): Promise<boolean> => {
-  const { lfs } = allot.hosting
-  const found = await lfs.find(
-    id,
-    pointers.map(({ oid }) => oid),
-  )
-  const missing = pointers.filter((_, index) => found[index] === undefined)
-  for (let here = missing.length; here < pointers.length; here++) report.count('LFS objects', 'found')
-  if (missing.length === 0) return true
-  const actions = await askForObjects(source, given, missing)
+  const { source, allot, report } = migration
+  const { here, missing, actions } = await sortBatch(migration, repository, pointers)
+  for (const _ of here) report.count('LFS objects', 'found')
   const queue = missing.values()
   let isComplete = true
   const worker = async () => {
     for (const pointer of queue) {
       const action = actions.get(pointer.oid)
-      const label = `${pointer.oid} of ${given.full_name}`
+      const label = `${pointer.oid} of ${repository.given.full_name}`
       if (!action) report.note('notCopied', MISSING, label)
       const isCopied = await succeeds(report, `the LFS object ${label}`, async () => {
         if (!action) return
         // The address of the source can be another one than the source itself names.
         const { pathname, search } = new URL(action.href)
-        await lfs.addCopy(id, pointer, await source.download(pathname + search, action.header?.Authorization))
+        const content = await source.download(pathname + search, action.header?.Authorization)
+        await allot.hosting.lfs.addCopy(repository.repository.id, pointer, content)
         report.count('LFS objects', 'copied')
       })
       if (!isCopied || !action) isComplete = false

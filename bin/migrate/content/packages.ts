@@ -1,7 +1,7 @@
 import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/names.ts'
 import { allItems } from '../../../lib/records/pages.ts'
-import type { Account, CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
+import type { CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
 import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
 import { Copies } from '../copies.ts'
 import { OTHER_PACKAGES } from '../labels.ts'
@@ -19,78 +19,55 @@ import { digestOf, type Item, type Things } from '../things.ts'
 
 const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 
-/** Copies the packages of an owner, whatever repository they are linked to. */
-export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
-  reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
-    const { source, names } = migration
-    const owner = await names.accountOf(ownerName)
-    const found = owner && (await ifAvailable(source.list(SourcePackage, apiPath('packages', ownerName))))
-    const possible = found && possiblePackages(migration, ownerName, owner, found)
-    if (possible === undefined) return
-    await copyFound(migration, { there: ownerName, here: owner!.name, key: names.keyHere(owner!) }, possible)
-  })
-
-/**
- * The versions of an owner that can be copied; the others are noted.
- * @param name of the owner at the source
- * @returns undefined when none of the owner can
- */
-const possiblePackages = (
-  { source, report }: Migration,
-  name: string,
-  owner: Account,
-  found: readonly SourcePackage[],
-): KnownPackage[] | undefined => {
-  // At the source, members of such an organization read its packages only by a team that may.
-  if (!source.isAllot && owner.kind === 'organization' && owner.visibility === 'private') {
-    if (found.length > 0) report.note('notCopied', IN_PRIVATE, `${name} (${found.length})`)
-    return undefined
-  }
-  for (const one of found)
-    if (!isOfKnownType(one))
-      report.note('notCopied', OTHER_PACKAGES, `${name}: ${one.type} ${one.name} ${one.version}`)
-  return found.filter(isOfKnownType)
-}
-
-/** A version at the source of a type that Allot stores. */
-type KnownPackage = SourcePackage & { type: PackageType }
-
-/** Names of an owner. */
-interface OwnerNames {
+/** An owner of packages, by its names. */
+interface Owner {
   readonly there: string
   readonly here: string
   /** In the migration log. */
   readonly key: string
 }
 
-const copyFound = async (migration: Migration, owner: OwnerNames, found: KnownPackage[]): Promise<void> => {
+/** A version at the source of a type that Allot stores. */
+type KnownPackage = SourcePackage & { type: PackageType }
+
+/** Copies the packages of an owner, whatever repository they are linked to. */
+export const copyPackages = (migration: Migration, there: string): Promise<void> =>
+  reportErrors(migration.report, `the packages of ${there}`, async () => {
+    const { source, names, report } = migration
+    const account = await names.accountOf(there)
+    const found = account && (await ifAvailable(source.list(SourcePackage, apiPath('packages', there))))
+    if (account === undefined || found === undefined) return
+    // At the source, members of such an organization read its packages only by a team that may.
+    if (!source.isAllot && account.kind === 'organization' && account.visibility === 'private')
+      return found.length > 0 ? report.note('notCopied', IN_PRIVATE, `${there} (${found.length})`) : undefined
+    for (const one of found)
+      if (!isOfKnownType(one))
+        report.note('notCopied', OTHER_PACKAGES, `${there}: ${one.type} ${one.name} ${one.version}`)
+    const owner = { there, here: account.name, key: names.keyHere(account) }
+    await copyFound(migration, owner, found.filter(isOfKnownType))
+  })
+
+const copyFound = async (migration: Migration, owner: Owner, found: KnownPackage[]): Promise<void> => {
   const { source, report } = migration
   const places = new Map<string, Place>()
   const copies = new Copies(migration, filesOf(migration, owner, places))
   let isComplete = true
   for (const given of found.reverse()) {
-    const names = [given.type, given.name, given.version]
-    const isRead = await succeeds(
-      report,
-      `the package ${owner.there}: ${given.name} ${given.version}`,
-      async () => {
-        const path = apiPath('packages', owner.there, ...names)
-        for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
-          const name = logName([...names, file.name])
-          places.set(name, { given, file })
-          // A file that is refused does not keep the others from being copied.
-          await copies.give([await itemFor(migration, owner, { given, file }, name)])
-        }
-      },
-    )
+    const { type, name: packageName, version } = given
+    const label = `the package ${owner.there}: ${packageName} ${version}`
+    const isRead = await succeeds(report, label, async () => {
+      const path = apiPath('packages', owner.there, type, packageName, version)
+      for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
+        const name = logName([type, packageName, version, file.name])
+        places.set(name, { given, file })
+        // A file that is refused does not keep the others from being copied.
+        await copies.give([await itemFor(migration, owner, { given, file }, name)])
+      }
+    })
     if (!isRead) isComplete = false
   }
-  const isGone = (name: string) => isRemoved(migration, owner, name)
-  if (isComplete)
-    await copies.withdraw(
-      [...places.keys()].map((name) => ({ name })),
-      isGone,
-    )
+  const seen = [...places.keys()].map((name) => ({ name }))
+  if (isComplete) await copies.withdraw(seen, (name) => isRemoved(migration, owner, name))
 }
 
 /** A file of the source, and the version that has it. */
@@ -102,7 +79,7 @@ interface Place {
 /** @param places the files that the source has, by their names in the migration log */
 const filesOf = (
   { allot, packages, authors }: Migration,
-  { there, here: owner, key: scope }: OwnerNames,
+  { there, here: owner, key: scope }: Owner,
   places: ReadonlyMap<string, Place>,
 ): Things => ({
   ...{ kind: 'package', scope, savesRecords: true },
@@ -148,7 +125,7 @@ const fileLabel = (
 
 const itemFor = async (
   { source, authors, packages, startedAt }: Migration,
-  { there, here }: OwnerNames,
+  { there, here }: Owner,
   { given, file }: Place,
   name: string,
 ): Promise<Item> => {
@@ -157,15 +134,10 @@ const itemFor = async (
   const author = await authors.find(given.creator)
   const path = { type, name: packageName, version }
   const save = async (origin: Origin, id?: number): Promise<true> => {
-    const content = await source.download(downloadPath({ ...path, owner: there }, file.name))
     const copy = {
-      ...{
-        path: { ...path, owner: here },
-        name: file.name,
-        size,
-        sha256: sha256 === '' ? undefined : sha256,
-      },
-      ...{ createdAt: createdAt ?? startedAt, creator: author.id, content },
+      ...{ path: { ...path, owner: here }, name: file.name, size, creator: author.id },
+      ...{ sha256: sha256 === '' ? undefined : sha256, createdAt: createdAt ?? startedAt },
+      content: await source.download(downloadPath({ ...path, owner: there }, file.name)),
     }
     await packages.saveFile(copy, origin, id)
     return true
@@ -185,11 +157,7 @@ const logName = (names: readonly string[]): string => {
 }
 
 /** Whether the source no longer has a file. Another version can have been deleted while the list was read. */
-const isRemoved = async (
-  migration: Migration,
-  { there, key }: OwnerNames,
-  logged: string,
-): Promise<boolean> => {
+const isRemoved = async (migration: Migration, { there, key }: Owner, logged: string): Promise<boolean> => {
   const id = (await migration.migrationLog.get('package', key, logged))?.copy?.id
   const copy = id === undefined ? undefined : await migration.packages.findFile(id)
   if (copy === undefined) return true

@@ -4,12 +4,10 @@ import type { Actor } from '../../../lib/audit.ts'
 import { AllotError } from '../../../lib/errors.ts'
 import { allItems } from '../../../lib/records/pages.ts'
 import { type Account, type Hook, HookType } from '../../../lib/records/schema/index.ts'
-import type { NewHook } from '../../../lib/webhooks/hooks.ts'
 import type { HookPlace } from '../../../lib/webhooks/places.ts'
 import { isEvent } from '../../../lib/webhooks/recipients.ts'
 import { Copies } from '../copies.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
-import type { Report } from '../report.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Item, Things } from '../things.ts'
 
@@ -27,7 +25,6 @@ const SourceHook = v.object({
   config: v.nullish(v.object({ url: text, content_type: text, http_method: text }), {}),
   branch_filter: text,
   events: v.nullish(v.array(v.string()), []),
-  active: v.nullish(v.boolean(), false),
 })
 type SourceHook = v.InferOutput<typeof SourceHook>
 
@@ -37,8 +34,8 @@ interface HookList {
   readonly scope: string
   /** In the report. */
   readonly label: string
-  readonly place: HookPlace
-  /** The receivers get what this account can see. */
+  readonly place: Authorizer<HookPlace>
+  /** The receivers get what this account can see. The audit log names the command line. */
   readonly creator: Actor
   /** List of the source. */
   readonly path: string
@@ -57,146 +54,114 @@ export const copyWebhooks = async (
   isWhole: boolean,
 ): Promise<void> => {
   const found: HookList[] = []
-  for (const { kind, name } of accounts) {
-    const account = await migration.names.accountOf(name)
-    if (account?.kind === kind) found.push(ofAccount(migration, account, name))
+  const add = (place: HookPlace, creator: Actor, list: Omit<HookList, 'place' | 'creator'>) =>
+    found.push({ ...list, creator, place: async () => place })
+  for (const { kind, name: label } of accounts) {
+    const account = await migration.names.accountOf(label)
+    if (account?.kind !== kind) continue
+    const { id: target, name } = account
+    const list =
+      kind === 'user' ? { path: '/user/hooks', sudo: label } : { path: `${apiPath('orgs', label)}/hooks` }
+    const scope = migration.names.keyHere(account)
+    add({ scope: 'account', target, name }, createdFor(account), { scope, label, ...list })
   }
-  found.push(...repositories.map(ofRepository))
-  const place: HookPlace = { scope: 'instance', target: 0, name: 'the instance' }
-  if (isWhole)
-    found.push({ scope: '', label: 'the instance', place, creator: OPERATOR, path: '/admin/hooks' })
+  for (const { owner, repository, given, key: scope } of repositories) {
+    const place = {
+      scope: 'repository',
+      target: repository.id,
+      name: `${owner.name}/${repository.name}`,
+    } as const
+    add(place, createdFor(owner), { scope, label: given.full_name, path: `${repositoryPath(given)}/hooks` })
+  }
+  const instance = { scope: 'instance', target: 0, name: 'the instance' } as const
+  if (isWhole) add(instance, OPERATOR, { scope: '', label: 'the instance', path: '/admin/hooks' })
   await each('webhooks', found, (one) => copyList(migration, one))
 }
 
-const ofAccount = ({ names }: Migration, account: Account, login: string): HookList => ({
-  scope: names.keyHere(account),
-  label: login,
-  place: { scope: 'account', target: account.id, name: account.name },
-  creator: createdFor(account),
-  ...(account.kind === 'user'
-    ? { path: '/user/hooks', sudo: login }
-    : { path: `${apiPath('orgs', login)}/hooks` }),
-})
-
-const ofRepository = ({ owner, repository, given, key }: CopiedRepository): HookList => ({
-  scope: key,
-  label: given.full_name,
-  place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
-  creator: createdFor(owner),
-  path: `${repositoryPath(given)}/hooks`,
-})
-
-/** The account that a webhook is for. The audit log names the command line. */
 const createdFor = ({ id, name }: Account): Actor => ({ id, username: name, administrator: OPERATOR })
 
 const copyList = (migration: Migration, list: HookList): Promise<void> =>
   reportErrors(migration.report, `the webhooks of ${list.label}`, async () => {
-    const { source, report } = migration
+    const { source, report, allot, migrationLog } = migration
     const found = await ifAvailable(source.listAs(SourceHook, list.path, list.sudo))
     if (found === undefined || found.isRefused) return
-    const wanted = possibleHooks(report, list, found.items)
-    const things = hooksOf(migration, list, wanted)
+    const wanted = found.items.filter((hook) => typeOf(hook) !== undefined && eventsOf(hook).length > 0)
+    for (const hook of found.items)
+      if (!wanted.includes(hook)) report.note('notCopied', OTHER_TYPE, labelOf(list, hook))
     const items = wanted.map((hook) => itemFor(migration, list, hook))
-    await new Copies(migration, things).synchronize(items)
-    for (const hook of wanted) await reportInactive(migration, list, things, hook)
+    await new Copies(migration, hooksOf(migration, list, wanted)).synchronize(items)
+    for (const hook of wanted) {
+      const record = await migrationLog.get('hook', list.scope, String(hook.id))
+      const copy = await allot.hosting.hooks.find(list.place, record?.copy?.id ?? 0)
+      if (copy?.active === false) report.note('notCopied', INACTIVE, labelOf(list, hook))
+    }
   })
 
 const labelOf = ({ label }: HookList, { id }: SourceHook): string => `webhook ${id} of ${label}`
 
-/** Those whose type and one of whose events webhooks here can have; the others are noted. */
-const possibleHooks = (report: Report, list: HookList, hooks: readonly SourceHook[]): SourceHook[] =>
-  hooks.filter((hook) => {
-    const isPossible = kindOf(hook) !== undefined && eventsOf(hook).length > 0
-    if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf(list, hook))
-    return isPossible
-  })
-
-const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
+/** The type that a webhook here can have. */
+const typeOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
   v.is(HookType, type) && !/^get$/i.test(config.http_method) ? type : undefined
 
 /** The events that Allot knows the name of; some of them never happen here. */
-const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
+const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent).sort()
 
-const placeOf =
-  ({ place }: HookList): Authorizer<HookPlace> =>
-  async () =>
-    place
-
-const contentTypeOf = ({ config }: SourceHook): Hook['contentType'] =>
-  config.content_type === 'form' ? 'form' : 'json'
-
-/** The members of a webhook that its copy has. */
-const editOf = (hook: SourceHook) => ({
-  url: hook.config.url,
-  contentType: contentTypeOf(hook),
-  events: eventsOf(hook).sort(),
-  branchFilter: hook.branch_filter,
+/** The members that are followed. */
+const membersOf = ({
+  url,
+  contentType,
+  events,
+  branchFilter,
+}: Pick<Hook, 'url' | 'contentType' | 'events' | 'branchFilter'>) => ({
+  ...{ url, contentType, events: [...events].sort(), branchFilter },
 })
-type Members = ReturnType<typeof editOf>
 
 const hooksOf = (
   { allot, migrationLog }: Migration,
-  list: HookList,
+  { place, scope, label, creator }: HookList,
   wanted: readonly SourceHook[],
 ): Things => {
   const { hooks } = allot.hosting
-  const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
-  const hookWith = async (id: number | undefined) => (await hooks.find(placeOf(list), id ?? 0))!
+  const all = () => allItems((slice) => hooks.list(place, slice))
   return {
-    ...{ kind: 'hook', scope: list.scope, ...(list.scope !== '' && { within: list.label }) },
+    ...{ kind: 'hook', scope, ...(scope !== '' && { within: label }) },
     async find(name, copy) {
-      if (copy !== undefined) return (await hooks.find(placeOf(list), copy.id!)) && copy
-      if ((await migrationLog.get('hook', list.scope, name)) === undefined) return undefined
+      if (copy !== undefined) return (await hooks.find(place, copy.id!)) && copy
+      if ((await migrationLog.get('hook', scope, name)) === undefined) return undefined
       // A run that was killed has created it, and not recorded that.
-      const copies = new Set((await migrationLog.list('hook', list.scope)).map((record) => record.copy?.id))
-      const all = await allItems((slice) => hooks.list(placeOf(list), slice))
-      const own = all.find((one) => one.url === urls.get(name) && !copies.has(one.id))
+      const copies = new Set((await migrationLog.list('hook', scope)).map((record) => record.copy?.id))
+      const url = wanted.find(({ id }) => String(id) === name)?.config.url
+      const own = (await all()).find((one) => one.url === url && !copies.has(one.id))
       return own && { id: own.id }
     },
-    async members({ id }): Promise<Members> {
-      const { url, contentType, events, branchFilter } = await hookWith(id)
-      return { url, contentType, events: [...events].sort(), branchFilter }
-    },
-    async list() {
-      const all = await allItems((slice) => hooks.list(placeOf(list), slice))
-      return all.map(({ id, url }) => ({ copy: { id }, label: url }))
-    },
+    members: async ({ id }) => membersOf((await hooks.find(place, id!))!),
+    list: async () => (await all()).map(({ id, url }) => ({ copy: { id }, label: url })),
     /** A copy comes inactive, and without a secret and a header `Authorization`. */
     async isNeeded({ id }) {
-      const { active, secret, authorization } = await hookWith(id)
+      const { active, secret, authorization } = (await hooks.find(place, id!))!
       return active || secret + authorization !== ''
     },
-    remove: (_, { id }) => hooks.remove(list.creator, placeOf(list), id!),
+    remove: (_, { id }) => hooks.remove(creator, place, id!),
   }
 }
 
-const itemFor = (migration: Migration, list: HookList, hook: SourceHook): Item => {
-  const { allot, report, baseUrl = '' } = migration
+const itemFor = ({ allot, report, baseUrl = '' }: Migration, list: HookList, hook: SourceHook): Item => {
   const { hooks } = allot.hosting
-  const values = editOf(hook)
+  const { config, branch_filter: branchFilter } = hook
+  const contentType = config.content_type === 'form' ? 'form' : 'json'
+  const values = membersOf({ url: config.url, contentType, events: eventsOf(hook), branchFilter })
   return {
     ...{ name: String(hook.id), label: String(hook.id), values },
     async create() {
-      const given: NewHook = { ...values, type: kindOf(hook)!, baseUrl, active: false }
+      const given = { ...values, type: typeOf(hook)!, baseUrl, active: false }
       try {
-        return (await hooks.create(list.creator, placeOf(list), given)) !== undefined
+        return (await hooks.create(list.creator, list.place, given)) !== undefined
       } catch (error) {
         if (!(error instanceof AllotError)) throw error
         report.note('notCopied', REFUSED, `${labelOf(list, hook)} (${error.message})`)
         return false
       }
     },
-    edit: ({ id }, edit: Partial<Members>) => hooks.edit(list.creator, placeOf(list), id!, edit),
+    edit: ({ id }, edit: Partial<typeof values>) => hooks.edit(list.creator, list.place, id!, edit),
   }
-}
-
-const reportInactive = async (
-  { allot, report, migrationLog }: Migration,
-  list: HookList,
-  { kind, scope }: Things,
-  hook: SourceHook,
-): Promise<void> => {
-  const id = (await migrationLog.get(kind, scope, String(hook.id)))?.copy?.id
-  const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
-  if (copy?.active === false) report.note('notCopied', INACTIVE, labelOf(list, hook))
 }

@@ -1,7 +1,8 @@
 import { AllotError } from '../../../lib/errors.ts'
 import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
-import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
+import { audienceAt, audienceHere, originalOf } from '../repositories.ts'
+import type { OwnedRepository } from '../shapes.ts'
 import type { Named } from './index.ts'
 
 /**

@@ -10,8 +10,7 @@ const SourceTeam = v.object({
   permission: v.nullish(v.string(), ''),
   includes_all_repositories: v.nullish(v.boolean(), false),
   can_create_org_repo: v.nullish(v.boolean(), false),
-  units: v.nullish(v.array(v.string()), []),
-  units_map: v.nullish(v.record(v.string(), v.string())),
+  units_map: v.nullish(v.record(v.string(), v.string()), {}),
 })
 type SourceTeam = v.InferOutput<typeof SourceTeam>
 
@@ -89,15 +88,12 @@ const rightsOf = async (
   }
 }
 
-/** Versions without `units_map` list the units that have the permission of the team. */
-const unitsOf = ({ permission, units, units_map: levels }: SourceTeam): TeamRights['units'] => {
-  const given = levels ? Object.entries(levels) : units.map((unit) => [unit, permission] as const)
-  return given.flatMap(([unit, level]): TeamRights['units'] => {
+const unitsOf = ({ units_map: levels }: SourceTeam): TeamRights['units'] =>
+  Object.entries(levels).flatMap(([unit, level]): TeamRights['units'] => {
     if (!v.is(Unit, unit)) return []
     if (level === 'read') return [{ unit, level }]
-    return ['write', 'admin', 'owner'].includes(level) ? [{ unit, level: 'write' as const }] : []
+    return ['write', 'admin', 'owner'].includes(level) ? [{ unit, level: 'write' }] : []
   })
-}
 
 const someAsync = async <T>(items: readonly T[], test: (item: T) => Promise<boolean>): Promise<boolean> => {
   for (const item of items) if (await test(item)) return true
@@ -120,18 +116,16 @@ export const isProtected = async (source: Source, repository: SourceRepository):
   return false
 }
 
-/** Versions without such rules don't know the path. */
-const NO_SUCH_LIST = [404, 405]
-const NOT_SHOWN = [401, 403]
-
 const hasRules = async (source: Source, path: string): Promise<boolean> => {
   try {
     const rules = await source.get(v.nullable(v.array(v.unknown())), path)
     return rules !== null && rules.length > 0
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error
-    if (NO_SUCH_LIST.includes(error.status)) return false
-    if (NOT_SHOWN.includes(error.status)) return true
+    const status = error instanceof SourceError ? error.status : 0
+    // Versions without such rules don't know the path.
+    if (status === 404 || status === 405) return false
+    // Not shown.
+    if (status === 401 || status === 403) return true
     throw error
   }
 }

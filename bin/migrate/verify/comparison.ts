@@ -2,7 +2,7 @@ import { timestamp } from '../../../lib/clock.ts'
 import type { CopyIds } from '../../../lib/records/schema/index.ts'
 import { escapeControl } from '../../terminal.ts'
 import { OTHER_PACKAGES } from '../labels.ts'
-import { Report, SECTIONS, type Section, titled } from '../report.ts'
+import { Report, titled } from '../report.ts'
 import { differing, type Values } from '../things.ts'
 
 /** Differences of one kind that are printed; when there are more, only the first of them. */
@@ -77,57 +77,29 @@ export class Comparison extends Report {
     return this.#differences.length === 0 && this.isComplete()
   }
 
-  /** @param file where all differences are written; undefined: nowhere */
-  override lines(file?: string): string[] {
-    const counts = Object.entries(this.#compared()).map(([what, count]) => `${what}: ${count}`)
-    const leftBehind = [...this.#leftBehind()].map(([what, names]) => `${what}: ${names.length}`)
+  override lines(): string[] {
     const kinds = [...new Set(this.#differences.map(({ kind }) => kind))]
     const differences = kinds.flatMap((kind) =>
-      shortened(
-        this.#differences.filter((difference) => difference.kind === kind).map(lineOf),
-        'differences of this kind',
-        file,
-      ),
+      shortened(this.#differences.filter((difference) => difference.kind === kind).map(lineOf)),
     )
+    const count = this.#differences.length
     return [
-      ...titled('compared', counts),
-      ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_PACKAGES}`, ...leftBehind]),
-      ...titled('only here', shortened(this.#onlyHere, 'accounts and repositories', file)),
+      ...titled(
+        'compared',
+        [...this.counts].map(([what, { found }]) => `${what}: ${found}`),
+      ),
+      ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_PACKAGES}`]),
+      ...this.sections(),
+      ...titled('only here', shortened(this.#onlyHere)),
       ...titled('different', differences),
-      ...titled('not compared', shortened(this.failures, 'failures', file)),
-      this.#conclusion(),
+      ...titled('not compared', shortened(this.failures)),
+      count === 0 ? 'no differences' : `differences: ${count}`,
     ].map(escapeControl)
   }
 
   /** Everything with all names, for programs. */
   override toJSON(): object {
-    return {
-      compared: this.#compared(),
-      leftBehind: Object.fromEntries(this.#leftBehind()),
-      onlyHere: this.#onlyHere,
-      differences: this.#differences,
-      failed: this.failures,
-    }
-  }
-
-  #compared(): Record<string, number> {
-    return Object.fromEntries([...this.counts].map(([what, { found }]) => [what, found]))
-  }
-
-  /** Names by what they are. */
-  #leftBehind(): Map<string, string[]> {
-    const found = new Map<string, string[]>()
-    for (const [section, entries] of this.entries)
-      for (const [what, names] of entries) found.set(whatIn(section, what), [...names])
-    return found
-  }
-
-  #conclusion(): string {
-    const [differences, failures] = [this.#differences.length, this.failures.length]
-    const found =
-      differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
-    if (failures === 0) return found
-    return `${found}, and ${failures} thing${failures === 1 ? '' : 's'} could not be compared`
+    return { ...super.toJSON(), onlyHere: this.#onlyHere, differences: this.#differences }
   }
 }
 
@@ -135,10 +107,6 @@ const NEVER_COPIED =
   'passwords, access tokens, blocks, addresses of organizations, further addresses of users, avatars, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
 const textOf = (kind: string, { id, of, to }: CopyIds): string => JSON.stringify([kind, id, of, to])
-
-/** The other entries say themselves what they are. */
-const whatIn = (section: Section, what: string): string =>
-  section === 'renamed' ? `${what} ${SECTIONS.renamed}` : what
 
 /** A time is printed as a text. */
 const shownTime = (field: string, value: unknown): unknown =>
@@ -155,8 +123,10 @@ const shown = (value: unknown): string => {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text
 }
 
-const shortened = (lines: readonly string[], what: string, file: string | undefined): string[] => {
-  if (lines.length <= MAX_LINES) return [...lines]
-  const where = file === undefined ? '--report FILE writes all of them' : `all of them are in ${file}`
-  return [...lines.slice(0, FIRST_LINES), `and ${lines.length - FIRST_LINES} more ${what}: ${where}`]
-}
+const shortened = (lines: readonly string[]): string[] =>
+  lines.length <= MAX_LINES
+    ? [...lines]
+    : [
+        ...lines.slice(0, FIRST_LINES),
+        `and ${lines.length - FIRST_LINES} more: --report FILE writes all of them`,
+      ]

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { type LfsPointer, lfsPointers } from '../../../lib/git/lfs-pointers.ts'
 import { damagedObjects, localReferences, remoteReferences } from '../../../lib/git/remote-check.ts'
 import { isRefused, OF_INACTIVE } from '../content/git-data.ts'
-import { askForObjects, inBatches } from '../content/lfs.ts'
+import { inBatches, sortBatch } from '../content/lfs.ts'
 import { apiPath, reportErrors } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { Sides } from './sides.ts'
@@ -48,22 +48,19 @@ export const compareLfs = (sides: Sides, pair: CopiedRepository): Promise<void> 
   })
 
 const compareBatch = async (
-  { source, here, allot, report }: Sides,
-  { given, owner, repository }: CopiedRepository,
+  sides: Sides,
+  pair: CopiedRepository,
   pointers: readonly LfsPointer[],
 ): Promise<void> => {
-  const found = await allot.hosting.lfs.find(
-    repository.id,
-    pointers.map(({ oid }) => oid),
-  )
-  const missing = pointers.filter((_, index) => found[index] === undefined)
-  const actions = missing.length === 0 ? new Map() : await askForObjects(source, given, missing)
-  for (const { oid } of missing) if (actions.get(oid)) report.missing('lfs', `${oid} of ${given.full_name}`)
-  for (const { oid } of pointers.filter((_, index) => found[index] !== undefined)) {
+  const { report } = sides
+  const { missing, actions, here } = await sortBatch(sides, pair, pointers)
+  const label = (oid: string) => `${oid} of ${pair.given.full_name}`
+  for (const { oid } of missing) if (actions.get(oid)) report.missing('lfs', label(oid))
+  for (const { oid } of here) {
     report.count('LFS objects', 'found')
     const hash = createHash('sha256')
-    await pipeline(await here.download(`/${owner.name}/${repository.name}.git/info/lfs/objects/${oid}`), hash)
-    const sha256 = hash.digest('hex')
-    report.fields('lfs', `${oid} of ${given.full_name}`, { sha256: oid }, { sha256 })
+    const path = `/${pair.owner.name}/${pair.repository.name}.git/info/lfs/objects/${oid}`
+    await pipeline(await sides.here.download(path), hash)
+    report.fields('lfs', label(oid), { sha256: oid }, { sha256: hash.digest('hex') })
   }
 }

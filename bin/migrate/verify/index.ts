@@ -1,8 +1,7 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
-import { copyAll, prepare, type Selected } from '../index.ts'
-import { each, eachOfSeveral } from '../migration.ts'
+import { copyAll, named, prepare, type Selected, selectAll } from '../index.ts'
+import { eachOfSeveral } from '../migration.ts'
 import { type CopiedRepository, repositoriesOf } from '../repositories.ts'
-import { SourceOrganization, SourceUser } from '../shapes.ts'
 import { Source } from '../source.ts'
 import { LIMITS } from '../source-requests.ts'
 import { compareGitData, compareLfs } from './git-data.ts'
@@ -21,38 +20,30 @@ export const verifyMigration = async (options: VerifyOptions, { all, selected }:
   if ((await sides.migrationLog.list('account')).length === 0)
     throw new Error(`nothing was migrated from ${sides.source.base} into this store`)
   const isWhole = selected === all
-  const copied = await copyAll(sides, selected, { isWhole })
+  const copied = await copyAll(sides, selected, isWhole)
   await eachOfSeveral('git data', copied, (one) => compareGitData(sides, one))
   await eachOfSeveral('LFS objects', copied, (one) => compareLfs(sides, one))
   await eachOfSeveral('rights', [undefined, ...selected.users], (user) => compareRights(sides, user, copied))
   await report.end()
-  await each('repositories', selected.owners, ({ name }) => findRepositoriesOnlyHere(sides, name, copied))
-  if (isWhole) await findAccountsOnlyHere(sides, selected)
+  await findOnlyHere(sides, selected, { copied, isWhole })
 }
 
-const findRepositoriesOnlyHere = async (
+/** Accounts, in a comparison of everything, and repositories of the owners that the source does not have. */
+const findOnlyHere = async (
   { names, here, report }: Sides,
-  ownerName: string,
-  copied: readonly CopiedRepository[],
+  selected: Selected['selected'],
+  { copied, isWhole }: { copied: readonly CopiedRepository[]; isWhole: boolean },
 ): Promise<void> => {
-  const owner = await names.accountOf(ownerName)
-  if (owner === undefined) return
   const known = new Set(copied.map(({ repository }) => repository.id))
-  for (const { id, full_name } of await repositoriesOf(here, owner.kind, owner.name))
-    if (!known.has(id!)) report.onlyHere(full_name)
-}
-
-const findAccountsOnlyHere = async (
-  { names, here, report }: Sides,
-  { users, organizations }: Selected['selected'],
-): Promise<void> => {
-  const given = [...users.map(({ login }) => login), ...organizations.map(({ name }) => name)]
-  const known = new Set<number | undefined>()
-  for (const name of given) known.add((await names.accountOf(name))?.id)
-  for (const { id, login } of await here.list(SourceUser, '/admin/users'))
-    if (!known.has(id)) report.onlyHere(login)
-  for (const { id, name } of await here.list(SourceOrganization, '/admin/orgs'))
-    if (!known.has(id)) report.onlyHere(name)
+  for (const { name } of selected.owners) {
+    const owner = await names.accountOf(name)
+    const found = owner === undefined ? [] : await repositoriesOf(here, owner.kind, owner.name)
+    for (const { id, full_name } of found) if (!known.has(id)) report.onlyHere(full_name)
+  }
+  const accounts = await Promise.all(named(selected).map(({ name }) => names.accountOf(name)))
+  const ids = new Set(accounts.map((account) => account?.id))
+  if (isWhole)
+    for (const { id, name } of named(await selectAll(here))) if (!ids.has(id)) report.onlyHere(name)
 }
 
 /** Sent with each request to the API of the store: without it, a request is anonymous. */
