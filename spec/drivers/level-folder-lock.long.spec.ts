@@ -85,7 +85,7 @@ const copyOfPackage = (folder: string): string => {
 }
 
 const COPIED = [
-  ...['level', 'abstract-level', 'classic-level', 'node-gyp-build', 'module-error', 'lru-cache'],
+  ...['abstract-level', 'classic-level', 'node-gyp-build', 'module-error', 'lru-cache'],
   ...[
     'buffer',
     'base64-js',
