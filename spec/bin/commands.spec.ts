@@ -23,30 +23,11 @@ describe('allot user, token and org', () => {
     const user = await allot(['user', 'add', 'ci', '--token', '--data', data])
     assert.match(user.out, /^[0-9a-f]{40}\n$/)
     assert.deepEqual([user.code, user.err], [0, 'added the user ci\n'])
-    const admin = await allot([
-      'user',
-      'add',
-      'chief',
-      '--admin',
-      '--email',
-      'c@example.test',
-      '--password',
-      'long enough',
-      '--data',
-      data,
-    ])
+    const named = ['--email', 'c@example.test', '--password', 'long enough']
+    const admin = await allot(['user', 'add', 'chief', '--admin', ...named, '--data', data])
     assert.deepEqual([admin.code, admin.out, admin.err], [0, '', 'added the administrator chief\n'])
-    const narrow = await allot([
-      'token',
-      'add',
-      'CI',
-      '--name',
-      'reader',
-      '--scopes',
-      'read:user, read:repository',
-      '--data',
-      data,
-    ])
+    const scopes = ['--scopes', 'read:user, read:repository']
+    const narrow = await allot(['token', 'add', 'CI', '--name', 'reader', ...scopes, '--data', data])
     assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
     const link = await allot(['user', 'link', 'CI', '--data', data])
     assert.match(link.out, /^\/-\/set-password\?user=ci&code=[\w-]{43}\n$/)
@@ -134,87 +115,83 @@ describe('allot user, token and org', () => {
     assert.equal((await ask('GET', '/orgs/acme', { token: out.trim() })).status, 404)
   })
 
-  const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
-    ['a name that is taken', ['user', 'add', 'ci'], 1, /^allot: name: ci is already taken\n$/],
-    ['an invalid name', ['user', 'add', 'a b'], 1, /^allot: name: /],
-    ['a reserved name', ['user', 'add', 'admin'], 1, /^allot: name: admin is reserved\n$/],
-    ['a short password', ['user', 'add', 'x', '--password', 'short'], 1, /^allot: password: /],
-    ['no password', ['user', 'password', 'x'], 1, /^allot: password: standard input has none\n$/],
+  const WRONG: [what: string, words: string, code: number, err: RegExp][] = [
+    ['a name that is taken', 'user add ci', 1, /^allot: name: ci is already taken\n$/],
+    ['an invalid name', 'user add a~b', 1, /^allot: name: /],
+    ['a reserved name', 'user add admin', 1, /^allot: name: admin is reserved\n$/],
+    ['a short password', 'user add x --password short', 1, /^allot: password: /],
+    ['no password', 'user password x', 1, /^allot: password: standard input has none\n$/],
     [
       'two passwords',
-      ['user', 'add', 'x', '--password', 'long enough', '--password-stdin'],
+      'user add x --password long-enough --password-stdin',
       2,
       /^allot: give one of --password and --password-stdin\n$/,
     ],
-    ['a token of nobody', ['token', 'add', 'nobody'], 1, /^allot: there is no user named nobody\n$/],
+    ['a token of nobody', 'token add nobody', 1, /^allot: there is no user named nobody\n$/],
     [
       'an unknown scope',
-      ['token', 'add', 'ci', '--scopes', 'read:all'],
+      'token add ci --scopes read:all',
       1,
       /^allot: invalid access token scope: read:all; expected some of: all, read:user, .*\n$/,
     ],
-    [
-      'an organization of nobody',
-      ['org', 'add', 'x', '--owner', 'nobody'],
-      1,
-      /^allot: there is no user named nobody\n$/,
-    ],
-    ['an organization without an owner', ['org', 'add', 'x'], 2, /--owner/],
-    ['no name', ['user', 'add'], 2, /name/],
+    ['an organization of nobody', 'org add x --owner nobody', 1, /^allot: there is no user named nobody\n$/],
+    ['an organization without an owner', 'org add x', 2, /--owner/],
+    ['no name', 'user add', 2, /name/],
     [
       'an unknown command',
-      ['frobnicate'],
+      'frobnicate',
       2,
       /^error: unknown command 'frobnicate'\n\(run allot --help for the commands\)\n$/,
     ],
     [
       'an unknown command of a group',
-      ['user', 'frob'],
+      'user frob',
       2,
       /^error: unknown command 'frob'\n\(run allot user --help/,
     ],
     [
       'an unknown option',
-      ['user', 'add', 'x', '--frob'],
+      'user add x --frob',
       2,
       /^error: unknown option '--frob'\n\(run allot user add --help for the options\)\n$/,
     ],
     [
       'an option that is given twice',
-      ['user', 'add', 'x', '--email', 'a@example.org', '--email', 'b@example.org'],
+      'user add x --email a@example.org --email b@example.org',
       2,
       /^error: option '--email <\S+>' is given twice: give it once\n/,
     ],
     [
       'an option without its value',
-      ['user', 'add', 'x', '--storage'],
+      'user add x --storage',
       2,
       /^error: option '--storage <url>' argument missing\n/,
     ],
     [
       'a port that is not a number',
-      ['serve', '--port', 'x'],
+      'serve --port x',
       2,
       /^allot: --port x: expected a number from 0 to 65535\n$/,
     ],
     ...['token delete ci 1', 'org delete x', 'quota rules delete r', 'quota groups delete g'].map(
-      (command): [string, string[], number, RegExp] => [
+      (command): [string, string, number, RegExp] => [
         `JSON of ${command}, which prints no result`,
-        [...command.split(' '), '--json'],
+        `${command} --json`,
         2,
         /^error: unknown option '--json'\n/,
       ],
     ),
-    ['a change of nothing', ['user', 'edit', 'ci'], 2, /^allot: nothing to change: give --email, /],
-    ['a user who does not exist', ['user', 'disable', 'x'], 1, /^allot: .*there is no user named x/],
-    ['an empty address', ['serve', '--host', ''], 2, /^allot: --host: expected an address/],
-    ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
+    ['a change of nothing', 'user edit ci', 2, /^allot: nothing to change: give --email, /],
+    ['a user who does not exist', 'user disable x', 1, /^allot: .*there is no user named x/],
+    ['an empty address', 'serve --host=', 2, /^allot: --host: expected an address/],
+    ['an unknown storage', 'user add x --storage oracle://', 2, /oracle/],
   ]
   it('fail with one clear line and change nothing', async () => {
     const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
-    for (const [what, args, code, err] of WRONG) {
-      const outcome = await allot([...args, ...(args.includes('--storage') ? [] : ['--data', data])])
+    for (const [what, words, code, err] of WRONG) {
+      const store = words.includes('--storage') ? [] : ['--data', data]
+      const outcome = await allot([...words.split(' '), ...store])
       assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
       assert.match(outcome.err, err, what)
       assert.equal(outcome.out, '', what)

@@ -42,93 +42,73 @@ const rename = async (path: string) => here('PATCH', await assetOf(target, path)
 const issue = ({ path }: Place) => path
 const comment = ({ comment }: Place) => comment
 
+const aCase = (
+  what: string,
+  on: Case['on'],
+  kinds: Case['kinds'],
+  change: Case['change'],
+  more: Partial<Pick<Case, 'remove' | 'own'>> = {},
+): Case => ({ what, on, kinds, change, remove: issue, ...more })
+const attached = (path: string) => target.attach(target.root, path, 'mine', 'mine.txt')
+const own = true
+
 const CASES: readonly Case[] = [
-  {
-    ...{ what: 'an issue that was edited here', on: 'issue', remove: issue, kinds: ['issues'] },
-    change: ({ path }) => here('PATCH', path, { title: 'mine' }),
-  },
-  {
-    ...{ what: 'an issue that was closed here', on: 'issue', remove: issue, kinds: ['issues'] },
-    change: ({ path }) => here('PATCH', path, { state: 'closed' }),
-  },
-  {
-    ...{
-      what: 'an issue with a comment from here',
-      on: 'issue',
-      remove: issue,
-      kinds: ['issues'],
-      own: true,
-    },
-    change: ({ path }) => here('POST', `${path}/comments`, { body: 'mine' }),
-  },
-  {
-    ...{
-      what: 'an issue with a comment that was edited here',
-      on: 'issue',
-      remove: issue,
-      kinds: ['comments'],
-    },
-    change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
-  },
-  {
-    ...{
-      what: 'an issue with an attachment from here',
-      on: 'issue',
-      remove: issue,
-      kinds: ['issues'],
-      own: true,
-    },
-    change: ({ path }) => target.attach(target.root, path, 'mine', 'mine.txt'),
-  },
-  {
-    ...{ what: 'an issue with an attachment that was renamed here', on: 'issue', remove: issue },
-    ...{ kinds: ['attachments'], change: ({ path }) => rename(path) },
-  },
-  {
-    ...{ what: 'an issue with a comment that has an attachment from here', on: 'issue', remove: issue },
-    ...{ kinds: ['issues', 'comments'], own: true },
-    ...{ change: ({ comment }) => target.attach(target.root, comment, 'mine', 'mine.txt') },
-  },
-  {
-    ...{ what: 'a comment that was edited here', on: 'issue', remove: comment, kinds: ['comments'] },
-    change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
-  },
-  {
-    ...{
-      what: 'a comment with an attachment from here',
-      on: 'issue',
-      remove: comment,
-      kinds: ['comments'],
-      own: true,
-    },
-    change: ({ comment }) => target.attach(target.root, comment, 'mine', 'mine.txt'),
-  },
-  {
-    ...{ what: 'a release that was edited here', on: 'release', remove: issue, kinds: ['releases'] },
-    change: ({ path }) => here('PATCH', path, { body: 'mine' }),
-  },
-  {
-    ...{
-      what: 'a release with a file from here',
-      on: 'release',
-      remove: issue,
-      kinds: ['releases'],
-      own: true,
-    },
-    change: ({ path }) => target.attach(target.root, path, 'mine', 'mine.txt'),
-  },
-  {
-    ...{ what: 'an attachment of an issue that was renamed here', on: 'issue', kinds: ['attachments'] },
-    ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
-  },
-  {
-    ...{ what: 'an attachment of a comment that was renamed here', on: 'issue', kinds: ['attachments'] },
-    ...{ remove: ({ comment }) => assetOf(source, comment), change: ({ comment }) => rename(comment) },
-  },
-  {
-    ...{ what: 'a file of a release that was renamed here', on: 'release', kinds: ['attachments'] },
-    ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
-  },
+  aCase('an issue that was edited here', 'issue', ['issues'], ({ path }) =>
+    here('PATCH', path, { title: 'mine' }),
+  ),
+  aCase('an issue that was closed here', 'issue', ['issues'], ({ path }) =>
+    here('PATCH', path, { state: 'closed' }),
+  ),
+  aCase(
+    ...(['an issue with a comment from here', 'issue', ['issues']] as const),
+    ({ path }) => here('POST', `${path}/comments`, { body: 'mine' }),
+    { own },
+  ),
+  aCase('an issue with a comment that was edited here', 'issue', ['comments'], ({ comment }) =>
+    here('PATCH', comment, { body: 'mine' }),
+  ),
+  aCase('an issue with an attachment from here', 'issue', ['issues'], ({ path }) => attached(path), { own }),
+  aCase('an issue with an attachment that was renamed here', 'issue', ['attachments'], ({ path }) =>
+    rename(path),
+  ),
+  aCase(
+    ...([
+      'an issue with a comment that has an attachment from here',
+      'issue',
+      ['issues', 'comments'],
+    ] as const),
+    ({ comment }) => attached(comment),
+    { own },
+  ),
+  aCase(
+    ...(['a comment that was edited here', 'issue', ['comments']] as const),
+    ({ comment }) => here('PATCH', comment, { body: 'mine' }),
+    { remove: comment },
+  ),
+  aCase(
+    ...(['a comment with an attachment from here', 'issue', ['comments']] as const),
+    ({ comment }) => attached(comment),
+    { remove: comment, own },
+  ),
+  aCase('a release that was edited here', 'release', ['releases'], ({ path }) =>
+    here('PATCH', path, { body: 'mine' }),
+  ),
+  aCase('a release with a file from here', 'release', ['releases'], ({ path }) => attached(path), { own }),
+  aCase(
+    ...(['an attachment of an issue that was renamed here', 'issue', ['attachments']] as const),
+    ({ path }) => rename(path),
+    { remove: ({ path }) => assetOf(source, path) },
+  ),
+  aCase(
+    ...(['an attachment of a comment that was renamed here', 'issue', ['attachments']] as const),
+    ({ comment }) => rename(comment),
+    { remove: ({ comment }) => assetOf(source, comment) },
+  ),
+  aCase(
+    ...(['a file of a release that was renamed here', 'release', ['attachments']] as const),
+    ({ path }) => rename(path),
+    { remove: ({ path }) => assetOf(source, path) },
+  ),
 ]
 
 /**
