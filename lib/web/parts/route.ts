@@ -171,7 +171,7 @@ export interface FormAction {
   readonly cancelTo?: string
 }
 
-interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute, 'scope'> {
+export interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute, 'scope'> {
   readonly path: Path
   readonly auth: A
   /** The fields that have another name than the members that services name. */
