@@ -49,6 +49,13 @@ export const fixture = async (t: TestContext, { create }: Candidate): Promise<Fi
   return made
 }
 
+/** Opens a driver, and closes it when the test ends. */
+export const openFor = async (t: TestContext, driver: StorageDriver): Promise<StorageDriver> => {
+  t.after(() => driver.close())
+  await driver.open()
+  return driver
+}
+
 /** An open driver over an empty store. */
 export const opened = async (t: TestContext, candidate: Candidate): Promise<StorageDriver> => {
   const { driver } = await fixture(t, candidate)

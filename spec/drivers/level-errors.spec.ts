@@ -2,27 +2,23 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { appendFile, cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
-import { keysBelow, load, save } from '../driver-spec/fixture.ts'
+import { keysBelow, load, openFor, save } from '../driver-spec/fixture.ts'
 import { killGroup, printed, run, spawnChild } from '../support/child.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { commandFor } from './opening.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const storageError =
   (reason: StorageReason, message: RegExp) =>
   (error: unknown): boolean =>
     error instanceof StorageError && error.reason === reason && message.test(error.message)
 
-const inFolder = async (t: TestContext): Promise<string> => {
-  const { folder, remove } = await temporaryFolder()
-  t.after(remove)
-  return join(folder, 'store')
-}
+const inFolder = (): string => join(temporaryDirectory(), 'store')
 
-test('a store that another process has open is refused, with what to do', async (t) => {
-  const location = await inFolder(t)
+test('a store that another process has open is refused, with what to do', async () => {
+  const location = inFolder()
   const [command, ...args] = commandFor({ mode: 'hold', locations: [location] })
   const target = spawnChild(command, args)
   await printed(target, /open\n/)
@@ -36,8 +32,8 @@ test('a store that another process has open is refused, with what to do', async 
   await driver.close()
 })
 
-test('a store that this process has open is refused', async (t) => {
-  const location = await inFolder(t)
+test('a store that this process has open is refused', async () => {
+  const location = inFolder()
   const [first, second] = [level(location), level(location)]
   await first.open()
   await assert.rejects(second.open(), storageError('locked', /in use/))
@@ -83,8 +79,8 @@ const damages: { what: string; harm: (location: string, files: string[]) => Prom
 ]
 
 for (const { what, harm } of damages)
-  test(`a store ${what} is not opened, and the error names the repair command`, async (t) => {
-    const location = await inFolder(t)
+  test(`a store ${what} is not opened, and the error names the repair command`, async () => {
+    const location = inFolder()
     await filled(location)
     await harm(location, await readdir(location))
     const before = await readdir(location)
@@ -108,17 +104,15 @@ const harms: { what: string; harm: (file: string) => Promise<unknown> }[] = [
 
 for (const { what, harm } of harms)
   test(`after a clean shutdown, a store whose log ${what} has lost nothing`, async (t) => {
-    const location = await inFolder(t)
+    const location = inFolder()
     await filled(location)
     await harm(join(location, named(await readdir(location), /\.log$/)))
-    const driver = level(location)
-    await driver.open()
+    const driver = await openFor(t, level(location))
     assert.equal(await load(driver, 'k1'), 'second'.repeat(20))
-    await driver.close()
   })
 
 test('a table that was truncated is reported as damage when it is read', async (t) => {
-  const location = await inFolder(t)
+  const location = inFolder()
   await filled(location)
   for (const name of await readdir(location)) if (name.endsWith('.ldb')) await halved(join(location, name))
   const driver = level(location)
@@ -130,8 +124,8 @@ test('a table that was truncated is reported as damage when it is read', async (
   await assert.rejects(read(), storageError('corrupt', /^the server cannot use its store/))
 })
 
-test('a log that was truncated by a kill is opened with its complete writes', async (t) => {
-  const location = await inFolder(t)
+test('a log that was truncated by a kill is opened with its complete writes', async () => {
+  const location = inFolder()
   await filled(location)
   const driver = level(location)
   await driver.open()
@@ -150,7 +144,7 @@ test('a log that was truncated by a kill is opened with its complete writes', as
 })
 
 test('an overwritten table is reported as damage when it is read', async (t) => {
-  const location = await inFolder(t)
+  const location = inFolder()
   await filled(location)
   const table = join(location, (await readdir(location)).find((name) => name.endsWith('.ldb'))!)
   await writeFile(table, Buffer.alloc((await stat(table)).size, 0x55))
@@ -171,8 +165,8 @@ test('an overwritten table is reported as damage when it is read', async (t) => 
   })
 })
 
-test('a location that is a file is refused, and the file is unchanged', async (t) => {
-  const location = await inFolder(t)
+test('a location that is a file is refused, and the file is unchanged', async () => {
+  const location = inFolder()
   await writeFile(location, 'mine')
   await assert.rejects(level(location).open(), storageError('failed', /cannot be used: it is a file$/))
   const below = level(join(location, 'store')).open()
@@ -188,8 +182,8 @@ for (const openFiles of [63, 0, -5, 64.5])
     })
   })
 
-test('a driver whose opening failed can be opened later', async (t) => {
-  const location = await inFolder(t)
+test('a driver whose opening failed can be opened later', async () => {
+  const location = inFolder()
   await writeFile(location, 'in the way')
   const driver = level(location)
   await assert.rejects(driver.open())
@@ -200,15 +194,13 @@ test('a driver whose opening failed can be opened later', async (t) => {
 })
 
 test('on a full disk writes are refused as full, reads work, and no acknowledged write is lost', async (t) => {
-  const location = await inFolder(t)
+  const location = inFolder()
   const limited = ['-c', `ulimit -f 200; exec "$0" "$@"`]
   const { stdout } = await run('bash', [...limited, ...commandFor({ mode: 'fill', locations: [location] })])
   const { acknowledged, reasons, readable } = JSON.parse(stdout)
   assert.ok(acknowledged > 10)
   assert.deepEqual(reasons, ['full', 'full', 'full'])
   assert.equal(readable, 1000)
-  const driver = level(location)
-  await driver.open()
+  const driver = await openFor(t, level(location))
   assert.ok((await driver.read((tx) => keysBelow(tx, 'k'))).length >= acknowledged)
-  await driver.close()
 })

@@ -12,20 +12,16 @@ import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { repairLevel } from '../../drivers/level/repair.ts'
 import type { StorageError } from '../../lib/storage/index.ts'
-import { keysBelow, load, save } from '../driver-spec/fixture.ts'
+import { keysBelow, load, openFor, save } from '../driver-spec/fixture.ts'
 import { killGroup, outcome, printed, spawnChild } from '../support/child.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { commandFor, threadFor } from './opening.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const MODULE = import.meta.resolve('../../drivers/level/index.ts')
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-const inFolder = async (t: TestContext): Promise<string> => {
-  const { folder, remove } = await temporaryFolder()
-  t.after(remove)
-  return join(realpathSync(folder), 'store')
-}
+const inFolder = (): string => join(realpathSync(temporaryDirectory()), 'store')
 
 /**
  * A process that opens the folder and keeps it open. `prefix` is a command that starts it, such as
@@ -131,10 +127,8 @@ const seconds: { what: string; second: (location: string) => Promise<{ open(): P
 describe('A LevelDB folder that this process has open', () => {
   for (const { what, second } of seconds)
     test(`is refused through ${what}, and stays refused to other processes`, async (t) => {
-      const location = await inFolder(t)
-      const first = level(location)
-      await first.open()
-      t.after(() => first.close())
+      const location = inFolder()
+      const first = await openFor(t, level(location))
       await save(first, { before: 'written' })
       const other = await second(location)
       await assert.rejects(other.open(), refusedHere)
@@ -151,17 +145,15 @@ describe('A LevelDB folder that this process has open', () => {
     })
 
   test('is refused to a worker thread, and the error names the process', async (t) => {
-    const location = await inFolder(t)
-    const first = level(location)
-    await first.open()
-    t.after(() => first.close())
+    const location = inFolder()
+    await openFor(t, level(location))
     const line = await fromWorker(t, location)
     assert.match(line, new RegExp(`already in use by this process \\(pid ${process.pid}\\)`))
     assert.match(await openElsewhere(t, location), /^refused: .*in use by another process/)
   })
 
   test('is refused while a worker thread has it open, and opens once that thread has ended', async (t) => {
-    const location = await inFolder(t)
+    const location = inFolder()
     const worker = holderIn(location)
     t.after(() => worker.terminate())
     assert.equal(await message(worker), 'open')
@@ -173,16 +165,14 @@ describe('A LevelDB folder that this process has open', () => {
   })
 
   test('is not repaired', async (t) => {
-    const location = await inFolder(t)
-    const first = level(location)
-    await first.open()
-    t.after(() => first.close())
+    const location = inFolder()
+    await openFor(t, level(location))
     await assert.rejects(repairLevel(location), refusedHere)
     assert.match(await openElsewhere(t, location), /^refused: .*in use by another process/)
   })
 
   test('can be opened by a child process once it is closed here', async (t) => {
-    const location = await inFolder(t)
+    const location = inFolder()
     const first = level(location)
     await first.open()
     // A child process inherits LevelDB's descriptors.
@@ -220,7 +210,7 @@ const processNamespace = async (): Promise<readonly string[]> => {
 
 describe('A LevelDB folder that another process has open', () => {
   test('is neither opened nor repaired, and the error names that process', async (t) => {
-    const location = await inFolder(t)
+    const location = inFolder()
     const child = holder(t, location)
     assert.equal(await firstLine(child), 'open')
     const expected = {
@@ -237,7 +227,7 @@ describe('A LevelDB folder that another process has open', () => {
   })
 
   test('stays closed to other processes while it is repaired', async (t) => {
-    const location = await inFolder(t)
+    const location = inFolder()
     const driver = level(location)
     await driver.open()
     await save(driver, { key: 'value' })
@@ -262,7 +252,7 @@ describe('A LevelDB folder that another process has open', () => {
 
   test('opens after kill -9 of a process with pid 1, in another process with pid 1', async (t) => {
     const alone = await processNamespace()
-    const location = await inFolder(t)
+    const location = inFolder()
     for (const turn of ['first', 'second', 'third']) {
       const child = holder(t, location, alone)
       assert.equal(await firstLine(child), 'open', turn)
@@ -272,8 +262,8 @@ describe('A LevelDB folder that another process has open', () => {
     }
   })
 
-  test('opens with any content of OWNER.json that a killed process left, including our own pid', async (t) => {
-    const location = await inFolder(t)
+  test('opens with any content of OWNER.json that a killed process left, including our own pid', async () => {
+    const location = inFolder()
     const driver = level(location)
     await driver.open()
     await driver.close()
@@ -290,8 +280,8 @@ describe('A LevelDB folder that another process has open', () => {
   })
 })
 
-test('No acknowledged write is lost when threads and processes compete for a folder', async (t) => {
-  const location = await inFolder(t)
+test('No acknowledged write is lost when threads and processes compete for a folder', async () => {
+  const location = inFolder()
   const spellings = [location, `${location}/../store`, relative(root, location), `${location}/.`]
   const acknowledged: string[] = []
   const writers = () => new Set(acknowledged.map((line) => line.split('/')[0]))

@@ -1,13 +1,14 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { driverSpec } from '../driver-spec.ts'
-import { temporaryFolder } from './temporary-folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 driverSpec({
   name: 'level',
   durable: true,
   async create() {
-    const { folder, remove } = await temporaryFolder()
+    const folder = temporaryDirectory()
     const location = join(folder, 'parents', 'that are', 'missing')
     const made = [level(location)]
     return {
@@ -23,7 +24,7 @@ driverSpec({
       },
       async dispose() {
         await Promise.all(made.map((driver) => driver.close()))
-        await remove()
+        rmSync(folder, { recursive: true })
       },
     }
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { load, save } from '../driver-spec/fixture.ts'
+import { load, openFor, save } from '../driver-spec/fixture.ts'
 import { missing, startCluster } from '../postgres/cluster.ts'
 
 /** PostgreSQL writes what was committed to the disk by itself only after this time, in milliseconds. */
@@ -15,9 +15,7 @@ describe('A role with synchronous_commit = off', { skip: missing }, () => {
     await client.connect()
     await client.query('ALTER ROLE allot SET synchronous_commit = off')
     await client.end()
-    const driver = postgres(cluster.url)
-    t.after(() => driver.close())
-    await driver.open()
+    const driver = await openFor(t, postgres(cluster.url))
     for (let number = 1; number <= 20; number++) await save(driver, { key: `${number}` })
     await cluster.stop('immediate')
     await cluster.start()

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { storedLayout } from '../../lib/records/layout.ts'
 import { type StorageDriver, StorageError, type StorageReason } from '../../lib/storage/index.ts'
-import { bytes, load, save, signal, text } from '../driver-spec/fixture.ts'
+import { bytes, load, openFor, save, signal, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
 import { type Cut, startProxy } from '../postgres/proxy.ts'
 import { start } from '../support/test-server.ts'
@@ -28,13 +28,6 @@ const address = (given: { port?: number; password?: string; database?: string } 
   if (given.database !== undefined) url.pathname = given.database
   url.searchParams.set('schema', `trouble_${++made}`)
   return url.href
-}
-
-const openAt = async (t: TestContext, url: string, options?: PostgresOptions): Promise<StorageDriver> => {
-  const driver = postgres(url, options)
-  t.after(() => driver.close())
-  await driver.open()
-  return driver
 }
 
 const pause = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
@@ -107,7 +100,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a store of a newer version is not opened, and one line names both layouts', async (t) => {
     const url = address()
-    const driver = await openAt(t, url)
+    const driver = await openFor(t, postgres(url))
     await driver.write(async (tx) => storedLayout.set(tx, 999))
     await assert.rejects(openAllot({ driver: postgres(url), repositories: false }), (error: Error) => {
       assert.match(
@@ -126,7 +119,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   for (const { cut, title, isWritten } of cuts)
     test(`the connection breaks ${title}: the write is whole or absent, and the error says that this is not known`, async (t) => {
       const proxy = await startProxy(cluster.port)
-      const driver = await openAt(t, address({ port: proxy.port }))
+      const driver = await openFor(t, postgres(address({ port: proxy.port })))
       for (let round = 1; round <= 5; round++) {
         await increment(driver)
         const before = Number(await load(driver, 'count'))
@@ -140,7 +133,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     })
 
   test('calls fail as unavailable while it is stopped, and work after its start', async (t) => {
-    const driver = await openAt(t, address())
+    const driver = await openFor(t, postgres(address()))
     await save(driver, { key: 'value' })
     await cluster.stop('immediate')
     const away = storageError('away', /^the (database cannot be reached|connections to the database break)/)
@@ -156,7 +149,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { writeTimeout: 3000 })
+    const driver = await openFor(t, postgres(url, { writeTimeout: 3000 }))
     await save(driver, { key: 'value', other: 'value' })
     const unlock = await lockEntries(t, url)
     const sent = save(driver, { key: 'sent' })
@@ -172,7 +165,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   })
 
   test('a call fails as busy when all connections stay in use', async (t) => {
-    const driver = await openAt(t, address(), { connections: 1, connectTimeout: 4000 })
+    const driver = await openFor(t, postgres(address(), { connections: 1, connectTimeout: 4000 }))
     const [begun, release] = [signal(), signal()]
     const held = driver.read(async (tx) => {
       await tx.get(bytes('key'))
@@ -187,7 +180,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   })
 
   test('a write whose body does not end in time is refused as not written, and those beside it are written', async (t) => {
-    const driver = await openAt(t, address(), { writeTimeout: 3000 })
+    const driver = await openFor(t, postgres(address(), { writeTimeout: 3000 }))
     await increment(driver)
     const release = signal()
     const slow = driver.write(async (tx) => {
@@ -207,7 +200,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   ])
     test(`a write that ${what} does so alone: those that share its batch are written`, async (t) => {
       const url = address()
-      const driver = await openAt(t, url, { retries: 12 })
+      const driver = await openFor(t, postgres(url, { retries: 12 }))
       await runSql(
         url,
         `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -223,7 +216,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     })
 
   test('large writes that wait together run a bounded number of times each', async (t) => {
-    const driver = await openAt(t, address())
+    const driver = await openFor(t, postgres(address()))
     const [writes, keys] = [30, 2500]
     let runs = 0
     const large = (write: number) =>
@@ -240,7 +233,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     const url = address()
     // The role hides warnings, which tell of it.
     await runSql(url, "ALTER ROLE allot SET client_min_messages = 'error'")
-    const driver = await openAt(t, url)
+    const driver = await openFor(t, postgres(url))
     const standbys = (names: string) =>
       runSql(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`, 'SELECT pg_reload_conf()')
     await standbys('nobody')
@@ -265,7 +258,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   })
 
   test('what asks whether a connection is alive still does so within a minute while it is idle', async (t) => {
-    const driver = await openAt(t, address(), { exclusive: true })
+    const driver = await openFor(t, postgres(address(), { exclusive: true }))
     await load(driver, 'key')
     // Columns of proc(5): addresses in hexadecimal, and the kind of the timer with its time in jiffies.
     const remote = `0100007F:${cluster.port.toString(16).toUpperCase().padStart(4, '0')}`
@@ -314,7 +307,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a write fails as busy at once when 5,000 others wait', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { writeTimeout: 120_000 })
+    const driver = await openFor(t, postgres(url, { writeTimeout: 120_000 }))
     await save(driver, { key: 'value' })
     const unlock = await lockEntries(t, url)
     const writes = Array.from({ length: 5000 }, (_, index) => save(driver, { key: `${index}` }))
@@ -329,7 +322,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   test('writes whose time is over take no place among the 5,000 that may wait', async (t) => {
     const release = signal()
     t.after(release.happen)
-    const driver = await openAt(t, address(), { writeTimeout: 2000 })
+    const driver = await openFor(t, postgres(address(), { writeTimeout: 2000 }))
     const begun = signal()
     const held = driver.write(() => {
       begun.happen()
@@ -343,7 +336,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a statement that exceeds its time limit fails as busy and writes nothing', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { statementTimeout: 2000 })
+    const driver = await openFor(t, postgres(url, { statementTimeout: 2000 }))
     await save(driver, { key: 'value' })
     const other = new pg.Client({ connectionString: url })
     await other.connect()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, describe, type TestContext, test } from 'node:test'
-import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { before, describe, test } from 'node:test'
+import { postgres } from '../../drivers/postgres/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
-import { bytes, load, save, text } from '../driver-spec/fixture.ts'
+import { bytes, load, openFor, save, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster, startStandby } from '../postgres/cluster.ts'
 import { startProxy } from '../postgres/proxy.ts'
 
@@ -16,13 +16,6 @@ const startBoth = async () => {
 
 const at = (...ports: number[]): string =>
   primary.tcp.replace(/@[^/]*/, `@${ports.map((port) => `127.0.0.1:${port}`).join(',')}`)
-
-const opened = async (t: TestContext, url: string, options?: PostgresOptions): Promise<StorageDriver> => {
-  const driver = postgres(url, options)
-  t.after(() => driver.close())
-  await driver.open()
-  return driver
-}
 
 /** Changes nothing when the key has the value already. */
 const ensure = (driver: StorageDriver, key: string, value: string): Promise<'changed' | 'unchanged'> =>
@@ -44,7 +37,7 @@ describe('A URL with several hosts', { skip: missing }, () => {
       [1, standby.port, primary.port],
     ]
     for (const ports of orders) {
-      const driver = await opened(t, `${at(...ports)}?target_session_attrs=read-write`)
+      const driver = await openFor(t, postgres(`${at(...ports)}?target_session_attrs=read-write`))
       await save(driver, { key: `${ports}` })
       assert.equal(await load(driver, 'key'), `${ports}`)
     }
@@ -61,7 +54,7 @@ describe('A URL with several hosts', { skip: missing }, () => {
 
   test('with one host, a proxy, reads and confirms nothing on a standby', async (t) => {
     const proxy = await startProxy(primary.port)
-    const driver = await opened(t, `${at(proxy.port)}?target_session_attrs=read-write`)
+    const driver = await openFor(t, postgres(`${at(proxy.port)}?target_session_attrs=read-write`))
     await save(driver, { star: 'set' })
     proxy.redirect(standby.port)
     await assert.rejects(load(driver, 'star'), isAway)
@@ -85,7 +78,7 @@ describe('When the primary falls silent', { skip: missing }, () => {
 
   test('reads and writes go on at the promoted standby, those that wait for a connection too, and an unknown commit is not repeated', async (t) => {
     const [first, second] = proxies
-    const driver = await opened(t, at(first!.port, second!.port), { connections: 2 })
+    const driver = await openFor(t, postgres(at(first!.port, second!.port), { connections: 2 }))
     await save(driver, { before: 'kept' })
     first!.silence()
     const since = performance.now()

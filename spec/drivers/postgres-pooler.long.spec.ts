@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { load, save } from '../driver-spec/fixture.ts'
+import { load, openFor, save } from '../driver-spec/fixture.ts'
 import { type Cluster, startCluster, unprivileged } from '../postgres/cluster.ts'
 import { printed, spawnChild } from '../support/child.ts'
 import { freePort } from '../support/free-port.ts'
@@ -50,17 +50,13 @@ describe('Through PgBouncer with its default settings', { skip: lacks('PostgreSQ
   })
 
   test('a store reads and writes where sessions are kept', async (t) => {
-    const driver = postgres(through('session'))
-    t.after(() => driver.close())
-    await driver.open()
+    const driver = await openFor(t, postgres(through('session')))
     await save(driver, { key: 'value' })
     assert.equal(await load(driver, 'key'), 'value')
   })
 
   test('a connection that has lost its prepared statements is replaced by another', async (t) => {
-    const driver = postgres(through('changing'))
-    t.after(() => driver.close())
-    await driver.open()
+    const driver = await openFor(t, postgres(through('changing')))
     await save(driver, { key: 'value' })
     writeFileSync(join(cluster.folder, 'pgbouncer.ini'), configuration('transaction'))
     const console = new pg.Client({ connectionString: through('pgbouncer') })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { load, save } from '../driver-spec/fixture.ts'
+import { load, openFor, save } from '../driver-spec/fixture.ts'
 import { type Cluster, startCluster, unprivileged } from '../postgres/cluster.ts'
 import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -27,9 +27,7 @@ const certificate = async (name: string): Promise<{ cert: string; key: string }>
 const url = (query: string) => `${cluster.tcp}?${query}`
 
 const works = async (t: TestContext, given: string, options?: PostgresOptions): Promise<void> => {
-  const driver = postgres(given, options)
-  t.after(() => driver.close())
-  await driver.open()
+  const driver = await openFor(t, postgres(given, options))
   await save(driver, { key: 'value' })
   assert.equal(await load(driver, 'key'), 'value')
 }
@@ -65,9 +63,7 @@ describe('PostgreSQL over TLS', { skip: lacks('PostgreSQL', 'openssl') }, () => 
     })
 
   test('encrypts every connection', async (t) => {
-    const driver = postgres(url(`sslmode=verify-full&sslrootcert=${own}`))
-    t.after(() => driver.close())
-    await driver.open()
+    await openFor(t, postgres(url(`sslmode=verify-full&sslrootcert=${own}`)))
     const { default: pg } = await import('pg')
     const client = new pg.Client({ connectionString: cluster.url })
     await client.connect()

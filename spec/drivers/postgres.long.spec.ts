@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
+import { openFor } from '../driver-spec/fixture.ts'
 import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
@@ -23,6 +24,9 @@ const partition = async (url: string): Promise<void> => {
   for (const text of [made, ...parts]) await client.query(text)
   await client.end()
 }
+
+/** URL of an empty store, which goes when the tests of the file have ended. */
+const newStore = async (): Promise<string> => (await emptyStore()).url
 
 const candidate = (
   name: string,
@@ -56,44 +60,31 @@ const candidate = (
 })
 
 describe('An exclusive driver', { skip: missing }, () => {
-  const stores: Awaited<ReturnType<typeof emptyStore>>[] = []
-  after(() => Promise.all(stores.map(({ drop }) => drop())))
-
-  const opened = async (t: TestContext, url: string, options?: PostgresOptions) => {
-    const driver = postgres(url, options)
-    t.after(() => driver.close())
-    await driver.open()
-    return driver
-  }
-  const newStore = async () => {
-    stores.push(await emptyStore())
-    return stores.at(-1)!.url
-  }
   const refusedWith = (reason: string) => (error: unknown) =>
     error instanceof StorageError && error.reason === reason
 
   test('is refused while others use the store', async (t) => {
     const url = await newStore()
-    const [one, other] = [await opened(t, url), await opened(t, url)]
+    const [one, other] = [await openFor(t, postgres(url)), await openFor(t, postgres(url))]
     await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
     await one.close()
     await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
     await other.close()
-    await opened(t, url, { exclusive: true })
+    await openFor(t, postgres(url, { exclusive: true }))
   })
 
   test('keeps others from opening its store, and not from opening one in another schema', async (t) => {
     const [url, elsewhere] = [await newStore(), await newStore()]
-    const driver = await opened(t, url, { exclusive: true })
+    const driver = await openFor(t, postgres(url, { exclusive: true }))
     await assert.rejects(postgres(url).open(), refusedWith('busy'))
-    await opened(t, elsewhere)
+    await openFor(t, postgres(elsewhere))
     await driver.close()
-    await opened(t, url)
+    await openFor(t, postgres(url))
   })
 
   test('is refused by a process whose connections were cut since it opened the store', async (t) => {
     const url = await newStore()
-    const driver = await opened(t, url)
+    const driver = await openFor(t, postgres(url))
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
@@ -106,19 +97,9 @@ describe('An exclusive driver', { skip: missing }, () => {
 })
 
 describe('A driver', { skip: missing }, () => {
-  const cleanups: (() => Promise<unknown>)[] = []
-  after(() => Promise.all(cleanups.map((cleanup) => cleanup())))
-  const newStore = async (): Promise<string> => {
-    const store = await emptyStore()
-    cleanups.push(store.drop)
-    return store.url
-  }
-
   test('commits many waiting writes in transactions of about 2,000 keys', async (t) => {
     const url = await newStore()
-    const driver = postgres(url)
-    t.after(() => driver.close())
-    await driver.open()
+    const driver = await openFor(t, postgres(url))
     const [writes, keys] = [500, 20]
     await Promise.all(
       Array.from({ length: writes }, (_, write) =>

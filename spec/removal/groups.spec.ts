@@ -10,7 +10,7 @@ import { setSequence } from '../../lib/records/store.ts'
 import { keyText, type StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { watchTransactions } from '../counted.ts'
-import { temporaryFolder } from '../drivers/temporary-folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { times } from '../support/long.ts'
 import { finishJobs, openFixture, type RemovalFixture } from './fixture.ts'
 
@@ -157,26 +157,22 @@ describe('A deleted group that many owners have', () => {
       }))
 
   it('is taken from the rest of its owners after a restart, and other writes go on meanwhile', async () => {
-    const { folder, remove } = await temporaryFolder()
-    try {
-      const before = await open(level(folder))
-      await fill(before)
-      await before.quota.groups.remove('free')
-      await before.jobRunner.round()
-      await before.quota.groups.unassign(OWNERS, 'paid')
-      const reads = await readsOf(before)
-      const left = await countOf(before)
-      assert.ok(left > 0 && left < OWNERS)
-      await before.close()
+    const folder = temporaryDirectory()
+    const before = await open(level(folder))
+    await fill(before)
+    await before.quota.groups.remove('free')
+    await before.jobRunner.round()
+    await before.quota.groups.unassign(OWNERS, 'paid')
+    const reads = await readsOf(before)
+    const left = await countOf(before)
+    assert.ok(left > 0 && left < OWNERS)
+    await before.close()
 
-      const after = await open(level(folder))
-      assert.deepEqual(await readsOf(after), reads)
-      await finishJobs(after)
-      assert.deepEqual(await readsOf(after), reads)
-      await assertNothingLeft(after)
-      await after.close()
-    } finally {
-      await remove()
-    }
+    const after = await open(level(folder))
+    assert.deepEqual(await readsOf(after), reads)
+    await finishJobs(after)
+    assert.deepEqual(await readsOf(after), reads)
+    await assertNothingLeft(after)
+    await after.close()
   })
 })

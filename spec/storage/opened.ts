@@ -1,15 +1,11 @@
 import type { TestContext } from 'node:test'
-import { temporaryFolder } from '../drivers/temporary-folder.ts'
+import { openFor } from '../driver-spec/fixture.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Observed, observe } from './observed.ts'
 
-/** An observed driver, open, over a folder that goes when the test ends. */
+/** An observed driver, open, over a new folder. */
 export const openObserved = async (t: TestContext): Promise<Observed> => {
-  const { folder, remove } = await temporaryFolder()
-  const observed = observe(folder)
-  t.after(async () => {
-    await observed.driver.close()
-    await remove()
-  })
-  await observed.driver.open()
+  const observed = observe(temporaryDirectory())
+  await openFor(t, observed.driver)
   return observed
 }

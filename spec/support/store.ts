@@ -1,9 +1,10 @@
+import { rm } from 'node:fs/promises'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { postgres } from '../../drivers/postgres/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { temporaryFolder } from '../drivers/temporary-folder.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
+import { temporaryDirectory } from './folder.ts'
 
 export interface EmptyStore {
   driver: StorageDriver
@@ -36,6 +37,6 @@ export const createPersistentStore = (): Promise<EmptyStore> =>
   onPostgres ? createSpecStore() : levelStore()
 
 const levelStore = async (): Promise<EmptyStore> => {
-  const { folder, remove } = await temporaryFolder()
-  return { driver: level(folder), drop: remove }
+  const folder = temporaryDirectory()
+  return { driver: level(folder), drop: () => rm(folder, { recursive: true }) }
 }
