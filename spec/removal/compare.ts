@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { Viewer } from '../../lib/accounts/access.ts'
 import { presentRepository } from '../../lib/api/repository-presenter.ts'
 import { repositoryDetails } from '../../lib/content/details.ts'
+import type { StorageItemQuery } from '../../lib/content/usage/storage-item.ts'
 import { HtmlUrls } from '../../lib/host-pages/html-urls.ts'
 import { PageSections } from '../../lib/options/pages.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
@@ -24,6 +25,8 @@ export const compare = async (fixture: RemovalFixture, model: Model, turn: numbe
     assert.equal((await fixture.quota.explain(id, 'size:all')).used, sum(Object.values(usageOf(model, name))))
     for (const kind of ['attachments', 'artifacts', 'packages'] as const)
       await compareUsed(fixture, model, name, kind)
+    for (const query of [{}, QUERIES[turn % QUERIES.length]!])
+      await compareStored(fixture, model, name, query)
   }
   const kind = LedgerKind.options[turn % 4]!
   for (const key of 'abcdefgh') {
@@ -80,6 +83,62 @@ const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string,
   }
   assert.deepEqual(listed, expected)
 }
+
+const QUERIES: readonly StorageItemQuery[] = [
+  { kind: 'repositories' },
+  { kind: 'git' },
+  { kind: 'lfs' },
+  { search: 'A' },
+  { sort: 'name' },
+  { sort: 'name', reverse: true },
+  { repository: 'R1' },
+]
+
+/** The list of all that an owner uses. */
+const compareStored = async (
+  { hosting }: RemovalFixture,
+  model: Model,
+  owner: string,
+  query: StorageItemQuery,
+): Promise<void> => {
+  const stored = [...model.entries.values()].flatMap((it) => {
+    const repo = typeof it.place === 'number' ? model.repositories.get(it.place) : undefined
+    const { kind, key: name, size } = it
+    return ownerOf(model, it) === owner ? [{ kind, id: `${kind}:${name}`, name, size, repo }] : []
+  })
+  const whole = [...model.repositories].flatMap(([id, repo]) => {
+    const { name, size } = repo
+    const all = size + sum(stored.map((it) => (it.repo === repo ? it.size : 0)))
+    const items = [
+      { kind: 'git', id: `git:${id}`, name, size, repo },
+      { kind: 'repositories', id: `repositories:${id}`, name, size: all, repo },
+    ]
+    return repo.owner === owner ? items : []
+  })
+  const { kind, search = '', repository, sort, reverse } = query
+  const expected = [...stored, ...whole]
+    .filter((it) => (kind === undefined ? it.kind !== 'repositories' : it.kind === kind))
+    .filter((it) => it.name.includes(search.toLowerCase()))
+    .filter((it) => repository === undefined || it.repo?.name === repository.toLowerCase())
+    .sort((one, other) => {
+      const bySize = sort === 'name' ? 0 : other.size - one.size
+      return (reverse ? -1 : 1) * (bySize || text(one.name, other.name)) || text(one.id, other.id)
+    })
+    .map(({ id, size }) => [id, size])
+  const { id } = model.accounts.get(owner)!
+  const page = async (offset: number, limit: number) => {
+    const { items, total } = await hosting.storageItems.list({ id, admin: false }, id, query, {
+      offset,
+      limit,
+    })
+    return [items.map((it) => [it.id, it.size]), total]
+  }
+  assert.deepEqual(await page(0, 100), [expected, expected.length], JSON.stringify(query))
+  const middle = Math.floor(expected.length / 2)
+  assert.deepEqual(await page(middle, 3), [expected.slice(middle, middle + 3), expected.length])
+}
+
+const text = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 
 const ALL = { offset: 0, limit: 100 }
 
