@@ -2,12 +2,11 @@ import { canRead, type SignedIn, type Viewer, visibleAmong } from '../accounts/a
 import { visibleAccount } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { pendingAmong } from '../records/jobs.ts'
-import { except, pageOf, recordKeyText } from '../records/merge.ts'
-import type { Page, Slice } from '../records/pages.ts'
+import type { Found, Slice } from '../records/pages.ts'
 import { type Account, type Issue, issueSubscriptions, watches } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import { visiblePage } from '../repositories/visible.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type FoundIssue, readableIssue } from './issues.ts'
 
@@ -65,36 +64,23 @@ export class IssueSubscriptions {
     })
   }
 
-  /**
-   * Users who subscribed, and authors of the issue and its comments, by id. Users whom the viewer cannot see
-   * are left out of their page.
-   */
+  /** Users who subscribed, and authors of the issue and its comments, by id, whom the viewer can see. */
   list(
     viewer: Viewer,
     path: RepositoryName,
     number: number,
     slice: Slice,
-  ): Promise<Page<Account> | undefined> {
+  ): Promise<Found<Account> | undefined> {
     return this.#store.read(async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
       if (found === undefined) return undefined
-      const prefix = [found.issue.id]
-      // A job removes the subscriptions of deleted accounts.
-      const total = await issueSubscriptions.count(tx, 'subscribed', prefix)
-      const subscribers = async () =>
-        (await issueSubscriptions.list(tx, 'subscribed', { prefix })).map(({ account }) => account)
-      const deleted = await pendingAmong(tx, 'removeAccountData', total, subscribers)
-      const ids = deleted.map((account) => [found.issue.id, account])
-      const gone = (await issueSubscriptions.getMany(tx, ids)).filter((record) => record?.subscribed === true)
-      const left = new Set(
-        gone.map((record) => recordKeyText(issueSubscriptions.entryOf('subscribed', prefix, record!))),
-      )
-      const entries = except(left, issueSubscriptions.entries(tx, 'subscribed', { prefix }))
-      const subscriptions = await issueSubscriptions.load(tx, await pageOf(entries, slice))
-      const accounts = subscriptions.map(({ account }) => account)
-      return { items: await visibleAmong(tx, viewer, accounts), total: total - gone.length }
+      return visiblePage(subscribersOf(tx, found.issue), (ids) => visibleAmong(tx, viewer, ids), slice)
     })
   }
+}
+
+async function* subscribersOf(tx: ReadTransaction, { id }: Issue): AsyncGenerator<number> {
+  for await (const { account, subscribed } of issueSubscriptions.all(tx, [id])) if (subscribed) yield account
 }
 
 const isSubscribed = async (tx: ReadTransaction, issue: Issue, account: number): Promise<boolean> => {

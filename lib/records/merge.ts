@@ -170,11 +170,6 @@ export async function* distinct(listing: Entries): AsyncGenerator<IndexEntry> {
   }
 }
 
-/** A listing without the entries of some records. */
-export async function* except(records: ReadonlySet<string>, listing: Entries): AsyncGenerator<IndexEntry> {
-  for await (const entry of listing) if (!records.has(recordKeyText(entry))) yield entry
-}
-
 const iteratorOf = (listing: Entries): Source =>
   Symbol.asyncIterator in listing ? listing[Symbol.asyncIterator]() : listing[Symbol.iterator]()
 

@@ -1,15 +1,8 @@
-import {
-  canRead,
-  membershipOf,
-  permissionOn,
-  type SignedIn,
-  type Viewer,
-  visibleAmong,
-} from '../accounts/access.ts'
+import { canRead, permissionOn, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { authorizeRepositoryAdmin, visibleUser } from '../accounts/authorize.ts'
 import { accountByName, NO_ACCOUNT, readableRepository } from '../accounts/find.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
-import { nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
+import { nameOfRight, owns, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
@@ -228,9 +221,7 @@ const permissionOf = async (
   user: Account,
   repository: Repository,
 ): Promise<UserPermission['permission']> => {
-  const isOwner =
-    user.id === repository.owner || (await membershipOf(tx, repository.owner, user.id))?.owner === true
-  if (isOwner) return 'owner'
+  if (await owns(tx, user.id, repository.owner)) return 'owner'
   const rights = await rightsOn(tx, user, repository)
   if (rights.code > RIGHT.none) return nameOfRight(rights.code)
   return (await canRead(tx, user, repository)) ? 'read' : 'none'

@@ -1,7 +1,8 @@
 import { readableAmong, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
-import type { Found, Page, Slice } from '../records/pages.ts'
+import type { IndexEntry } from '../records/collection.ts'
+import type { Found, Slice } from '../records/pages.ts'
 import {
   type Account,
   type CountedRelation,
@@ -14,7 +15,6 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { countsWithPending } from './counts.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
 import { visiblePage } from './visible.ts'
@@ -73,26 +73,24 @@ export class RepositoryRelation {
     return this.#store.read((tx) => relatedTo(tx, this.#relation.collection, viewer, account, slice))
   }
 
-  /**
-   * Users who have the relation to a repository, by id. The total is that of the repository; users whom the
-   * viewer cannot see are left out of their page.
-   */
+  /** Users who have the relation to a repository, by id, of those whom the viewer can see. */
   accounts(
     viewer: Viewer,
     { owner, name }: RepositoryName,
     slice: Slice,
-  ): Promise<Page<Account> | undefined> {
+  ): Promise<Found<Account> | undefined> {
+    const { collection } = this.#relation
     return this.#store.read(async (tx) => {
-      const found = await readableRepository(tx, viewer, owner, name)
-      if (found === undefined) return undefined
-      const repository = await countsWithPending(tx, found)
-      const related = await this.#relation.collection.list(tx, 'repository', {
-        prefix: [repository.id],
-        ...slice,
-      })
-      const ids = related.map(({ account }) => account)
-      const items = await visibleAmong(tx, viewer, ids)
-      return { items, total: repository[this.#relation.count] }
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      const entries = collection.entries(tx, 'repository', { prefix: [repository.id] })
+      const visible = (batch: readonly IndexEntry[]) =>
+        visibleAmong(
+          tx,
+          viewer,
+          batch.map((entry) => collection.idOf(entry)[0] as number),
+        )
+      return visiblePage(entries, visible, slice)
     })
   }
 

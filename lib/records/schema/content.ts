@@ -126,9 +126,6 @@ export const issueEvents = new Collection({
 })
 
 const IssueSubscription = v.object({ issue: id, account: id, subscribed: v.boolean(), createdAt: seconds })
-type IssueSubscription = v.InferOutput<typeof IssueSubscription>
-
-const subscribedTo = ({ subscribed, issue }: IssueSubscription) => (subscribed ? [issue] : undefined)
 
 /**
  * Subscriptions of issues: of authors and commentators, and of users who subscribed. Watchers of the
@@ -138,16 +135,8 @@ export const issueSubscriptions = new Collection({
   name: 'issueSubscription',
   schema: IssueSubscription,
   id: (subscription) => [subscription.issue, subscription.account],
-  ordered: {
-    issue: (subscription) => [subscription.issue],
-    account: (subscription) => [subscription.account],
-    subscribed: subscribedTo,
-  },
-  counted: { subscribed: subscribedTo },
-  belongsTo: [
-    { to: 'issue', by: 'issue' },
-    { to: 'account', by: 'account' },
-  ],
+  ordered: { account: (subscription) => [subscription.account] },
+  belongsTo: [{ to: 'issue' }, { to: 'account', by: 'account' }],
 })
 
 const GuestUpload = v.object({
