@@ -269,10 +269,13 @@ const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<
     if (byMembership || account === owner) await collaborators.remove(tx, [id, account])
 }
 
+/** Records that a repository without contents counts as: it has many indexes, and much is looked for. */
+const REMOVAL_COST = 10
+
 /**
  * Removes a repository; jobs remove the rest of what belongs to it.
  * @param limit records to remove in this transaction at most
- * @returns how many were removed
+ * @returns how many were removed, where the repository counts as {@link REMOVAL_COST}
  */
 export const removeRepository = async (
   tx: WriteContext,
@@ -287,7 +290,7 @@ export const removeRepository = async (
   const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit)
   const entries = await quota.repositories.remove(tx, id, limit - contents)
   await gitData.deleteAfterCommit(tx, id)
-  return 1 + contents + entries
+  return REMOVAL_COST + contents + entries
 }
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {

@@ -21,7 +21,7 @@ const sizes: number[] = []
 const driver = watchTransactions(uncounted, ({ read, changed }) => sizes.push(read.length + changed.length))
 
 const server = madeBefore(() => start({ driver, repositories: false }))
-const [ann, ben] = peopleBefore(server, 'ann', 'ben')
+const [ann, ben] = peopleBefore(server, 'ann', 'ben', 'cy', 'dee')
 before(async () => {
   await fill('large', MANY)
   await fill('small', FEW)
@@ -76,10 +76,27 @@ const listed = async (person: Person): Promise<[total: number, used: number]> =>
   return [Number(list.headers.get('x-total-count')), body.used.size.assets.artifacts]
 }
 
-describe(`A repository with ${MANY} ledger entries`, () => {
-  const assertSmall = (large: number, small: number) =>
-    assert.ok(large <= 1.2 * small, `${large} records, and ${small} of a small repository`)
+const assertSmall = (large: number, small: number) =>
+  assert.ok(large <= 1.2 * small, `${large} records, and ${small} of a small one`)
 
+describe('An account with 300 empty repositories', () => {
+  it('is deleted in transactions as small as those of one with 50', async () => {
+    const { accounts, repositories } = server.allot.hosting
+    const removal = async (name: string, count: number) => {
+      const account = (await accounts.byName(name))!
+      for (let n = 0; n < count; n++) await repositories.create(account, account, { name: `empty-${n}` })
+      return largest([server.root, 'DELETE', `/admin/users/${name}?purge=true`], {
+        ann: MANY + FEW + 1,
+        ben: 0,
+      })
+    }
+    const small = await removal('cy', 50)
+    assertSmall(await removal('dee', 300), small)
+    assert.deepEqual((await server.allot.verify()).messages, [])
+  })
+})
+
+describe(`A repository with ${MANY} ledger entries`, () => {
   it('is transferred with all entries in one step, in transactions as small as those of a small repository', async () => {
     const give = (name: string, lists: { ann: number; ben: number }) =>
       largest([server.root, 'POST', `/repos/ann/${name}/transfer`, { new_owner: 'ben' }], lists)
