@@ -1,6 +1,8 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { AllotError, invalid } from '../errors.ts'
 
 /** Digests that old clients ask for, besides SHA-256. */
@@ -34,90 +36,54 @@ const MAX_CHUNKS = 256
 
 /**
  * Writes a stream to a file. What arrives during a write is hashed meanwhile, and written at once afterwards.
+ * The file is used no more when this settles.
+ * @returns size and digests of the content
+ * @throws AllotError too_large, invalid for another content than expected; any error of the stream or the
+ * file
  */
-export class ContentWriter {
-  readonly #file: FileHandle
-  readonly #expected: ExpectedContent
-  readonly #sha256 = createHash('sha256')
-  readonly #further: readonly (readonly [name: Digest, hash: Hash])[]
-  #waiting: Buffer[] = []
-  #waitingBytes = 0
-  #size = 0
-  #written = 0
-  /** Undefined when nothing is being written. */
-  #writing: Promise<void> | undefined
-
-  constructor(file: FileHandle, expected: ExpectedContent) {
-    this.#file = file
-    this.#expected = expected
-    this.#further = (expected.digests ?? []).map((name) => [name, createHash(name)])
-  }
-
-  /**
-   * Resolves when the whole content is in the file.
-   * @returns its size and digests
-   * @throws AllotError too_large, invalid for another content than expected; any error of the stream or the
-   * file
-   */
-  async write(content: Readable): Promise<ContentInfo> {
+export const writeContent = async (
+  file: FileHandle,
+  content: Readable,
+  expected: ExpectedContent,
+): Promise<ContentInfo> => {
+  const { digests: further = [] } = expected
+  const hashes = (['sha256', ...further] as const).map((name) => [name, createHash(name)] as const)
+  // Without the handle, which could not be closed before this stream is; and its end closes the file.
+  const target = createWriteStream('', { fd: file.fd, autoClose: false, highWaterMark: MAX_WAITING })
+  const written = finished(target)
+  written.catch(() => undefined)
+  let [size, chunks] = [0, 0]
+  try {
     for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      this.#size += chunk.length
-      checkSize(this.#size, this.#expected)
-      this.#add(chunk)
-      if (this.#waitingBytes > MAX_WAITING || this.#waiting.length >= MAX_CHUNKS) await this.#writing
+      size += chunk.length
+      checkSize(size, expected)
+      const stored = new Promise((resolve) => target.write(chunk, resolve))
+      for (const [, hash] of hashes) hash.update(chunk)
+      if (target.writableNeedDrain || ++chunks % MAX_CHUNKS === 0) await Promise.race([stored, written])
     }
-    await this.#writing
-    return this.#info()
+    target.end()
+    await written
+  } catch (error) {
+    target.end()
+    await written.catch(() => undefined)
+    throw error
   }
-
-  /** Resolves when the file is used no more. */
-  async abandon(): Promise<void> {
-    this.#waiting = []
-    await this.#writing?.catch(() => undefined)
-  }
-
-  #info(): ContentInfo {
-    const { size, sha256: expectedSha256 } = this.#expected
-    if (size !== undefined && this.#size !== size)
-      throw invalid(`the content must have ${size} bytes, got ${this.#size}`)
-    const sha256 = this.#sha256.digest('hex')
-    if (expectedSha256 !== undefined && sha256 !== expectedSha256)
-      throw invalid(`the content must have the SHA-256 ${expectedSha256}, got ${sha256}`)
-    const digests = Object.fromEntries(this.#further.map(([name, hash]) => [name, hash.digest('hex')]))
-    return { size: this.#size, sha256, digests }
-  }
-
-  #add(chunk: Buffer): void {
-    this.#waiting.push(chunk)
-    this.#waitingBytes += chunk.length
-    if (this.#writing === undefined) {
-      this.#writing = this.#writeWaiting()
-      // `write` throws the error later.
-      this.#writing.catch(() => undefined)
-    }
-    for (const hash of [this.#sha256, ...this.#further.map(([, one]) => one)]) hash.update(chunk)
-  }
-
-  async #writeWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const chunks = this.#waiting
-      this.#waiting = []
-      this.#waitingBytes = 0
-      this.#written += await writeAll(this.#file, chunks, this.#written)
-    }
-    this.#writing = undefined
-  }
+  const { sha256 = '', ...digests } = Object.fromEntries(
+    hashes.map(([name, hash]) => [name, hash.digest('hex')]),
+  )
+  checkContent({ size, sha256 }, expected)
+  return { size, sha256, digests }
 }
 
-/** @returns bytes of all chunks */
-const writeAll = async (file: FileHandle, chunks: Buffer[], position: number): Promise<number> => {
-  const size = chunks.reduce((sum, { length }) => sum + length, 0)
-  let { bytesWritten: written } = await file.writev(chunks, position)
-  if (written === size) return size
-  const content = Buffer.concat(chunks)
-  while (written < size)
-    written += (await file.write(content, written, size - written, position + written)).bytesWritten
-  return size
+/** @throws AllotError invalid for another content than expected */
+const checkContent = (
+  { size, sha256 }: Pick<ContentInfo, 'size' | 'sha256'>,
+  expected: ExpectedContent,
+): void => {
+  if (expected.size !== undefined && size !== expected.size)
+    throw invalid(`the content must have ${expected.size} bytes, got ${size}`)
+  if (expected.sha256 !== undefined && sha256 !== expected.sha256)
+    throw invalid(`the content must have the SHA-256 ${expected.sha256}, got ${sha256}`)
 }
 
 /** Called for each chunk: refuses a content that is too large before the rest of it arrives. */

@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { DeletionHold, diskFault, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
 import { storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
-import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
+import { type ContentInfo, checkSize, type ExpectedContent, writeContent } from './content-writer.ts'
 import { FolderSync } from './folder-sync.ts'
 
 export type { ContentInfo, ExpectedContent } from './content-writer.ts'
@@ -75,14 +75,12 @@ export class FileStorage {
     if (expected.size !== undefined) checkSize(expected.size, expected)
     const path = join(this.#directory, STAGING_FOLDER, randomUUID())
     const file = await createFile(path)
-    const writer = new ContentWriter(file, expected)
     try {
-      const info = await writer.write(content)
+      const info = await writeContent(file, content, expected)
       const synced = file.sync().finally(() => file.close())
       synced.catch(() => undefined)
       return { path, ...info, synced }
     } catch (error) {
-      await writer.abandon()
       await file.close()
       await rm(path, { force: true })
       throw diskFault(error) ?? error

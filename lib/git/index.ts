@@ -1,9 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { DeletionHold, diskFault, ifMissing, type OnDeletionError } from '../disk.ts'
+import { DeletionHold, diskFault, ifMissing, MAX_WORK_MS, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { type Bundle, type BundleImport, createBundle, setHead, startBundleImport } from './bundle.ts'
-import { copyRepository } from './copy.ts'
 import { type FirstCommit, writeFirstCommit } from './first-commit.ts'
 import {
   folderOf,
@@ -20,6 +19,8 @@ import { checkOnDisk } from './repository-processes.ts'
 import { runGit } from './run.ts'
 
 const BRANCHES = 'refs/heads/'
+const COPY = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--update-head-ok']
+const COPIED_REFS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
 
 interface GitStorageOptions {
   readonly directory: string
@@ -65,7 +66,7 @@ export class GitStorage {
   }
 
   /**
-   * Creates a full copy of a repository: its branches and tags.
+   * Creates a full copy of a repository: its branches and tags. Both share no file.
    * @param branch the branch that HEAD of the copy names
    * @returns bytes on disk
    * @throws AllotError not_found when the source was deleted
@@ -76,7 +77,9 @@ export class GitStorage {
     await mkdir(dirname(folder), { recursive: true })
     await removeTree(unfinished)
     try {
-      await copyRepository(this.#git, source, unfinished, branch)
+      await initialize(this.#git, unfinished, branch)
+      const args = [`--git-dir=${unfinished}`, ...COPY, source, ...COPIED_REFS]
+      await runGit(this.#git, args, { timeoutMs: MAX_WORK_MS })
     } catch (cause) {
       await removeTree(unfinished)
       if ((await sizeOf(source)) > 0) throw cause

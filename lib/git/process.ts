@@ -66,7 +66,7 @@ export const environmentFor = (protocol: string | undefined): Record<string, str
   protocol !== undefined && PROTOCOL.test(protocol) ? { ...ENVIRONMENT, GIT_PROTOCOL: protocol } : ENVIRONMENT
 
 /** Explains why a git process did not start. */
-export const startError = (git: string, cause: Error): Error =>
+const startError = (git: string, cause: Error): Error =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
     ? new AllotError(
         'unavailable',

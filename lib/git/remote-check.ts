@@ -1,7 +1,7 @@
-import { text } from 'node:stream/consumers'
 import { folderOf } from './folders.ts'
-import { configuration, ENVIRONMENT, startProcess } from './process.ts'
+import { ENVIRONMENT } from './process.ts'
 import { type RemoteOrigin, remoteEnvironment } from './remote-fetch.ts'
+import { resultOf } from './run.ts'
 
 /**
  * Shows that a repository has all that another one has, without a second copy of it: when the references are
@@ -30,7 +30,10 @@ const listRemote = async (
   from: string,
   env: Record<string, string | undefined>,
 ): Promise<References> => {
-  const { code, output, stderr } = await run(git, ['ls-remote', '--symref', from], env)
+  const { code, output, stderr } = await resultOf(git, ['ls-remote', '--symref', from], {
+    env,
+    config: CONFIGURATION,
+  })
   if (code !== 0) throw new Error(stderr.split('\n').at(-1) || `git ls-remote failed with ${code}`)
   const references = new Map<string, string>()
   for (const line of output.split('\n')) {
@@ -50,22 +53,11 @@ const OF_CONTENT = /^((error|warning) in \w+ [0-9a-f]{40,64}|notice): /
  */
 export const damagedObjects = async (git: string, directory: string, id: number): Promise<string[]> => {
   const args = [`--git-dir=${folderOf(directory, id)}`, 'fsck', '--full', '--no-dangling', '--no-progress']
-  const { code, output, stderr } = await run(git, args, ENVIRONMENT)
+  // There is no deadline: the repository has no limit in size.
+  const { code, output, stderr } = await resultOf(git, args)
   if (code === 0) return []
   const said = `${output}\n${stderr}`.split('\n').filter((line) => line !== '')
   const lines = said.filter((line) => !OF_CONTENT.test(line))
   if (code === null) return [...lines, 'git fsck was stopped']
   return said.length === 0 ? [`git fsck failed with ${code}`] : lines
-}
-
-/** There is no deadline: the repository has no limit in size. */
-const run = async (git: string, args: readonly string[], env: Record<string, string | undefined>) => {
-  const child = await startProcess([...configuration(...CONFIGURATION), ...args], {
-    git,
-    env,
-    isDetached: true,
-  })
-  child.stdin.end()
-  const output = await text(child.stdout)
-  return { output, ...(await child.ended) }
 }

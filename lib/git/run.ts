@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 import { ClientBudget } from '../client-budget.ts'
 import { diskFaultOfGit } from '../disk.ts'
-import { configuration, ENVIRONMENT, startError } from './process.ts'
+import { configuration, ENVIRONMENT, type ExitResult, startProcess } from './process.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -17,46 +16,45 @@ const budget = new ClientBudget({
 })
 
 interface RunOptions {
-  /**
-   * Milliseconds; 60,000 when absent. A command with another limit takes as long as a repository is large:
-   * its caller bounds how many run at once.
-   */
-  timeoutMs?: number
+  /** Added to git's configuration. */
+  readonly config?: readonly string[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Milliseconds; absent: no deadline. */
+  readonly timeoutMs?: number
 }
 
 /**
- * Runs a git command to its end, without a shell.
+ * Runs a git command to its end, whatever that is, without a shell.
+ * @throws AllotError unavailable when git is not installed
+ */
+export const resultOf = async (
+  git: string,
+  args: readonly string[],
+  { config = [], env = ENVIRONMENT, timeoutMs }: RunOptions = {},
+): Promise<ExitResult & { readonly output: string }> => {
+  const options = { git, env, timeout: timeoutMs, isDetached: true }
+  const child = await startProcess([...configuration(...config), ...args], options)
+  child.stdin.end()
+  const output = await text(child.stdout)
+  return { output, ...(await child.ended) }
+}
+
+/**
+ * Runs a git command.
+ * @param options.timeoutMs milliseconds; 60,000 when absent. A command with another limit takes as long as a
+ * repository is large: its caller bounds how many run at once
  * @returns its standard output
  * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full; Error
  * with git's own message when the command fails
  */
-export const runGit = (git: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
-  const work = () => execute(git, args, options)
-  return options.timeoutMs === undefined ? budget.run('git', work) : work()
-}
-
-const executeFile = promisify(execFile)
-
-const execute = async (
+export const runGit = async (
   git: string,
   args: readonly string[],
-  { timeoutMs = TIMEOUT_MS }: RunOptions,
+  { timeoutMs }: Pick<RunOptions, 'timeoutMs'> = {},
 ): Promise<string> => {
-  const limits = { timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY }
-  const execution = executeFile(git, [...configuration(), ...args], { env: ENVIRONMENT, ...limits })
-  execution.child.stdin?.end()
-  try {
-    return (await execution).stdout
-  } catch (cause) {
-    const error = runError(git, args, cause as ExecutionError)
-    throw diskFaultOfGit(error) ?? error
-  }
+  const work = () => resultOf(git, args, { timeoutMs: timeoutMs ?? TIMEOUT_MS })
+  const { code, cause, output, stderr } = await (timeoutMs === undefined ? budget.run('git', work) : work())
+  if (code === 0) return output
+  const error = new Error(`git ${args[0]} failed with ${code ?? cause}: ${stderr}`)
+  throw diskFaultOfGit(error) ?? error
 }
-
-/** The code is a string when the process did not start, else the exit code, or null after a signal. */
-type ExecutionError = Error & { code: string | number | null; signal?: string; stderr: string }
-
-const runError = (git: string, args: readonly string[], error: ExecutionError): Error =>
-  typeof error.code === 'string'
-    ? startError(git, error)
-    : new Error(`git ${args[0]} failed with ${error.code ?? error.signal}: ${error.stderr.trim()}`)

@@ -10,27 +10,13 @@ export interface CommandLine {
 /** Longest command line: names of owners and repositories are short. */
 const MAX_LENGTH = 4096
 
-/** A word, or a part of one: quoted as git and git-lfs quote, escaped, or bare. */
-const PART = /'([^']*)'|"([^"\\]*)"|\\(.)|([^\s'"\\]+)/y
+/** A word, bare or quoted as git and git-lfs quote. No name of an owner or a repository has a quote. */
+const WORD = /'([^']*)'|"([^"]*)"|([^\s'"]+)/g
 
-/** Words as a shell would read them, without expansions; undefined when a quote is not closed. */
+/** @returns undefined when a quote is not closed */
 const wordsOf = (text: string): string[] | undefined => {
-  const words: string[] = []
-  PART.lastIndex = 0
-  let word: string | undefined
-  while (PART.lastIndex < text.length) {
-    const start = PART.lastIndex
-    if (/\s/.test(text[start]!)) {
-      if (word !== undefined) words.push(word)
-      word = undefined
-      PART.lastIndex = start + 1
-      continue
-    }
-    const match = PART.exec(text)
-    if (match === null) return undefined
-    word = (word ?? '') + (match[1] ?? match[2] ?? match[3] ?? match[4])
-  }
-  return word === undefined ? words : [...words, word]
+  if (text.replace(WORD, '').trim() !== '') return undefined
+  return [...text.matchAll(WORD)].map(([, single, double, bare = '']) => single ?? double ?? bare)
 }
 
 const REPOSITORY = /^\/*([^/]+)\/+([^/]+?)(?:\.git)?\/*$/
