@@ -57,7 +57,6 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
     authenticate,
     tokens = true,
     onBeforeStore,
-    onPush,
     htmlUrl,
     log = standardError,
     ...data
@@ -66,7 +65,7 @@ export const locate = async (given: AllotOptions): Promise<{ options: Located; h
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
   checkOutside(driver.folder, options)
-  return { options, host: { driver, authenticate, tokens, onBeforeStore, onPush, htmlUrl, log } }
+  return { options, host: { driver, authenticate, tokens, onBeforeStore, htmlUrl, log } }
 }
 
 /** Options that only a host with its own login has. */

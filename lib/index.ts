@@ -78,7 +78,6 @@ export type {
   PutOptions,
 } from './repositories/ledger/ledger-types.ts'
 export type { RepositoryName } from './repositories/names.ts'
-export type { Push } from './repositories/push-journal.ts'
 export type { Relations } from './repositories/relations.ts'
 export type { Repositories } from './repositories/repositories.ts'
 export { createLimitedServer, type LimitOptions, type ServerLimits } from './server.ts'

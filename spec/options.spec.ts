@@ -79,7 +79,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
     `pages.${option}: expected {to}, and no other placeholder, in place of the page to come back to, such as /${option!.slice(0, -3)}?next={to}`,
   ]),
   [{ driver, authenticate: { username: 'root' } }, 'authenticate: expected a function, received an object'],
-  [{ driver, onPush: true }, 'onPush: expected a function, received a boolean'],
+  [{ driver, htmlUrl: true }, 'htmlUrl: expected a function, received a boolean'],
   [{ driver, onBeforeStore: 'no' }, 'onBeforeStore: expected a function, received a string'],
   ...(
     [

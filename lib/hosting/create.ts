@@ -41,7 +41,7 @@ import { createLedgerByName } from '../repositories/ledger/ledger-by-name.ts'
 import { Profiles } from '../repositories/lists.ts'
 import { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { MigrationLog } from '../repositories/migration-log.ts'
-import { type Push, PushJournal } from '../repositories/push-journal.ts'
+import { PushJournal } from '../repositories/push-journal.ts'
 import { Pushes } from '../repositories/pushes.ts'
 import { Relations } from '../repositories/relations.ts'
 import { Repositories, type RepositoryServices } from '../repositories/repositories.ts'
@@ -89,7 +89,7 @@ export const createHosting = (parts: Parts) => {
   const services = { store, quota, beforeStore, jobs, disk, gitData, files, outbox, ...limits }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, services, removal)
-  const git = gitServicesOf(parts, accounts, pushJournal, beforeStore)
+  const git = gitServicesOf(parts, pushJournal, beforeStore)
   const credentials = credentialsOf(parts, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
   registerJobs(services)
@@ -198,7 +198,6 @@ const contentsOf = (
 /** Undefined when no git data is served. */
 const gitServicesOf = (
   { host, store, disk: { transport } }: Parts,
-  accounts: Accounts,
   pushJournal: PushJournal,
   beforeStore: BeforeStore,
 ) => {
@@ -212,21 +211,12 @@ const gitServicesOf = (
   const onError = logError(host.log, 'the size of a repository could not be updated')
   const pushes = new Pushes({
     ...shared,
-    accounts,
     beforeStore,
     maintenance,
-    onPush: pushListener(host),
     onError,
   })
   return { transport, pushes, maintenance }
 }
-
-/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
-const pushListener =
-  ({ onPush, log }: Host) =>
-  (push: Push): void => {
-    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
-  }
 
 /** Services that only the pages use. */
 const forPages = ({ store, quota, options }: Parts) => ({

@@ -3,7 +3,6 @@ import type { HostAuthenticate } from '../accounts/host-users.ts'
 import { AvatarUrl, type HtmlUrlFunction } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
 import type { OnBeforeStore } from '../quota/before-store.ts'
-import type { Push } from '../repositories/push-journal.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
 import { GitSections } from './git.ts'
@@ -164,8 +163,6 @@ export interface HostDependencies {
    * code `over_quota`. It must decide within 30 seconds.
    */
   onBeforeStore?: OnBeforeStore
-  /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */
-  onPush?: (push: Push) => void | Promise<void>
   /** Makes `html_url`s point to the host's own pages, where a template in `htmlUrls` cannot. */
   htmlUrl?: HtmlUrlFunction
   /** Receives log lines; standard error when absent. */
@@ -181,7 +178,6 @@ const hostEntries = {
   authenticate: optionalFunction<HostAuthenticate>(),
   tokens: v.optional(v.boolean()),
   onBeforeStore: optionalFunction<OnBeforeStore>(),
-  onPush: optionalFunction<NonNullable<HostDependencies['onPush']>>(),
   htmlUrl: optionalFunction<HtmlUrlFunction>(),
   log: optionalObject<Log>(
     'a logger with the functions error(fields, message) and info(fields, message), such as pino()',

@@ -257,24 +257,3 @@ const nameOf = (store: Store, id: number): Promise<string | undefined> => {
   })
   return name.catch(() => undefined)
 }
-
-/** Event of a push that is durable and counted. */
-export interface Push {
-  /** `owner/name` */
-  readonly repository: string
-  /** Id of the repository. */
-  readonly repositoryId: number
-  /** Name of the user who pushed. */
-  readonly pusher: string
-  /** The refs that the push has changed. */
-  readonly updates: readonly {
-    /** Name of the ref, such as `refs/heads/main`. */
-    readonly ref: string
-    /** Object id before the push; null for a created ref. */
-    readonly before: string | null
-    /** Object id after the push; null for a deleted ref. */
-    readonly after: string | null
-  }[]
-  /** Bytes of git data that the repository has now, without LFS objects. */
-  readonly size: number
-}

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { Accounts } from '../accounts/accounts.ts'
 import { AllotError } from '../errors.ts'
 import type { RefUpdate } from '../git/push.ts'
 import type { PushSize } from '../git/push-check.ts'
@@ -8,17 +7,14 @@ import type { BeforeStore, BytesToStore, CheckAgain } from '../quota/before-stor
 import type { Repository } from '../records/schema/index.ts'
 import { gitUsage } from './asked-changes.ts'
 import type { RepositoryMaintenance } from './maintenance.ts'
-import type { Push, PushJournal } from './push-journal.ts'
+import type { PushJournal } from './push-journal.ts'
 
 interface PushesOptions {
-  readonly accounts: Accounts
   readonly beforeStore: BeforeStore
   readonly pushJournal: PushJournal
   readonly transport: Transport
   /** Maintains repositories after pushes. */
   readonly maintenance: RepositoryMaintenance
-  /** Notifies the host of a push that is counted. */
-  readonly onPush: (push: Push) => void
   readonly onError: (error: unknown, fields: object) => void
 }
 
@@ -31,7 +27,6 @@ type CountAhead = (bytes: number, check: CheckAgain) => Promise<void>
 /** Who pushes, and how the push came. */
 export interface PushSource {
   readonly id: number
-  readonly username: string
   readonly via: BytesToStore['via']
   /** Whether a client pushes, or the API makes a commit or changes a reference. */
   readonly kind: 'push' | 'commit'
@@ -63,11 +58,7 @@ export class Pushes {
    */
   receive(repository: Repository, source: PushSource, request: PushRequest): Promise<Readable> {
     const { id } = repository
-    const counting = this.#countingListener(id, source.id, async (counted, updates) => {
-      if (updates.length > 0) await this.#notify(counted, source.username, updates)
-      this.#options.maintenance.begin(counted)
-    })
-    const { countAhead, ...listener } = counting
+    const { countAhead, ...listener } = this.#countingListener(id, source.id)
     const storing: PushListener['storing'] = (updates, size) =>
       this.#ask(repository, source, updates, size, countAhead).catch((error) => {
         source.onRefused?.(error)
@@ -93,16 +84,9 @@ export class Pushes {
     if (checkAgain !== undefined) await countAhead(size, checkAgain)
   }
 
-  /**
-   * Counts the repository after git has changed it.
-   * @param onCounted called once the new size is durable
-   */
-  #countingListener(
-    id: number,
-    by: number,
-    onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
-  ): PushListener & { readonly countAhead: CountAhead } {
-    const { pushJournal, onError } = this.#options
+  /** Counts the repository after git has changed it, and has it maintained. */
+  #countingListener(id: number, by: number): PushListener & { readonly countAhead: CountAhead } {
+    const { pushJournal, maintenance, onError } = this.#options
     let entry: number
     return {
       async started(pid, updates) {
@@ -121,19 +105,8 @@ export class Pushes {
           )
         })
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-        await onCounted(repository, updates)
+        maintenance.begin(repository)
       },
     }
-  }
-
-  async #notify(
-    { id, owner, name, size }: Repository,
-    pusher: string,
-    updates: Push['updates'],
-  ): Promise<void> {
-    const account = await this.#options.accounts.byId(owner)
-    // The owner may be deleted by now, and the repository with it.
-    if (account === undefined) return
-    this.#options.onPush({ repository: `${account.name}/${name}`, repositoryId: id, pusher, updates, size })
   }
 }

@@ -7,7 +7,6 @@ import { deflateSync } from 'node:zlib'
 import { folderOf } from '../../lib/git/folders.ts'
 import { initialize } from '../../lib/git/initialize.ts'
 import { fetchFrom } from '../../lib/git/remote-fetch.ts'
-import type { Push } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore, peopleBefore } from '../support/test-server.ts'
@@ -18,15 +17,7 @@ import { deepFile, largeCommits, longHeader, longNames, type Planted, plant } fr
 import { bytesIn, startGit } from './served.ts'
 import { pktLine } from './slow-push.ts'
 
-const pushes: Push[] = []
-const allot = madeBefore(() =>
-  startGit({
-    onPush(push) {
-      pushes.push(push)
-      throw new Error('a host that fails')
-    },
-  }),
-)
+const allot = madeBefore(() => startGit())
 const [alice] = peopleBefore(allot, 'alice')
 
 const resource = async (path: string) => (await allot.as(alice, 'GET', `/repos/${path}`)).body
@@ -53,36 +44,6 @@ describe('git push', () => {
     const clones = temporaryDirectory()
     await git(clones, 'clone', '--quiet', urlFor(allot, path), 'one')
     assert.equal(await git(`${clones}/one`, 'rev-parse', 'HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
-  })
-
-  it('notifies the host afterwards, whose failure has no effect on the push', async () => {
-    pushes.length = 0
-    const { path, checkout } = await pushed('told', { auto_init: false })
-    const first = await git(checkout, 'rev-parse', 'HEAD')
-    const second = await commit(checkout, { b: 'two\n' })
-    await git(checkout, 'push', '--quiet', 'origin', 'main', 'main:refs/heads/side', '--no-verify')
-    await git(checkout, 'push', '--quiet', 'origin', ':side')
-    const { id } = await resource(path)
-    assert.deepEqual(
-      pushes.map(({ size: _size, ...push }) => push),
-      [
-        [{ ref: 'refs/heads/main', before: null, after: first }],
-        [
-          { ref: 'refs/heads/main', before: first, after: second },
-          { ref: 'refs/heads/side', before: null, after: second },
-        ],
-        [{ ref: 'refs/heads/side', before: second, after: null }],
-      ].map((updates) => ({ repository: path, repositoryId: id, pusher: 'alice', updates })),
-    )
-    assert.equal(pushes.at(-1)!.size, bytesIn(await allot.folderOf(path)))
-  })
-
-  it('does not notify the host when the owner was deleted meanwhile', async (t) => {
-    const { checkout } = await pushed('orphaned')
-    pushes.length = 0
-    t.mock.method(allot.allot.accounts, 'byId', async () => undefined)
-    await git(checkout, 'push', '--quiet', 'origin', 'main:side')
-    assert.deepEqual(pushes, [])
   })
 
   it('accepts tags, branches, forced changes and deletions, and counts each', async () => {

@@ -90,7 +90,7 @@ export const openFixture = async (
     },
     options: v.parse(Options, { login: false }),
     host: {
-      ...{ driver, authenticate: undefined, onBeforeStore: undefined, onPush: undefined, htmlUrl: undefined },
+      ...{ driver, authenticate: undefined, onBeforeStore: undefined, htmlUrl: undefined },
       tokens: true,
       log: {
         error: (fields, message) => assert.fail(`${message}: ${inspect(fields)}`),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
-import type { Push } from '../../lib/index.ts'
+import type { RefEvent } from '../../lib/webhooks/events.ts'
 import { aCheckout, attempt, commit, git } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore, peopleBefore } from '../support/test-server.ts'
@@ -10,13 +10,12 @@ import { gitWith, sshEnvironment, startSsh } from './client.ts'
 const MAX_PUSH = 1024 * 1024
 
 let key: string
-const pushes: Push[] = []
-const allot = madeBefore(() =>
-  startSsh({ onPush: (push) => void pushes.push(push), git: { maxPushSize: MAX_PUSH } }),
-)
+const pushes: RefEvent[] = []
+const allot = madeBefore(() => startSsh({ git: { maxPushSize: MAX_PUSH } }))
 const [alice] = peopleBefore(allot, 'alice')
 before(async () => {
   key = await allot.key(alice)
+  allot.allot.on('push', (push) => void pushes.push(push))
 })
 
 const refs = async (path: string, ...more: string[]) =>
@@ -75,14 +74,10 @@ describe('git over SSH', () => {
     const { code, err } = await attempt(checkout, ['push', url, 'main'], sshEnvironment(key))
     assert.deepEqual([code, /non-fast-forward|fetch first/.test(err)], [1, true], err)
     await gitWith(key, checkout, 'push', '--quiet', '--force', url, 'main')
-    const told = pushes.filter(({ repository }) => repository === path)
+    const told = pushes.filter(({ repository }) => path === `alice/${repository.name}`)
     assert.deepEqual(
-      told.map(({ pusher, updates }) => [pusher, updates.length]),
-      [
-        ['alice', 3],
-        ['alice', 1],
-        ['alice', 1],
-      ],
+      told.map(({ sender, ref }) => [sender, ref]),
+      ['heads/main', 'heads/other', 'tags/v1', 'heads/main'].map((ref) => ['alice', `refs/${ref}`]),
     )
   })
 

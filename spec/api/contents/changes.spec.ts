@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { describe, it } from 'node:test'
-import type { Push } from '../../../lib/index.ts'
+import { before, describe, it } from 'node:test'
 import { renameBranch } from '../../../lib/repositories/contents/ref-changes.ts'
+import type { RefEvent } from '../../../lib/webhooks/events.ts'
 import { attempt, git } from '../../git/client.ts'
 import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
@@ -11,16 +11,16 @@ import { temporaryDirectory } from '../../support/folder.ts'
 import { madeBefore, PATIENT, type Person, peopleBefore } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 
-const pushes: Push[] = []
+const pushes: RefEvent[] = []
 const allot = madeBefore(() =>
   startGit({
-    onPush: (push) => void pushes.push(push),
     git: { http: false, maxPushSize: 200_000 },
     // More than the folders of a change may have together.
     contents: { ...PATIENT.contents, maxObjectSize: 32 * 1024 * 1024 },
   }),
 )
 const [ann, ben] = peopleBefore(allot, 'ann', 'ben')
+before(() => allot.allot.on('push', (push) => void pushes.push(push)))
 
 let repositories = 0
 /** @returns the path of a new repository of ann's, which has a README */
@@ -87,7 +87,7 @@ describe('Files', () => {
     )
     assert.deepEqual(messages.slice(0, 3), ['Delete moved\n', 'Update moved\n', 'Update src/ä b.txt\n'])
     assert.deepEqual(
-      pushes.map(({ updates }) => updates[0]!.after),
+      pushes.map(({ after }) => after),
       [created, changed, moved, deleted].map(({ commit }) => commit.sha),
     )
     await allot.assertCounted('ann')
