@@ -25,20 +25,26 @@ export const indexComparison = (run: Run, collection: AnyCollection, index: Deri
       for await (const entries of batchesOf(run, sectionOf(index.prefix)))
         for (const [key, value] of entries) stored.add(key, value)
       run.totals.entries += stored.count
-      if (!stored.equals(implied)) await compareEntries(run, collection, index)
+      if (!stored.equals(implied)) await compareEntries(run, collection, index, stored.count)
     },
   }
 }
 
-/** Looks up each entry that records imply, and the record of each entry that the index has. */
+/**
+ * Looks up each entry that records imply, and when the index has others, the record of each of its entries.
+ * @param stored how many entries the index has
+ */
 const compareEntries = async (
   run: Run,
   collection: AnyCollection,
   index: Derived<unknown>,
+  stored: number,
 ): Promise<void> => {
   const isImplied = impliedIn(run, collection, index)
   /** Keys of entries that lead elsewhere than they must. */
   const misled = new Set<string>()
+  /** Number of entries that records imply and that are there. */
+  let present = 0
 
   const reportElsewhere = async (entry: Bytes, record: Bytes, leadsTo: Bytes) => {
     const name = `the index entry ${describeKey(entry)}`
@@ -46,6 +52,7 @@ const compareEntries = async (
       const claims = [leadsTo, record].sort(Buffer.compare).map(describeKey)
       return run.onFault({ message: `${name} is claimed by several records: ${claims.join(', ')}` })
     }
+    if (!misled.has(keyText(entry))) present++
     misled.add(keyText(entry))
     run.onFault({
       message: `${name} must lead to the record ${describeKey(record)}, but leads elsewhere`,
@@ -75,12 +82,14 @@ const compareEntries = async (
           message: `the index entry ${describeKey(entry)} of the record ${describeKey(key)} is missing`,
           repair: put(entry, key),
         })
-      else if (!isEqual(leadsTo, key)) await reportElsewhere(entry, key, leadsTo)
+      else if (isEqual(leadsTo, key)) present++
+      else await reportElsewhere(entry, key, leadsTo)
     }
   }
 
   for await (const entries of recordsOf(run, collection))
     await reportMissing(validRecords(collection, entries))
+  if (stored === present) return
   for await (const entries of batchesOf(run, sectionOf(index.prefix))) await reportStrays(entries)
 }
 
