@@ -49,28 +49,16 @@ export class TeamRepositories {
   }
 
   /**
-   * Gives a team its rights on a repository.
-   * @throws AllotError forbidden for anyone but an owner; conflict for too many
+   * Gives a team its rights on a repository, or takes them.
+   * @returns whether both exist, and the team had the rights that are taken
+   * @throws AllotError forbidden for anyone but an owner; conflict for too many; invalid when one is taken
+   * from a team for all repositories
    */
-  add(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
+  set(viewer: SignedIn, id: number, name: RepositoryName, isAssigned: boolean): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const found = await changeableTeam(tx, viewer, id)
       const repository = found && (await repositoryIn(tx, viewer, found, name))
-      if (found === undefined || repository === undefined) return false
-      await assign(tx, found.team, repository)
-      return true
-    })
-  }
-
-  /**
-   * Takes its rights on a repository from a team.
-   * @returns whether it had them
-   */
-  remove(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
-    return this.#store.write(async (tx) => {
-      const found = await changeableTeam(tx, viewer, id)
-      const repository = found && (await repositoryIn(tx, viewer, found, name))
-      return repository !== undefined && unassign(tx, found!.team, repository)
+      return repository !== undefined && (isAssigned ? assign : unassign)(tx, found!.team, repository)
     })
   }
 
@@ -83,16 +71,9 @@ export class TeamRepositories {
   }
 
   /** A team of the organization that owns the repository, by its name, if it has rights on the repository. */
-  findTeam(
-    viewer: SignedIn,
-    { owner, name }: RepositoryName,
-    teamName: string,
-  ): Promise<FoundTeam | undefined> {
-    return this.#store.read(async (tx) => {
-      const repository = await authorizeRepositoryAdmin(viewer, owner, name)(tx)
-      const found = repository && (await teamsOn(tx, repository))
-      return found?.find(({ team }) => (team?.name ?? OWNERS).toLowerCase() === teamName.toLowerCase())
-    })
+  async findTeam(viewer: SignedIn, name: RepositoryName, teamName: string): Promise<FoundTeam | undefined> {
+    const found = await this.teamsOf(viewer, name)
+    return found?.find(({ team }) => (team?.name ?? OWNERS).toLowerCase() === teamName.toLowerCase())
   }
 
   /**
@@ -115,9 +96,7 @@ export class TeamRepositories {
       const key = [repository.owner, teamName.toLowerCase()]
       const team = teamName.length > NAME_LIMIT ? undefined : await teams.findBy(tx, 'name', key)
       if (team === undefined && teamName.toLowerCase() !== OWNERS.toLowerCase()) return false
-      if (!isAssigned) return unassign(tx, team, repository)
-      await assign(tx, team, repository)
-      return true
+      return (isAssigned ? assign : unassign)(tx, team, repository)
     })
   }
 }
@@ -140,10 +119,10 @@ const repositoryIn = async (
   return repository?.owner === organization.id ? repository : undefined
 }
 
-const assign = async (tx: WriteContext, team: Team | undefined, repository: Repository): Promise<void> => {
-  if (!isLimited(team)) return
+const assign = async (tx: WriteContext, team: Team | undefined, repository: Repository): Promise<boolean> => {
+  if (!isLimited(team)) return true
   const key = [team.id, repository.id]
-  if ((await teamRepositories.get(tx, key)) !== undefined) return
+  if ((await teamRepositories.get(tx, key)) !== undefined) return true
   if ((await teamRepositories.count(tx, 'team', [team.id])) >= MAX_REPOSITORIES)
     throw new AllotError(
       'conflict',
@@ -151,6 +130,7 @@ const assign = async (tx: WriteContext, team: Team | undefined, repository: Repo
     )
   const { id, organization } = team
   await teamRepositories.save(tx, { team: id, organization, repository: repository.id, createdAt: now() })
+  return true
 }
 
 const unassign = async (

@@ -159,14 +159,14 @@ const CHANGES: readonly (() => Promise<unknown>)[] = [
     const [team, repository] = [pick(model.teams), pick(model.repositories)]
     if (team.allRepositories) return
     const isOfTeam = repository.owner === team.organization
-    assert.equal(await teamRepositories.add(byAdmin, team.id, pathOf(repository)), isOfTeam)
+    assert.equal(await teamRepositories.set(byAdmin, team.id, pathOf(repository), true), isOfTeam)
     if (isOfTeam) team.repositories.add(repository.id)
   },
   async () => {
     const [team, repository] = [pick(model.teams), pick(model.repositories)]
     if (team.allRepositories) return
     const isOfTeam = team.repositories.delete(repository.id)
-    assert.equal(await teamRepositories.remove(byAdmin, team.id, pathOf(repository)), isOfTeam)
+    assert.equal(await teamRepositories.set(byAdmin, team.id, pathOf(repository), false), isOfTeam)
   },
   async () => {
     const [repository, user, level] = [pick(model.repositories), pick(users), pick(LEVELS)]

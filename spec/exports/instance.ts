@@ -127,7 +127,7 @@ const share = async ({ collaborators, teams, teamRepositories, transfers }: Open
   const units = [{ unit: 'repo.code', level: 'write' } as const]
   const { team } = (await teams.create(root, 'guild', { name: 'Masons', level: 'write', units }))!
   await teams.addMember(root, team!.id, 'cleo')
-  await teamRepositories.add(root, team!.id, { owner: 'guild', name: 'hidden' })
+  await teamRepositories.set(root, team!.id, { owner: 'guild', name: 'hidden' }, true)
   await collaborators.set(root, { owner: 'guild', name: 'hidden' }, 'cleo', 'read')
   await transfers.begin({ id: 2, admin: false }, { owner: 'ann', name: 'hall' }, 'cleo')
 }

@@ -168,8 +168,8 @@ export const repositoriesOf = (
     withKey: (name) => names.repositoryWithKey(name),
     all: (slice) => teamRepositories.list(OPERATOR, id, slice),
     has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),
-    add: (repository) => teamRepositories.add(OPERATOR, id, path(repository)),
-    remove: (repository) => teamRepositories.remove(OPERATOR, id, path(repository)),
+    add: (repository) => teamRepositories.set(OPERATOR, id, path(repository), true),
+    remove: (repository) => teamRepositories.set(OPERATOR, id, path(repository), false),
   })
   const items = (team.repositories ?? []).map((given) =>
     things.itemFor(names.repositoryKey(given), given.name),

@@ -25,12 +25,14 @@ export const teamRepositoryRoutes = [
   ofTeam.put('orgAddTeamRepository', '/{org}/{repo}', {
     summary: 'Give a team its rights on a repository',
     also: [409],
-    run: ({ user, params }, { hosting }) => hosting.teamRepositories.add(user, params.id, nameIn(params)),
+    run: ({ user, params }, { hosting }) =>
+      hosting.teamRepositories.set(user, params.id, nameIn(params), true),
   }),
   ofTeam.delete('orgRemoveTeamRepository', '/{org}/{repo}', {
     summary: 'Take its rights on a repository from a team',
     also: [422],
-    run: ({ user, params }, { hosting }) => hosting.teamRepositories.remove(user, params.id, nameIn(params)),
+    run: ({ user, params }, { hosting }) =>
+      hosting.teamRepositories.set(user, params.id, nameIn(params), false),
   }),
 ]
 
