@@ -272,27 +272,24 @@ describe('The files of a repository on its pages', () => {
   })
 
   it('are shown in parts when they are long', async () => {
-    const path = '/mia/atlas/src/branch/main/src/long.js'
-    const numbers = (page: string) =>
-      /Lines ([\d,]+) to ([\d,]+) of 9,000/
-        .exec(page)!
+    const part = async (query = '') => {
+      const { text } = await visitor().get(`/mia/atlas/src/branch/main/src/long.js${query}`)
+      const [from, to] = /Lines ([\d,]+) to ([\d,]+) of 9,000/
+        .exec(text)!
         .slice(1)
-        .map((text) => Number(text.replace(',', '')))
-    const linkIn = async (text: string, start: number) => {
-      const { text: html } = await visitor().get(`${path}?from=${start}`)
-      return Number(new RegExp(`from=(\\d+)"[^>]*>${text}<`).exec(html)![1])
+        .map((number) => Number(number.replace(',', ''))) as [number, number]
+      const startOf = (link: string) => Number(new RegExp(`from=(\\d+)"[^>]*>${link}<`).exec(text)![1])
+      return { words: wordsOf(text), from, to, startOf }
     }
-    const first = await shown(path)
-    assert.match(first, /of 9,000 Next Last $/)
-    const from = numbers(first)[1]! + 1
-    const second = await shown(`${path}?from=${from}`)
-    assert.match(second, /of 9,000 First Previous Next Last $/)
-    assert.match(second, new RegExp(`const value${from - 1} = `))
-    assert.deepEqual([numbers(second)[0], await linkIn('Previous', from)], [from, 1])
-    const last = await linkIn('Last', 1)
-    assert.match(await shown(`${path}?from=${last}`), /to 9,000 of 9,000 First Previous $/)
-    const previous = await linkIn('Previous', last)
-    assert.equal(numbers(await shown(`${path}?from=${previous}`))[1], last - 1)
+    const first = await part()
+    assert.match(first.words, /of 9,000 Next Last $/)
+    const second = await part(`?from=${first.to + 1}`)
+    assert.match(second.words, /of 9,000 First Previous Next Last $/)
+    assert.match(second.words, new RegExp(`const value${first.to} = `))
+    assert.deepEqual([second.from, second.startOf('Previous')], [first.to + 1, 1])
+    const last = await part(`?from=${first.startOf('Last')}`)
+    assert.match(last.words, /to 9,000 of 9,000 First Previous $/)
+    assert.equal((await part(`?from=${last.startOf('Previous')}`)).to, last.from - 1)
   })
 
   it('are downloaded as bytes that no browser takes for a page', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
@@ -8,6 +8,7 @@ import { Store } from '../../lib/records/store.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { hookTo, type Receiver, startReceiver } from '../support/receiver.ts'
+import { stopTimers } from '../support/stopped-timers.ts'
 import { createPersistentStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -37,26 +38,14 @@ const failingReads = (driver: StorageDriver) => {
   return { next, driver: { ...driver, read } }
 }
 
-/**
- * A store for servers with webhooks, and a receiver that answers as `statusOf` says. At the end the server
- * that was started last is stopped, before the store is dropped.
- */
-const scene = async (test: TestContext, statusOf: () => number) => {
+/** A store for servers with webhooks, and a receiver that answers as `statusOf` says. */
+const scene = async (statusOf: () => number) => {
   const receiver = await startReceiver((_, res) => void res.writeHead(statusOf()).end())
-  const { driver, drop } = await createPersistentStore()
-  let stopLast = async () => {}
-  test.after(async () => {
-    await stopLast()
-    await drop()
-    await receiver.stop()
-  })
+  const { driver } = await createPersistentStore()
   const logged: string[] = []
   const log = { error: (_: object, text: string) => void logged.push(text), info: () => undefined }
-  const serve = async (served: StorageDriver, root = 'root') => {
-    const server = await start({ driver: served, repositories: false, webhooks, log }, { root })
-    stopLast = server.stop
-    return server
-  }
+  const serve = (served: StorageDriver, root = 'root') =>
+    start({ driver: served, repositories: false, webhooks, log }, { root })
   return { receiver, driver, logged, serve }
 }
 
@@ -67,11 +56,18 @@ const hooked = async ({ made, root }: Server, { url }: Receiver): Promise<number
 
 const change = ({ as, root }: Server, name: string) => as(root, 'POST', '/user/repos', { name })
 
-// Each of them waits for five seconds.
-describe('When the store fails', { concurrency: true }, () => {
+/** Lets seconds pass, each with time for what it begins, until the receiver has got so many deliveries. */
+const secondsUntil = (tick: (milliseconds: number) => void, { received }: Receiver, count: number) =>
+  waitFor(() => {
+    tick(1000)
+    return received.length >= count
+  })
+
+describe('When the store fails', () => {
   it('while a webhook waits for its next attempt, the delivery is sent once the store answers again', async (test) => {
+    const tick = stopTimers(test, 'lib/webhooks/sender')
     let refusals = 1
-    const { receiver, serve, logged, ...store } = await scene(test, () => {
+    const { receiver, serve, logged, ...store } = await scene(() => {
       next.isRefused = refusals > 0
       return refusals-- > 0 ? 500 : 200
     })
@@ -79,13 +75,14 @@ describe('When the store fails', { concurrency: true }, () => {
     const allot = await serve(driver)
     await hooked(allot, receiver)
     await change(allot, 'app')
-    await receiver.at('/hook', 2)
+    await secondsUntil(tick, receiver, 2)
     assert.deepEqual(logged, ['a webhook could not be served; it is tried again'])
   })
 
   it('while a server looks for what was left, the deliveries are sent once the store answers again', async (test) => {
+    const tick = stopTimers(test, 'lib/webhooks/sender')
     let status = 500
-    const { receiver, serve, logged, ...store } = await scene(test, () => status)
+    const { receiver, serve, logged, ...store } = await scene(() => status)
     const first = await serve(store.driver)
     await hooked(first, receiver)
     await change(first, 'app')
@@ -95,7 +92,7 @@ describe('When the store fails', { concurrency: true }, () => {
     const { driver, next } = failingReads(store.driver)
     next.isLookRefused = true
     await serve(driver, 'other')
-    await receiver.at('/hook', 2)
+    await secondsUntil(tick, receiver, 2)
     assert.deepEqual(logged, ['a webhook could not be served; it is tried again'])
   })
 })
@@ -144,8 +141,8 @@ describe('Of two processes over one store', () => {
 })
 
 describe('A webhook with more waiting deliveries than are kept', () => {
-  it('gets no further events, which is logged once', async (test) => {
-    const { receiver, serve, logged, driver } = await scene(test, () => 500)
+  it('gets no further events, which is logged once', async () => {
+    const { receiver, serve, logged, driver } = await scene(() => 500)
     const allot = await serve(driver)
     const hook = await hooked(allot, receiver)
     await change(allot, 'first')
@@ -169,8 +166,8 @@ describe('A webhook with more waiting deliveries than are kept', () => {
     assert.equal(logged.length, 1)
   })
 
-  it('is not logged by a change whose commit failed', async (test) => {
-    const { receiver, serve, logged, driver } = await scene(test, () => 500)
+  it('is not logged by a change whose commit failed', async () => {
+    const { receiver, serve, logged, driver } = await scene(() => 500)
     let isRefused = false
     const write: StorageDriver['write'] = async (body) => {
       const result = await driver.write(body)
