@@ -84,10 +84,6 @@ const sourceOf = ({ from, token, owner }: SourceFlags, renames?: Renames) => {
   }
 }
 
-const printLines = (lines: readonly string[]): void => {
-  for (const line of lines) print(line)
-}
-
 interface MigrateFlags extends SourceFlags {
   finish?: boolean
   rename: string[]
@@ -123,8 +119,9 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
       const { defaultGroups } = config.quota
       const options = { source, allot, report, git, finish, renames, credentials, baseUrl, defaultGroups }
       await migrate(options, selected).catch((error: Error) => {
-        printLines(report.lines())
-        if (report.lines().length === 0) throw error
+        const lines = report.lines()
+        if (lines.length === 0) throw error
+        print(lines.join('\n'))
         throw new Error(
           `${withReason(error)}: what was copied stays, and running the same command again continues from there`,
         )
@@ -137,7 +134,7 @@ const migrateAll = async (flags: MigrateFlags): Promise<void> => {
   await withCredentialsFile(tokens, (credentials) =>
     withReportFile(file, report, 'the migration', () => copy(credentials)),
   )
-  printLines(report.lines())
+  print(report.lines().join('\n'))
   if (!report.isComplete()) process.exitCode = 1
 }
 
@@ -168,6 +165,6 @@ const verifyAll = async (flags: SourceFlags): Promise<void> => {
       { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR_IDENTITY : null) },
     )
   })
-  printLines(report.lines())
+  print(report.lines().join('\n'))
   if (!report.isSame()) process.exitCode = 1
 }

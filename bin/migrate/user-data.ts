@@ -101,19 +101,17 @@ const keysOf = <K extends { id: number }>(
   scope: string,
   keys: UserKeys<K>,
   nameOf: (key: K) => string,
-): Omit<Things, 'kind'> => ({
-  ...{ scope, within },
-  async find(wanted) {
-    const all = await allItems((slice) => keys.list(id, slice))
-    const key = all.find((item) => nameOf(item) === wanted)
-    return key && { id: key.id, of: id }
-  },
-  async list() {
+): Omit<Things, 'kind'> => {
+  const list = async () => {
     const all = await allItems((slice) => keys.list(id, slice))
     return all.map((key) => ({ copy: { id: key.id, of: id }, label: nameOf(key) }))
-  },
-  remove: (_, copy) => keys.remove(id, copy.id!),
-})
+  }
+  return {
+    ...{ scope, within, list },
+    find: async (wanted) => (await list()).find(({ label }) => label === wanted)?.copy,
+    remove: (_, copy) => keys.remove(id, copy.id!),
+  }
+}
 
 /** @param key its type, the key in base64, and a comment */
 const fingerprintOf = (key: string): string => {

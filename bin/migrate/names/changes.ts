@@ -16,8 +16,11 @@ const REFUSED =
 /** A change that may have to wait until another one has made its name free. */
 interface Change {
   readonly label: string
-  /** @throws AllotError when it is not possible */
-  run(): Promise<unknown>
+  /**
+   * Absent when the copy keeps its own name.
+   * @throws AllotError when it is not possible
+   */
+  run?(): Promise<unknown>
   /** What the copy follows from then on. */
   readonly record: MigrationRecord
 }
@@ -50,9 +53,8 @@ const changeAll = async <T>(
     const refused: Change[] = []
     for (const change of waiting)
       try {
-        await change.run()
+        await change.run?.()
         await migrationLog.save([change.record])
-        report.count('names', 'updated')
       } catch (error) {
         if (!(error instanceof AllotError)) throw error
         refusals.set(change, error.message)
@@ -71,11 +73,14 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   if (known === undefined || copy === undefined) return undefined
   const record = { ...known, original: { id, name: name.toLowerCase() } }
   const wanted = namesToFollow(known.original?.name, copy.name, name, names.renamedTo(name))
-  if (wanted === undefined) return void (await remember(migration, known, record))
+  const change = { label: `${copy.name} to ${wanted}`, record }
+  if (wanted === undefined) return known.original?.name === record.original.name ? undefined : change
   return {
-    label: `${copy.name} to ${wanted}`,
-    run: () => allot.hosting.accounts.rename(copy.id, wanted, { by: OPERATOR }),
-    record,
+    ...change,
+    async run() {
+      await allot.hosting.accounts.rename(copy.id, wanted, { by: OPERATOR })
+      migration.report.count('names', 'updated')
+    },
   }
 }
 
@@ -94,15 +99,6 @@ const namesToFollow = (
   return before !== there.toLowerCase() && lowered === before ? there : undefined
 }
 
-/** Saves the name at the source that a copy keeps its own in spite of. */
-const remember = async (
-  { migrationLog }: Migration,
-  known: MigrationRecord,
-  record: MigrationRecord,
-): Promise<void> => {
-  if (known.original?.name !== record.original?.name) await migrationLog.save([record])
-}
-
 /** Undefined when there is nothing to do. */
 const repositoryChange = async (
   migration: Migration,
@@ -118,17 +114,19 @@ const repositoryChange = async (
   const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)
   const wanted = namesToFollow(known.original?.name.split('/')[1], copy.name, given.name, chosen)
   const record = { ...known, original: originalOf(names, given) }
+  const change = { label: `${given.full_name} from ${copy.name}`, record }
   const isMoved = copy.owner !== owner.id
-  if (wanted === undefined && !isMoved) return void (await remember(migration, known, record))
+  if (wanted === undefined && !isMoved)
+    return known.original?.name === record.original.name ? undefined : change
   const isPrivate = isMoved && audienceHere(owner, copy) < audienceAt(migration.source, visibility, given)
   return {
-    label: `${given.full_name} from ${copy.name}`,
+    ...change,
     async run() {
       // Never visible to more people than at the source, not even for a moment.
       if (isPrivate) await repositories.edit(copy.id, { private: true })
       await move(migration, copy, owner, wanted)
+      migration.report.count('names', 'updated')
     },
-    record,
   }
 }
 
