@@ -92,12 +92,4 @@ describe('PATCH /orgs/{org}', () => {
         new RegExp(Object.keys(wrong)[0]!),
       )
   })
-
-  it('hides the organization with its repositories', async () => {
-    await allot.as(owner, 'POST', '/orgs', { username: 'shy' })
-    await allot.as(owner, 'POST', '/orgs/shy/repos', { name: 'app' })
-    await allot.as(owner, 'PATCH', '/orgs/shy', { visibility: 'private' })
-    for (const path of ['/orgs/shy', '/repos/shy/app', '/orgs/shy/members'])
-      assertNotFound(await allot.as(other, 'GET', path))
-  })
 })

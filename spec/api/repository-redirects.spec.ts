@@ -99,39 +99,12 @@ describe('The former name of a repository', () => {
       )
   })
 
-  it('ends when the name is taken again', async () => {
-    const alice = await allot.person()
-    const id = await make(alice, 'before')
-    await rename(alice, 'before', 'after')
-    const taken = await make(alice, 'before')
-    assert.notEqual(taken, id)
-    assert.equal((await allot.as(alice, 'GET', `/repos/${alice.name}/before`)).body.id, taken)
-    await allot.as(alice, 'DELETE', `/repos/${alice.name}/before`)
-    assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/before`))
-  })
-
   it('ends when the repository is deleted', async () => {
     const alice = await allot.person()
     await make(alice, 'before')
     await rename(alice, 'before', 'after')
     await allot.as(alice, 'DELETE', `/repos/${alice.name}/after`)
     assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/before`))
-  })
-
-  it('is 404 for clients that cannot read the repository or see its former owner', async () => {
-    const [alice, bob] = [await allot.person(), await allot.person()]
-    await make(alice, 'before', { private: true })
-    await rename(alice, 'before', 'after')
-    for (const viewer of [bob, undefined])
-      assertNotFound(await allot.as(viewer, 'GET', `/repos/${alice.name}/before`))
-    await assertMoved(alice, 'GET', `/repos/${alice.name}/before`, 301, `/repos/${alice.name}/after`)
-
-    const hidden = await allot.person()
-    await allot.as(hidden, 'POST', '/orgs', { username: `${hidden.name}-org` })
-    await make(hidden, 'open')
-    await allot.as(hidden, 'POST', `/repos/${hidden.name}/open/transfer`, { new_owner: `${hidden.name}-org` })
-    await allot.as(allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
-    assertNotFound(await allot.as(bob, 'GET', `/repos/${hidden.name}/open`))
   })
 
   it('leads on for a collaborator who cannot see its owner, also from a former name of the owner', async () => {
@@ -359,17 +332,6 @@ describe('The former name of an account', () => {
     await renameAccount(second.name, second.former)
     assert.equal((await allot.as(undefined, 'GET', `/users/${second.former}`)).status, 200)
     await assertMoved(undefined, 'GET', `/users/${second.name}`, 301, `/users/${second.former}`)
-  })
-
-  it('is 404 for clients that cannot see the account, and once it is deleted', async () => {
-    const [person, other] = [await renamed(), await allot.person()]
-    await allot.as(allot.root, 'PATCH', `/admin/users/${person.name}`, { visibility: 'private' })
-    for (const viewer of [undefined, other])
-      for (const path of [`/users/${person.former}`, `/repos/${person.former}/demo`])
-        assertNotFound(await allot.as(viewer, 'GET', path))
-    await assertMoved(person, 'GET', `/users/${person.former}`, 301, `/users/${person.name}`)
-    await allot.as(allot.root, 'DELETE', `/admin/users/${person.name}?purge=true`)
-    assertNotFound(await allot.as(allot.root, 'GET', `/users/${person.former}`))
   })
 
   it('exists for fifty names of an account, the latest one among them, also after a change of case', async () => {

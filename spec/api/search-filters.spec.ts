@@ -115,16 +115,6 @@ describe('GET /repos/search with filters', () => {
     await assertFound('q=dusk&private=false', [])
   })
 
-  it('pages the results of a filter', async () => {
-    const path = '/repos/search?q=sea&is_private=false&limit=2&page=2'
-    const { body, headers } = await allot.as(alice, 'GET', path)
-    assert.deepEqual(
-      body.data.map(({ name }: { name: string }) => name),
-      ['seat'],
-    )
-    assert.equal(headers.get('x-total-count'), '3')
-  })
-
   it('accepts exclusive, which changes nothing, and repeats it in the links', async () => {
     await assertFound(`uid=${bob.id}&exclusive=true&q=sea`, ['seal', 'seat'])
     const { headers } = await allot.as(alice, 'GET', `/repos/search?uid=${bob.id}&exclusive=true&limit=1`)

@@ -10,7 +10,6 @@ import { firstReads } from './first-reads.ts'
 import { lfs } from './lfs.ts'
 import { logins } from './logins.ts'
 import { beside } from './peer.ts'
-import { hot } from './postgres/hot.ts'
 import { postgres } from './postgres/postgres.ts'
 import { quota } from './quota.ts'
 import { reads } from './reads.ts'
@@ -92,7 +91,7 @@ const all = {
     sizesUpTo(instances),
     deletionOf(instances),
   ],
-  postgres: [postgres, hot],
+  postgres: [postgres],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
 const storage = flags.storage as keyof typeof all
