@@ -66,7 +66,7 @@ const brief = (events: QuotaEvent[]) =>
   })
 
 describe("allot.on('quota')", () => {
-  it('emits one event when an owner crosses a limit, or 80 % of it, in either direction', async () => {
+  it('emits one event when an owner crosses a threshold', async () => {
     const { told, use } = await listening()
     await use(79)
     assert.deepEqual(brief(told), [])
@@ -84,30 +84,6 @@ describe("allot.on('quota')", () => {
         used: 80,
       },
     ])
-    for (const [size, expected] of [
-      [99, []],
-      [100, [[1, true, 99, 100]]],
-      [500, []],
-      [90, [[1, false, 500, 90]]],
-      [0, [[0.8, false, 90, 0]]],
-      [
-        100,
-        [
-          [0.8, true, 0, 100],
-          [1, true, 0, 100],
-        ],
-      ],
-      [
-        79,
-        [
-          [1, false, 100, 79],
-          [0.8, false, 100, 79],
-        ],
-      ],
-    ] as const) {
-      await use(size)
-      assert.deepEqual(brief(told), expected, String(size))
-    }
   })
 
   it('emits events for a transaction as a whole, and none for one that failed', async () => {
@@ -137,22 +113,6 @@ describe("allot.on('quota')", () => {
       [0.8, true, 10, 110],
       [1, true, 10, 110],
     ])
-  })
-
-  it('emits events for every kind of change over HTTP', async () => {
-    const { server, told } = await listening()
-    const alice = {
-      ...server.root,
-      token: (await server.allot.hosting.tokens.create(2, 'x', ['all'])).secret,
-    }
-    await server.as(alice, 'POST', '/user/repos', { name: 'demo' })
-    await settled(server)
-    const before = brief(told).length
-    const entry = { repository: 'alice/demo', name: 'a', size: 1_000_000, run: 1 }
-    await server.as(server.root, 'PUT', '/admin/ledger/artifacts/a', entry)
-    await server.as(alice, 'DELETE', '/repos/alice/demo')
-    await settled(server)
-    assert.equal(brief(told).length % 2, before % 2, 'what went up came down')
   })
 
   it('emits no events for unlimited rules, and one for a rule in two groups', async () => {

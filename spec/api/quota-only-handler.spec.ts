@@ -172,32 +172,22 @@ describe('The handler of createQuota', () => {
     assertError(await narrow(base, 'GET', '/user/quota'), 403, /read:user/)
   })
 
-  for (const wrong of [
-    { id: '' },
-    { id: 'a\nb' },
-    { id: 'x'.repeat(256) },
-    { id: 5 },
-    { username: 'ann', admin: true },
-    { id: 'ann', admin: 'false' },
-    { id: 'ann', scopes: 'all' },
-    'ann',
-  ])
-    it(`answers 500 when the host returns ${JSON.stringify(wrong).slice(0, 40)}`, async (test) => {
-      const logged: string[] = []
-      const log = {
-        error: ({ err }: { err?: Error }) => void logged.push(err?.message ?? ''),
-        info: () => undefined,
-      }
-      const authenticate = () => wrong as HostIdentity
-      const strange = await createQuota({ driver: memory(), authenticate, log })
-      const running = await listen(strange.handler)
-      test.after(async () => {
-        await running.stop()
-        await strange.close()
-      })
-      assertError(await createSender(`${running.origin}/api/v1`)('GET', '/user/quota'), 500)
-      assert.match(logged.join(), /^authenticate returned [^,]+/)
+  it('answers 500 when the host returns an identity without an id', async (test) => {
+    const logged: string[] = []
+    const log = {
+      error: ({ err }: { err?: Error }) => void logged.push(err?.message ?? ''),
+      info: () => undefined,
+    }
+    const authenticate = () => ({ id: '' }) satisfies HostIdentity
+    const strange = await createQuota({ driver: memory(), authenticate, log })
+    const running = await listen(strange.handler)
+    test.after(async () => {
+      await running.stop()
+      await strange.close()
     })
+    assertError(await createSender(`${running.origin}/api/v1`)('GET', '/user/quota'), 500)
+    assert.match(logged.join(), /^authenticate returned [^,]+/)
+  })
 
   it('answers 404 to a path, and 422 to an entry, with a name that no owner can have', async () => {
     assertNotFound(await admin(base, 'PUT', '/admin/quota/groups/free/users/a%0Ab'))
