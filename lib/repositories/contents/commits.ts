@@ -98,31 +98,67 @@ const MAX_COUNT = 5000
 const countFor = async (open: OpenCommit, selection: readonly string[]): Promise<number | undefined> => {
   const { repository } = open.access
   const key = [repository, ...selection].join(' ')
-  const known = counts.get(key)
+  const known = counts.get(key)?.count
   if (known !== undefined || counting.has(key)) return known
-  const found = await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection])
-  if (found > MAX_COUNT) {
+  const near = await countFromLast(open, selection)
+  const found = near ?? (await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection]))
+  if (near === undefined && found > MAX_COUNT) {
     // A failure means that the next request counts again.
     countOn(inBackground(open), selection, key).catch(() => undefined)
     return undefined
   }
-  counts.set(key, found)
+  remember(open, selection, key, found)
   return found
 }
 
 /**
- * Numbers of commits by repository and selection. A selection names commits by their ids, so its number never
- * changes.
+ * The number of commits of a whole history, from that of the last one that was counted in the repository and
+ * what only one of them has: after a push, these are few.
  */
-const counts = namedCache('commit counts', new LRUCache<string, number>(maxEntries(10_000)))
+const countFromLast = async (
+  { git, access, commit }: OpenCommit,
+  selection: readonly string[],
+): Promise<number | undefined> => {
+  const last = isWhole(selection) ? counts.get(String(access.repository)) : undefined
+  if (last === undefined) return undefined
+  const range = [`--max-count=${MAX_COUNT + 1}`, `${commit}...${last.commit}`]
+  // The last one may be deleted.
+  const [line = ''] = await git
+    .lines(access, 'rev-list', ['--count', '--left-right', ...range])
+    .catch(() => [])
+  const [added = Number.NaN, gone = Number.NaN] = line.split('\t').map(Number)
+  return added + gone <= MAX_COUNT ? last.count + added - gone : undefined
+}
+
+/** Whether all commits that a commit reaches are selected. */
+const isWhole = (selection: readonly string[]): boolean => selection.length === 2
+
+/**
+ * Numbers of commits by repository and selection, and the last of a whole history by repository. A selection
+ * names commits by their ids, so its number never changes.
+ */
+const counts = namedCache(
+  'commit counts',
+  new LRUCache<string, { readonly commit: string; readonly count: number }>(maxEntries(10_000)),
+)
+
+const remember = (
+  { commit, access }: OpenCommit,
+  selection: readonly string[],
+  key: string,
+  count: number,
+): void => {
+  counts.set(key, { commit, count })
+  if (isWhole(selection)) counts.set(String(access.repository), { commit, count })
+}
 
 const countOn = async (open: OpenCommit, selection: readonly string[], key: string): Promise<void> => {
   if (counting.has(key)) return
   counting.add(key)
-  const isWhole = selection.length === 2
   try {
     // A whole history is counted by its bitmap, if it has one.
-    counts.set(key, await countList(open, isWhole ? ['--use-bitmap-index', open.commit] : selection))
+    const args = isWhole(selection) ? ['--use-bitmap-index', open.commit] : selection
+    remember(open, selection, key, await countList(open, args))
   } finally {
     counting.delete(key)
   }

@@ -103,6 +103,20 @@ describe('The commits of a repository', () => {
     await waitFor(async () => (await list()).headers.get('x-total-count') === '5100')
   })
 
+  it('of a long history have their number at once after a push, also one that takes commits away', async () => {
+    const at = `/repos/ann/long`
+    const list = async () =>
+      (await allot.as(ann, 'GET', `${at}/commits?limit=5&stat=false&files=false`)).headers.get(
+        'x-total-count',
+      )
+    const more = { content: 'b25l', message: 'More' }
+    await allot.done(ann, 'POST', `${at}/contents/more.txt`, more)
+    assert.equal(await list(), '5101')
+    await git(await allot.folderOf('ann/long'), 'update-ref', 'refs/heads/main', 'main~3')
+    await allot.done(ann, 'POST', `${at}/contents/other.txt`, more)
+    assert.equal(await list(), '5099')
+  })
+
   it('have the shape that Gitea sends, with what they changed', async () => {
     const { author, committer, parents, ...commit } = await body(`/git/commits/${ids.third}`)
     const url = `${allot.api}${at}/git/commits/${ids.third}`
