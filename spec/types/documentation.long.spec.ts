@@ -52,7 +52,7 @@ describe('The published declarations', () => {
         'HostQuota.rules',
         'RuleExplanation.covers',
         'ServerLimits.trustedProxies',
-        'Push.updates.ref',
+        'RefEvent.ref',
         'Page.total',
       ],
     ]
