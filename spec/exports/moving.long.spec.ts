@@ -82,17 +82,6 @@ describe('An imported instance', () => {
     return serve(kept)
   }
 
-  it('is exported as the same lines', async () => {
-    const lines = (text: Buffer) =>
-      text
-        .toString()
-        .split('\n')
-        .filter((line) => /^\{"(?:collection|sequence)/.test(line))
-    const copy = await moved()
-    assert.deepEqual(lines(await exported(copy.allot)), lines(file))
-    await copy.stop()
-  })
-
   it('continues its sequences', async () => {
     const copy = await moved()
     const made = await copy.ask('POST', '/user/repos', { token: secrets.ann, body: { name: 'next' } })
