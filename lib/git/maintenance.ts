@@ -11,14 +11,6 @@ import { runGit } from './run.ts'
 /** Notified about each run of git, so that the size of the repository is counted. */
 export interface MaintenanceListener extends WriteListener, EndListener {}
 
-/** Of the two steps of a clean-up. */
-export interface CleanUpListeners {
-  /** Of the long one, beside pushes. */
-  readonly beside: MaintenanceListener
-  /** Of the one that deletes, for {@link MAX_ALONE_MS} at most: it is begun while nothing is pushed. */
-  readonly alone: MaintenanceListener
-}
-
 interface MaintenanceOptions {
   readonly directory: string
   /** Path of the program. */
@@ -91,22 +83,21 @@ export class Maintenance {
 
   /**
    * Deletes the objects that nothing refers to and that are an hour old, when it is the turn of the client.
-   * Objects that git has packed are first moved into a pack of their own, beside pushes. What is deleted is
-   * found while nothing is pushed: git would also delete an object that a push, meanwhile, has found to be
-   * there and not stored again.
+   * No push may run meanwhile: git would also delete an object that a push has found to be there and not
+   * stored again, and a pack that a push stores again.
+   * @param listener whose `started` waits for pushes, and makes others wait
    * @returns whether nothing is left that nothing refers to
    * @throws AllotError unavailable when others take too long, or git fails
    */
-  cleanUp(id: number, client: string, { beside, alone }: CleanUpListeners): Promise<boolean> {
+  cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
     const { directory, git, limits } = this.#options
     const folder = folderOf(directory, id)
     return this.#turns.run(client, async () => {
       if (await isClean(git, folder)) return true
       const isPacked = (await packsIn(folder)).length > 0
-      const isReady = !isPacked || (await this.#succeeds(id, 'gc', gc('--no-prune'), beside, limits, client))
       const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
       const atMost = { ...limits, timeout: MAX_ALONE_MS }
-      if (!(isReady && (await this.#succeeds(id, 'gc', expire, alone, atMost, client))))
+      if (!(await this.#succeeds(id, 'gc', expire, listener, atMost, client)))
         throw new AllotError('unavailable', `git could not clean up the repository${REASON_IN_LOG}`)
       return isClean(git, folder)
     })

@@ -82,8 +82,7 @@ export class RepositoryMaintenance {
 
   async #cleanUp({ id, uncleanedSince }: Repository, client: string): Promise<Repository | undefined> {
     const { store, transport } = this.#options
-    const listeners = { beside: this.#beside(id), alone: this.#alone(id) }
-    const isClean = await transport.cleanUp(id, client, listeners).catch(async (error) => {
+    const isClean = await transport.cleanUp(id, client, this.#alone(id)).catch(async (error) => {
       if ((await store.read((tx) => repositoryById(tx, id))) !== undefined) throw error
       return false
     })
