@@ -65,10 +65,11 @@ export const formsOf = (tools: Tools): Readonly<Record<string, Form>> => ({
   ...accountForms(tools),
 })
 
-/** Forms that other specs try, by their paths: those that begin and end sessions. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
-  '/-/sign-in': 'sign-in.spec.ts',
-  '/-/sign-out': 'forms.spec.ts',
+/** Forms that other specs try, by their paths, with the file and its call: of sessions, and without fields. */
+export const ELSEWHERE: Readonly<Record<string, readonly [file: string, call: string]>> = {
+  '/-/sign-in': ['web/sign-in.spec.ts', "post('/-/sign-in'"],
+  '/-/sign-out': ['web/forms.spec.ts', "post('/-/sign-out'"],
+  '/-/storage/{owner}/repositories/{repo}/gc': ['git/clean-up.spec.ts', '/gc`, {})'],
 }
 
 const settingForms = ({ server, gpg, ids, changed }: Tools): Readonly<Record<string, Form>> => {
