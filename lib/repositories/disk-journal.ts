@@ -1,8 +1,9 @@
 import { now } from '../clock.ts'
 import { MAX_WORK_MS, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
-import { type BegunPush, type DiskEntry, diskEntries } from '../records/schema/index.ts'
+import { type BegunPush, type DiskEntry, diskEntries, files, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 type Named<What> = Omit<Extract<DiskEntry, { what: What }>, 'since' | 'leaving'>
 
@@ -23,11 +24,12 @@ const BATCH_SIZE = 32
  *   folder, file   there is no record of it: not yet, or not any more. It is removed from the disk
  *   push           git may have changed the repository: it is measured and counted again
  *
- * Invariants: a folder or a file has either a record or an entry. None is deleted because of an estimate: it
- * is deleted only after a write that has marked its entry as leaving, and its record is saved only in a write
- * that finds the entry not marked. So when another server gives up work that goes on, the work fails, and no
- * record is left without its data. Marking resets the entry's age: others take over only if the marking
- * server dies. A push has no mark, since nothing of it is deleted.
+ * Invariants: a folder or a file has either a record or an entry; an entry beside a record, which is a fault,
+ * deletes nothing. None is deleted because of an estimate: it is deleted only after a write that has marked
+ * its entry as leaving, and its record is saved only in a write that finds the entry not marked. So when
+ * another server gives up work that goes on, the work fails, and no record is left without its data. Marking
+ * resets the entry's age: others take over only if the marking server dies. A push has no mark, since nothing
+ * of it is deleted.
  */
 export class DiskJournal {
   readonly #store: Store
@@ -47,9 +49,13 @@ export class DiskJournal {
     this.#onDeletionError = onDeletionError
   }
 
-  /** Saves the entry of something that is about to be created. */
+  /**
+   * Saves the entry of something that is about to be created.
+   * @throws Error when it has a record or an entry already
+   */
   async begin(tx: WriteContext, what: OnDisk): Promise<void> {
-    if ((await diskEntries.save(tx, { ...what, since: now() })) !== undefined)
+    const entry = await diskEntries.save(tx, { ...what, since: now() })
+    if (entry !== undefined || (await recordOf(tx, what)) !== undefined)
       throw new Error(`${JSON.stringify(what)} already exists`)
   }
 
@@ -73,11 +79,13 @@ export class DiskJournal {
     tx.afterCommit((isCommitted) => isCommitted && this.#remove(what))
   }
 
-  /** Removes what could not be created. Without an entry its record was saved. */
+  /** Removes what could not be created. Without an entry its record was saved; with both, the entry goes. */
   giveUp(what: OnDisk, isDue: (entry: DiskEntry) => boolean = () => true): Promise<void> {
     return this.#store.write(async (tx) => {
       const entry = await diskEntries.get(tx, idOf(what))
-      if (entry !== undefined && isDue(entry)) await this.leave(tx, what)
+      if (entry === undefined || !isDue(entry)) return
+      if ((await recordOf(tx, what)) === undefined) await this.leave(tx, what)
+      else await diskEntries.removeLoaded(tx, entry)
     })
   }
 
@@ -136,6 +144,10 @@ export class DiskJournal {
 }
 
 const idOf = (what: OnDisk) => diskEntries.options.id({ ...what, since: 0 })
+
+/** The record of a repository or of a stored file. */
+const recordOf = (tx: ReadTransaction, what: OnDisk) =>
+  (what.what === 'folder' ? repositories : files).get(tx, idOf(what).slice(1))
 
 /**
  * Seconds after which no server can still work on an entry, with an hour for waiting, and for clocks that

@@ -55,7 +55,7 @@ export class StoredFiles {
     countedAs: CountedFile | null,
     save: (tx: WriteContext, file: ContentInfo) => Promise<T>,
   ): Promise<T> {
-    const { store, fileStorage } = this.#options
+    const { store, disk, fileStorage } = this.#options
     checkPlace(place)
     const early = expected.size === undefined ? undefined : await this.#ask(countedAs, expected.size)
     const staged = await fileStorage.stage(content, expected)
@@ -63,7 +63,7 @@ export class StoredFiles {
       const { size, sha256 } = staged
       const checkAgain = expected.size === undefined ? await this.#ask(countedAs, size) : early
       const file = { ...placeIn(place), size, sha256 }
-      await store.write((tx) => this.#begin(tx, file))
+      await store.write((tx) => disk.begin(tx, entryOf(file)))
       return await this.#keep(staged, file, async (tx) => {
         const saved = await save(tx, staged)
         await checkAgain?.(tx)
@@ -100,12 +100,6 @@ export class StoredFiles {
   async deleteAfterCommit(tx: WriteContext, place: FilePlace): Promise<void> {
     const file = await files.remove(tx, idOf(place))
     if (file !== undefined) await this.#options.disk.leave(tx, entryOf(file))
-  }
-
-  async #begin(tx: WriteContext, file: StoredFile): Promise<void> {
-    if ((await files.get(tx, idOf(file))) !== undefined)
-      throw new Error(`the file ${file.name} already exists`)
-    await this.#options.disk.begin(tx, entryOf(file))
   }
 
   /** Moves a staged file to its place and saves its record, in the write that `save` is part of. */

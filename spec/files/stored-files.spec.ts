@@ -172,6 +172,20 @@ describe('A stored file', () => {
       await disk.idle()
       assert.equal(await text(await stored.read(place)), 'hello')
     }))
+
+  it('stays when the journal has an entry beside its record, and the entry goes', () =>
+    within(async (ground) => {
+      const { stored, disk } = open(ground.driver, ground)
+      const [entry, store] = [{ what: 'file', ...place } as const, new Store(ground.driver)]
+      await stored.add(place, content(), {}, null, nothing)
+      for (const settle of [() => disk.giveUp(entry), () => disk.settleAbandoned()]) {
+        await store.write((tx) => diskEntries.save(tx, { ...entry, since: 0, leaving: true }))
+        await settle()
+        await disk.idle()
+        assert.deepEqual(await recorded(ground), [{ name: place.name, state: 'kept' }])
+        assert.equal(await text(await stored.read(place)), 'hello')
+      }
+    }))
 })
 
 describe('Files and their records agree after a restart', () => {

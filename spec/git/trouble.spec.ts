@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { chunksOf } from '../../lib/git/small-body.ts'
 import type { StorageDriver } from '../../lib/index.ts'
+import { diskEntries } from '../../lib/records/schema/index.ts'
+import { setSequence } from '../../lib/records/store.ts'
+import { repair } from '../../lib/verify.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { stopTimers } from '../support/stopped-timers.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -33,6 +36,45 @@ describe('A deleted repository whose folder cannot be removed from the disk', ()
     assert.deepEqual(logged, [
       'what was deleted could not be removed from the disk; a later start tries again',
     ])
+  })
+})
+
+describe('A repository whose id is given again', () => {
+  const one = async () => {
+    const { allot, alice, driver } = await scene({ log: { error: () => undefined, info: () => undefined } })
+    const path = await allot.repository(alice, 'one', { auto_init: true })
+    const { id } = (await allot.as(alice, 'GET', `/repos/${path}`)).body
+    const create = () => allot.as(alice, 'POST', '/user/repos', { name: 'two' })
+    const createAgain = async () => {
+      await driver.write(async (tx) => setSequence(tx, 'repository', id))
+      assert.equal((await create()).status, 500)
+    }
+    return { allot, driver, create, createAgain, id: id as number, folder: await allot.folderOf(path) }
+  }
+
+  it('keeps its git data when another is created, which succeeds once the sequence is repaired', async () => {
+    const { allot, driver, create, createAgain } = await one()
+    await createAgain()
+    await allot.assertCounted('alice')
+    assert.equal((await repair(driver)).repaired, 1)
+    assert.equal((await create()).status, 201)
+    await allot.assertCounted('alice')
+  })
+
+  it('gets no git data of another, when its own is lost', async () => {
+    const { driver, createAgain, folder } = await one()
+    rmSync(folder, { recursive: true })
+    await createAgain()
+    await repair(driver)
+    assert.ok(!existsSync(folder))
+  })
+
+  it('keeps its git data when the journal of the disk has it as abandoned', async () => {
+    const { allot, driver, id } = await one()
+    await driver.write((tx) => diskEntries.save(tx, { what: 'folder', repository: id, since: 0 }))
+    await allot.allot.hosting.disk.settleAbandoned()
+    await allot.assertCounted('alice')
+    assert.equal(await driver.read((tx) => diskEntries.get(tx, ['folder', id])), undefined)
   })
 })
 
