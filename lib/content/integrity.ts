@@ -19,6 +19,7 @@ import {
   packageFiles,
   packageVersions,
   RESERVED_PREFIX,
+  repositories,
   type StoredFile,
 } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
@@ -69,6 +70,15 @@ const storedFiles = check(files, async ({ area, ownerId, name, sha256, size }, s
 export const contentChecks: readonly Check[] = [
   keptEntries,
   storedFiles,
+  check(diskEntries, async (entry, store) => {
+    if (entry.what === 'push') return
+    const id = diskEntries.options.id(entry)
+    if (await store.has(entry.what === 'folder' ? repositories : files, id.slice(1)))
+      store.report(
+        `the ${id.join(' ')} has a record, and is in the journal of the disk too`,
+        async (tx) => (await diskEntries.remove(tx, id)) !== undefined,
+      )
+  }),
   check(issues, async ({ id, repository, number }, store) => {
     const last = (await store.load(issueSequences, [repository]))?.last ?? 0
     if (last < number && (await exists(store, 'repository', repository)))

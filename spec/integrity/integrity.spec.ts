@@ -12,6 +12,7 @@ import { belongings } from '../../lib/records/schema/belongings.ts'
 import {
   type accounts,
   collections,
+  diskEntries,
   hooks,
   ledgerEntries,
   repositories,
@@ -433,6 +434,12 @@ describe('verify names', () => {
       'a sequence that would give a number twice',
       put(['sequence', 'account'], encodeValue(3)),
       /^the sequence \["sequence","account"\] continues at 3, but 9 is already in use$/,
+      true,
+    ],
+    [
+      'a repository that the journal of the disk has an entry of, too',
+      (driver) => driver.write((tx) => diskEntries.save(tx, { what: 'folder', repository: 1, since: 0 })),
+      /^the folder 1 has a record, and is in the journal of the disk too$/,
       true,
     ],
     [
