@@ -13,8 +13,8 @@ export type OnDisk = Named<'folder'> | Named<'file'>
 /** Removes something from the disk, then calls `forget`, which may be later. */
 type Remove<What> = (what: Named<What>, forget: () => Promise<void>) => Promise<void>
 
-/** How many things are removed at the same time. */
-const BATCH_SIZE = 32
+/** How many things are removed at the same time, each in a lane of its own. */
+const LANES = 32
 
 /**
  * The journal of work on the disk. A folder or a file, and the record it belongs to, cannot be written in one
@@ -41,8 +41,9 @@ export class DiskJournal {
     /** Never rejects. */
     push?: (entry: BegunPush) => Promise<void>
   } = {}
-  #leaving: OnDisk[] = []
-  #removing: Promise<void> | undefined
+  /** The last removal of each lane, in which one thing is removed after another. */
+  readonly #lanes = Array.from({ length: LANES }, () => Promise.resolve())
+  #nextLane = 0
 
   constructor(store: Store, onDeletionError: OnDeletionError) {
     this.#store = store
@@ -90,11 +91,11 @@ export class DiskJournal {
   }
 
   /**
-   * Resolves when everything that leaves is removed, is kept by a `DeletionHold` (lib/disk.ts) until that
-   * ends, or could not be removed.
+   * Resolves when everything that leaves at the call is removed, is kept by a `DeletionHold` (lib/disk.ts)
+   * until that ends, or could not be removed.
    */
   async idle(): Promise<void> {
-    await this.#removing
+    await Promise.all(this.#lanes)
   }
 
   /**
@@ -119,23 +120,13 @@ export class DiskJournal {
   }
 
   #remove(what: OnDisk): void {
-    this.#leaving.push(what)
-    this.#removing ??= this.#removeLeaving()
-  }
-
-  async #removeLeaving(): Promise<void> {
-    while (this.#leaving.length > 0)
-      await Promise.all(
-        this.#leaving.splice(0, BATCH_SIZE).map((what) => {
-          const forget = () =>
-            this.#store.write(async (tx) => void (await diskEntries.remove(tx, idOf(what))))
-          const removed =
-            what.what === 'file' ? this.handlers.file?.(what, forget) : this.handlers.folder?.(what, forget)
-          return removed?.catch((error) => this.#report(error, what))
-        }),
-      )
-    // There is no await between the last test and this line, so nothing is missed.
-    this.#removing = undefined
+    const lane = this.#nextLane++ % LANES
+    this.#lanes[lane] = this.#lanes[lane]!.then(async () => {
+      const forget = () => this.#store.write(async (tx) => void (await diskEntries.remove(tx, idOf(what))))
+      const removed =
+        what.what === 'file' ? this.handlers.file?.(what, forget) : this.handlers.folder?.(what, forget)
+      await removed?.catch((error) => this.#report(error, what))
+    })
   }
 
   #report(error: unknown, { what: _, ...fields }: OnDisk): void {
