@@ -4,29 +4,31 @@ import type { Repository } from '../../lib/api/repository-presenter.ts'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import { type ApiClient, type ApiFlags, pathSegment, withApi } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
-import { type PrintFlags, printJson, printNote } from '../terminal.ts'
+import { type PrintFlags, print, printJson } from '../terminal.ts'
 import { apiOptions, examples } from './options.ts'
 
 export const addCleanUpCommand = (program: Command): void => {
   apiOptions(program.command('gc'))
     .argument('[owner/name...]', 'repositories; all of them when absent')
-    .description('free bytes of git that nothing refers to, such as those of deleted branches')
+    .description(
+      'free bytes of git that nothing refers to and that are an hour old, such as those of deleted branches',
+    )
     .addHelpText('after', examples('allot gc acme/app', 'allot gc', 'allot gc --url http://127.0.0.1:3000'))
     .action(cleanUp)
 }
 
 const cleanUp = (names: readonly string[], { json, ...flags }: ApiFlags & PrintFlags): Promise<void> => {
-  names.forEach(pathOf)
+  for (const name of names) pathOf(name)
   return withApi(flags, async (api) => {
-    const cleaned: (CleanedUp & { full_name: string })[] = []
+    const cleaned: (CleanedUp & { repository: string })[] = []
     const failed: string[] = []
     for (const name of names.length > 0 ? names : await allNames(api)) {
       const notFound = `there is no repository named ${name}, or the server has no git data`
       const asked = api.send<CleanedUp>('POST', pathOf(name), { notFound })
       const sizes = await asked.catch((error: Error) => void failed.push(`${name}: ${error.message}`))
       if (sizes === undefined) continue
-      cleaned.push({ full_name: name, ...sizes })
-      if (!json) printNote(`${name}: ${changeOf(sizes)}`)
+      cleaned.push({ repository: name, ...sizes })
+      if (!json) print(`${name}: ${changeOf(sizes)}`)
     }
     if (json) printJson(cleaned)
     if (failed.length > 0) throw new Error(failed.join('\n'))
@@ -34,14 +36,16 @@ const cleanUp = (names: readonly string[], { json, ...flags }: ApiFlags & PrintF
 }
 
 const changeOf = ({ size_before, size_after }: CleanedUp): string =>
-  size_after < size_before ? `${formatSize(size_before - size_after)} freed` : 'nothing to free'
+  size_after < size_before
+    ? `${formatSize(size_before - size_after)} freed`
+    : 'nothing to free that is an hour old'
 
 /** @throws UsageError unless it is the name of an owner and that of a repository */
 const pathOf = (name: string): string => {
   const [owner, repository, ...more] = name.split('/')
-  if (repository === undefined || more.length > 0)
+  if (!owner || !repository || more.length > 0)
     throw new UsageError(`"${name}" is not a repository: expected owner/name`)
-  return `/repos/${pathSegment(owner!)}/${pathSegment(repository)}/gc`
+  return `/repos/${pathSegment(owner)}/${pathSegment(repository)}/gc`
 }
 
 const allNames = async (api: ApiClient): Promise<string[]> => {

@@ -6,7 +6,7 @@ import { examples, serverOption, storeOptions } from './options.ts'
 
 export const addDoctorCommand = (program: Command): void => {
   serverOption(storeOptions(program.command('doctor')))
-    .description('check git, folders, store, clock, limits, proxies, certificate and the running server')
+    .description('check git, folders, store, limits, proxies, certificate and the running server')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples('allot doctor --config /etc/allot/allot.toml'))
     .action(diagnose)

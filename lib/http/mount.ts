@@ -32,7 +32,9 @@ export const mountAtPrefix = (listener: Listener, prefix: string | undefined): L
 
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
- * `allot serve` uses it, too. The pages get what neither the API nor git takes.
+ * `allot serve` uses it, too. The pages get what neither the API nor git takes. At a path of their own they
+ * come first: below `/storage`, `/storage/alice/archive/issues` is a page, and not an archive of the
+ * repository `storage/alice`.
  * @param onPages told the path of the pages below the prefix
  * @throws AllotError invalid for a path that is not a plain path, and for pages at a path of the API
  */
@@ -53,7 +55,10 @@ export const mountListener = (
     )
   onPages(options.pages)
   const pages = mountAt(pagesPath, listeners.pages)
-  return (req, res, next) => api(req, res, () => pages(req, res, next))
+  const apiFirst: Listener = (req, res, next) => api(req, res, () => pages(req, res, next))
+  if (pagesPath === prefix) return apiFirst
+  return (req, res, next) =>
+    isBelow(req, pagesPath) ? pages(req, res, () => apiFirst(req, res, next)) : apiFirst(req, res, next)
 }
 
 /**

@@ -186,6 +186,17 @@ describe('Every html_url', () => {
       await allot.close()
     })
 
+  it('leads to the pages of a repository that is named as a path of the API', async () => {
+    const allot = await createAllot({ driver: memory() })
+    const { origin, stop } = await listen(allot.listener({ pages: '/storage' }))
+    const root = await allot.accounts.createUser({ name: 'root' })
+    await allot.repositories.create(root, root, { name: 'archive' })
+    const { status, headers } = await fetch(`${origin}/storage/root/archive/issues`)
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/html;charset=utf-8'])
+    await stop()
+    await allot.close()
+  })
+
   it('leads to the pages from the moment on at which they are mounted, in replies that were kept before, too', async () => {
     const allot = await createAllot({ driver: memory(), repositories: false })
     const root = await allot.accounts.createUser({ name: 'root' })

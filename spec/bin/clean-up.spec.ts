@@ -33,21 +33,24 @@ it('allot gc frees bytes of deleted branches, in a store and on a server', async
   age(data)
 
   const one = await allot(['gc', 'ada/app', '--data', data])
-  assert.deepEqual([one.code, one.out], [0, ''])
-  assert.match(one.err, /^ada\/app: 29\d(?:\.\d)? KiB freed\n$/)
-  const wrong = await allot(['gc', 'app', '--data', data])
-  assert.deepEqual([wrong.code, wrong.err], [2, 'allot: "app" is not a repository: expected owner/name\n'])
+  assert.deepEqual([one.code, one.err], [0, ''])
+  assert.match(one.out, /^ada\/app: 29\d(?:\.\d)? KiB freed\n$/)
+  for (const name of ['app', 'ada/', '/app', 'ada/app/x']) {
+    const { code, err } = await allot(['gc', name, '--data', data])
+    assert.deepEqual([code, err], [2, `allot: "${name}" is not a repository: expected owner/name\n`])
+  }
   const missing = await allot(['gc', 'ada/nothing', 'ada/app', '--data', data])
   assert.equal(missing.code, 1)
-  assert.match(missing.err, /^ada\/app: nothing to free\n.*there is no repository named ada\/nothing/s)
+  assert.equal(missing.out, 'ada/app: nothing to free that is an hour old\n')
+  assert.match(missing.err, /there is no repository named ada\/nothing/)
 
   const second = await served(['--data', data])
   const all = await allot(['gc', '--json', '--url', second.api], undefined, { env: { ALLOT_TOKEN: token } })
   assert.deepEqual([all.code, all.err], [0, ''])
-  const sizes = JSON.parse(all.out) as { full_name: string; size_before: number; size_after: number }[]
+  const sizes = JSON.parse(all.out) as { repository: string; size_before: number; size_after: number }[]
   assert.deepEqual(
     sizes
-      .map(({ full_name, size_before, size_after }) => [full_name, size_before - size_after > 290_000])
+      .map(({ repository, size_before, size_after }) => [repository, size_before - size_after > 290_000])
       .sort(),
     [
       ['ada/app', false],

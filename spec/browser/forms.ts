@@ -65,7 +65,7 @@ export const formsOf = (tools: Tools): Readonly<Record<string, Form>> => ({
   ...accountForms(tools),
 })
 
-/** Forms that other specs try, by their paths, with the file and its call: of sessions, and without fields. */
+/** Forms that other specs try, by their paths: the file and its call. */
 export const ELSEWHERE: Readonly<Record<string, readonly [file: string, call: string]>> = {
   '/-/sign-in': ['web/sign-in.spec.ts', "post('/-/sign-in'"],
   '/-/sign-out': ['web/forms.spec.ts', "post('/-/sign-out'"],
