@@ -23,6 +23,11 @@ export interface PushRequest extends GitRequest {
 /** Notified about each write to a repository, so that its size is counted. */
 export interface PushListener extends WriteListener {
   /**
+   * Called before git is started: an error refuses the push.
+   * @param signal aborted when the client disconnects
+   */
+  ready(signal: AbortSignal): Promise<void>
+  /**
    * Called before git changes anything: an error refuses the push.
    * @param updates that a push asks for
    */
@@ -145,6 +150,7 @@ export class Transport {
     const push = await readPush(request.body, idleTimeout)
     // Before a large push git sends an empty one, to learn whether it is authorized.
     if (push.updates.length === 0) return Readable.from([])
+    await listener.ready(request.signal)
     const limits = limitsOf(maxPushSize, request.size)
     const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]

@@ -56,21 +56,31 @@ export class PushJournal {
   }
 
   /**
+   * Waits until no git works alone on a repository. Called before a push has a process, which would be
+   * stopped as idle, and which other clients may need; `begin` looks again.
+   * @param signal ends the wait when the client disconnects
+   * @throws AllotError not_found when the repository was deleted; unavailable after 20 seconds
+   */
+  async ready(repository: number, signal: AbortSignal): Promise<void> {
+    const isFree = async (tx: ReadTransaction) =>
+      !isWorkedOnAlone(await existingRepository(tx, repository)) || undefined
+    await eventually(() => this.#options.store.read(isFree), { ...WAIT, signal })
+  }
+
+  /**
    * Saves an entry for a git process, while none works alone on the repository.
    * @param push what it is to change, for webhooks: a crash must not lose it
    * @returns the id of the entry
-   * @throws AllotError not_found when the repository was deleted
+   * @throws AllotError not_found when the repository was deleted; unavailable after 20 seconds
    */
   async begin(repository: number, pid: number, push?: PushedRefs): Promise<number> {
-    for (;;) {
-      const entry = await this.#options.store.write(async (tx) => {
+    const save = () =>
+      this.#options.store.write(async (tx) => {
         if (isWorkedOnAlone(await existingRepository(tx, repository))) return undefined
         const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
         return this.save(tx, { repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
       })
-      if (entry !== undefined) return entry
-      await sleep(POLL_MS)
-    }
+    return await eventually(save, WAIT)
   }
 
   /**
@@ -147,7 +157,37 @@ const idOf = (entry: number) => ['push', entry]
 
 const ENDED = 'the push has ended before the server has decided about it'
 
+interface Wait {
+  readonly maxWaitMs: number
+  /** Of the error after that time. */
+  readonly message: string
+  readonly signal?: AbortSignal
+}
+
+const WAIT: Wait = {
+  maxWaitMs: 20_000,
+  message: 'unused git data of this repository is being deleted, and pushes wait: try again',
+}
+
 const POLL_MS = 50
+
+/**
+ * Looks until there is something.
+ * @throws AllotError unavailable after `maxWaitMs`, and when the signal is aborted
+ */
+export const eventually = async <T>(
+  look: () => Promise<T | undefined>,
+  { maxWaitMs, message, signal }: Wait,
+): Promise<T> => {
+  const deadline = performance.now() + maxWaitMs
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    if (signal?.aborted || performance.now() > deadline)
+      throw new AllotError('unavailable', message, { retryAfter: 30 })
+    await sleep(POLL_MS)
+  }
+}
 
 /** Whether git deletes objects: a push that may need one of them must wait. */
 export const isWorkedOnAlone = ({ pushesWaitUntil = 0 }: Repository): boolean => pushesWaitUntil > now()

@@ -89,6 +89,7 @@ export class Pushes {
     const { pushJournal, maintenance, onError } = this.#options
     let entry: number
     return {
+      ready: (signal) => pushJournal.ready(id, signal),
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },

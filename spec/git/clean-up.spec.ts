@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { diskEntries, repositories } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
@@ -209,7 +210,7 @@ describe('Beside pushes, a clean-up', () => {
     const cleaning = cleanUp(path).then(({ status }) => ended.push(`cleaned: ${status}`))
     await waitFor(async () => (await waiting(path)) && (await notesIn(driver)) === 1)
     const pushing = push('main:extra').then(() => ended.push('pushed'))
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await sleep(500)
     assert.deepEqual(ended, [])
     rmSync(hold)
     await Promise.all([cleaning, pushing])
@@ -299,8 +300,71 @@ const record = async (path: string) => {
 /** Whether pushes wait. */
 const waiting = async (path: string) => (await record(path))?.pushesWaitUntil !== undefined
 
+/** Lets what waits find that some seconds more have passed. */
+const hurry = (t: TestContext, seconds: number): void => {
+  const read = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => read() + seconds * 1000)
+}
+
+describe('A push that waits for a clean-up', () => {
+  /** A server of which two processes of git occupy all places, and on which a process is soon idle. */
+  const small = async () => {
+    const repositories = { directory: temporaryDirectory(), git: noting }
+    const served = await startGit({
+      repositories,
+      git: { idleTimeout: 1000, maxConcurrent: 2, maxConcurrentPerClient: 2 },
+    })
+    const owner = await served.person('owner')
+    const path = await served.repository(owner, 'small')
+    const checkout = await aCheckout({ a: 'one\n' })
+    const url = urlFor(served, path, owner)
+    await git(checkout, 'push', '--quiet', url, 'main', 'main:extra')
+    await git(checkout, 'commit', '--quiet', '--amend', '-m', 'other')
+    await git(checkout, 'push', '--quiet', '--force', url, 'main', ':extra')
+    age(await served.folderOf(path))
+    writeFileSync(hold, '')
+    const cleaning = served.as(owner, 'POST', `/repos/${path}/gc`)
+    const isAlone = async () => {
+      const found = await served.allot.hosting.repositories.find({ ...owner, admin: false }, 'owner', 'small')
+      return found?.pushesWaitUntil !== undefined
+    }
+    await waitFor(isAlone)
+    return { served, owner, path, checkout, url, cleaning }
+  }
+
+  it('is stored after it, and occupies no process that another repository needs', async () => {
+    const { served, owner, checkout, url, cleaning } = await small()
+    const other = await served.repository(owner, 'other')
+    const pushing = git(checkout, 'push', '--quiet', url, 'main:again')
+    await sleep(2500)
+    await git(checkout, 'ls-remote', urlFor(served, other, owner))
+    rmSync(hold)
+    assert.equal((await cleaning).status, 200)
+    await pushing
+    await served.assertCounted('owner')
+  })
+
+  it('is refused after 20 seconds', async (t) => {
+    const { served, owner, path, checkout, cleaning } = await small()
+    const pushing = fetch(`${served.base}/${path}.git/git-receive-pack`, {
+      method: 'POST',
+      headers: {
+        authorization: `token ${owner.token}`,
+        'content-type': 'application/x-git-receive-pack-request',
+      },
+      body: new Uint8Array(await pushBody(checkout, 'refused')),
+    })
+    await sleep(500)
+    hurry(t, 21)
+    const { status, headers } = await pushing
+    assert.deepEqual([status, headers.get('retry-after')], [503, '30'])
+    rmSync(hold)
+    assert.equal((await cleaning).status, 200)
+  })
+})
+
 describe('The clean-up of idle repositories', () => {
-  const after = async (t: { mock: { timers: typeof import('node:test').mock.timers } }, hours: number) => {
+  const after = async (t: TestContext, hours: number) => {
     if (existsSync(log)) rmSync(log)
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * HOUR * 1000 })
     await allot.allot.hosting.git!.maintenance.cleanUpIdle()
