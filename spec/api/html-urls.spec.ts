@@ -187,7 +187,8 @@ describe('Every html_url', () => {
     })
 
   it('leads to the pages of a repository that is named as a path of the API', async () => {
-    const allot = await createAllot({ driver: memory() })
+    const repositories = { directory: temporaryDirectory() }
+    const allot = await createAllot({ driver: memory(), repositories })
     const { origin, stop } = await listen(allot.listener({ pages: '/storage' }))
     const root = await allot.accounts.createUser({ name: 'root' })
     await allot.repositories.create(root, root, { name: 'archive' })
