@@ -150,7 +150,7 @@ const verifyAll = async (flags: SourceFlags): Promise<void> => {
     ])
   const connect = sourceOf(flags)
   requireStore(flags, 'name another folder with --data')
-  const report = new Comparison()
+  const report = new Comparison(flags.report)
   await withReportFile(flags.report, report, 'the comparison', async () => {
     const { source, selected } = await connect()
     await withStore(

@@ -88,7 +88,9 @@ export const createCopy = async (
       `name: ${name} here is the copy of another account of the source: give --rename ${login}=NAME, or rename the copy`,
     )
   const record = {
-    ...({ kind: 'account', scope: '', name: key } as const),
+    kind: 'account' as const,
+    scope: '',
+    name: key,
     original: { id, name: login.toLowerCase() },
   }
   await migrationLog.save([record])
@@ -132,15 +134,20 @@ export const followAccount = async (
   const { id, kind } = account
   migration.report.noteName('accounts', login, account.name)
   const things: Things = {
-    ...{ kind: 'account', scope: '', one: kind },
+    kind: 'account',
+    scope: '',
+    one: kind,
     find: async () => ({ id }),
     kept: async () => ({ createdAt: account.createdAt }),
     members: async () => membersOf((await accounts.byId(id))!),
     remove: async () => undefined,
   }
   const item: Item = {
-    ...{ name: migration.names.keyHere(account), label: login, values, kept: kept ?? {} },
-    least: (here) => lesser(here as Members, values),
+    name: migration.names.keyHere(account),
+    label: login,
+    values,
+    kept: kept ?? {},
+    rightsOnBothSides: (here) => lesser(here as Members, values),
     create: async () => false,
     async edit(_, { email, ...edit }: Partial<Members>) {
       await accounts.edit(id, edit, { by: OPERATOR })

@@ -75,7 +75,10 @@ export const collaboratorsOf = (
   const records = allot.hosting.collaborators
   const address = async () => (await names.addressOf(repository))!
   return followLinks<Account>(migration, {
-    ...{ kind: 'collaborator', scope: key, within, of: repository.id },
+    kind: 'collaborator',
+    scope: key,
+    within,
+    of: repository.id,
     withKey: (name) => names.userWithKey(name),
     all: async (slice) => records.list(OPERATOR, await address(), slice),
     has: ({ id }) => records.level(repository.id, id),

@@ -52,7 +52,7 @@ export class Copies {
     const existing = new Map(items.map((item) => [item.name, item]))
     for (const record of await migrationLog.list(kind, scope)) {
       const item = existing.get(record.name)
-      if (item !== undefined && 'least' in item) await this.#narrow(item, record)
+      if (item !== undefined && 'rightsOnBothSides' in item) await this.#narrow(item, record)
       else if (item === undefined && (await isGone(record.name))) await this.#remove(record)
     }
   }
@@ -60,7 +60,7 @@ export class Copies {
   async #narrow(item: Item, record: MigrationRecord): Promise<void> {
     const copy = await this.#things.find(item.name, record.copy)
     if (copy === undefined || !isCopy(record, copy)) return
-    await this.#change(item, record, copy, item.least?.(await this.#membersOf(copy, item)) ?? {})
+    await this.#change(item, record, copy, item.rightsOnBothSides?.(await this.#membersOf(copy, item)) ?? {})
   }
 
   /** Creates things that are missing here, and changes copies that differ. */
@@ -144,7 +144,7 @@ export class Copies {
     // A run that was killed has not saved the id.
     const record = known && { ...known, copy: known.copy ?? copy }
     if (record !== undefined && known?.copy === undefined) await migrationLog.save([record])
-    const values = { ...item.values, ...item.least?.(await this.#membersOf(copy, item)) }
+    const values = { ...item.values, ...item.rightsOnBothSides?.(await this.#membersOf(copy, item)) }
     const outcome = await this.#follow(item, record, copy, values)
     if (!isCopy(record, copy) || differing(values, item.values ?? {}).length === 0) return outcome
     const { kind } = this.#things
@@ -176,7 +176,11 @@ export class Copies {
       if (!isKnown) await this.#migration.migrationLog.save([{ ...record, copy, digest }])
       return 'found'
     }
-    this.#note('revoked', many, item, differing(here, item.least?.(here) ?? {}))
+    const left = item.rightsOnBothSides?.(here) ?? {}
+    const revoked = differing(here, left).map(
+      (member) => `${member}: ${JSON.stringify(here[member])} → ${JSON.stringify(left[member])}`,
+    )
+    this.#note('revoked', many, item, revoked)
     const edit = Object.fromEntries(members.map((member) => [member, values[member]]))
     await item.edit?.(copy, edit, { ...record, digest: digestOf({ ...here, ...edit }) })
     // No digest before it got its first rights: the next run gives what one that was killed has not given.

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord, Repository } from '../../lib/records/schema/index.ts'
 import { followAccount } from './accounts.ts'
 import { collaboratorsOf } from './collaborators.ts'
 import { Copies } from './copies.ts'
@@ -67,27 +67,37 @@ const revokeAccount = async (migration: Migration, account: Account): Promise<vo
  * account whose repositories are not listed: a run of everything moves these.
  */
 export const revokeDeletedRepositories = async (migration: Migration): Promise<void> => {
-  const { migrationLog, names, report, found, listed } = migration
+  const { allot, migrationLog, names, found, listed } = migration
   const seen = new Set<string>()
   for (const { given } of found)
     if ((await names.accountOf(given.owner.login)) !== undefined) seen.add(names.repositoryKey(given))
   for (const record of await migrationLog.list('repository')) {
-    const [owner = '', name] = record.original!.name.split('/')
+    const [owner = ''] = record.original!.name.split('/')
     if (seen.has(record.name) || !listed.has(owner)) continue
-    await reportErrors(report, `the repository ${name}`, () => revokeIfGone(migration, record, owner))
+    const id = record.copy?.id
+    const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
+    if (repository === undefined) await migrationLog.remove([record])
+    else await revokeIfGone(migration, record.name, owner, repository)
   }
 }
 
-const revokeIfGone = async (migration: Migration, record: MigrationRecord, owner: string): Promise<void> => {
-  const { migrationLog, names, allot } = migration
-  const id = record.copy?.id
-  const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
-  if (repository === undefined) return migrationLog.remove([record])
-  if (!(await hasLeft(migration, record.name, owner))) return
-  const [{ name: key }, label] = [record, await names.pathOf(repository)]
-  const hidden = { private: true, archived: true }
-  await followRepository(migration, { id: repository.id, key, label, valuesIn: () => hidden })
-  await new Copies(migration, collaboratorsOf(migration, { key, repository, within: label })).withdraw([])
+/**
+ * @param key of the repository in the migration log
+ * @param owner key of its owner
+ */
+const revokeIfGone = async (
+  migration: Migration,
+  key: string,
+  owner: string,
+  repository: Repository,
+): Promise<void> => {
+  const label = await migration.names.pathOf(repository)
+  await reportErrors(migration.report, `the repository ${label}`, async () => {
+    if (!(await hasLeft(migration, key, owner))) return
+    const hidden = { private: true, archived: true }
+    await followRepository(migration, { id: repository.id, key, label, valuesIn: () => hidden })
+    await new Copies(migration, collaboratorsOf(migration, { key, repository, within: label })).withdraw([])
+  })
 }
 
 /** Whether the original was deleted, or has another owner than the one whose repositories were listed. */

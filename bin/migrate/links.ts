@@ -52,7 +52,8 @@ export const followLinks = <T extends Account | Repository>(
       return Promise.all(own.map(async (to) => ({ copy: { of, to: to.id }, label: await nameOf(to) })))
     },
     itemFor: (name, label, more) => ({
-      ...{ name, label },
+      name,
+      label,
       async isPossible() {
         const isHere = (await links.withKey(name)) !== undefined
         if (!isHere && links.notHere !== undefined) report.note('notCopied', ...links.notHere(label))

@@ -129,7 +129,7 @@ const membersIn = (
     const owner = owners.has(login)
     return memberships.itemFor(names.key(login), login, {
       values: { owner },
-      least: (here) => ({ owner: owner && here.owner === true }),
+      rightsOnBothSides: (here) => ({ owner: owner && here.owner === true }),
       edit: ({ to }, edit) =>
         allot.hosting.organizations.setMember(organization.id, to!, { ...edit, viewer: OPERATOR }),
     })
@@ -151,7 +151,10 @@ const copyPublicMembers = async (
   const setPublic = ({ id, name: login }: Account, isPublic: boolean) =>
     memberships.setPublic(withAdminRights(id), organization.name, login, isPublic)
   const things = followLinks<Account>(migration, {
-    ...{ kind: 'publicMember', scope: names.keyHere(organization), of: organization.id, within: name },
+    kind: 'publicMember',
+    scope: names.keyHere(organization),
+    of: organization.id,
+    within: name,
     async withKey(key) {
       const account = await names.accountWithKey(key)
       const isMember = account && (await organizations.hasMember(OPERATOR, organization.name, account.name))
@@ -180,7 +183,10 @@ export const membershipsOf = (
   const { organizations, teams, memberships } = allot.hosting
   const { id, name } = organization
   return followLinks<Account>(migration, {
-    ...{ kind: 'membership', scope: names.keyHere(organization), of: id, within: name },
+    kind: 'membership',
+    scope: names.keyHere(organization),
+    of: id,
+    within: name,
     withKey: (key) => names.userWithKey(key),
     all: (slice) => memberships.list(OPERATOR, name, slice),
     has: (member) => organizations.isFullMember(id, member.id),

@@ -36,7 +36,8 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
   const rules = await ifAvailable(source.list(SourceRule, '/admin/quota/rules'))
   const groups = await ifAvailable(source.list(SourceGroup, '/admin/quota/groups'))
   if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
-  const [copies, items] = [new Copies(migration, rulesOf(migration)), itemsOfRules(migration, rules)]
+  const copies = new Copies(migration, rulesOf(migration))
+  const items = itemsOfRules(migration, rules)
   await copies.give(items)
   await new Copies(migration, groupsOf(migration)).synchronize(itemsOfGroups(migration, groups))
   await copies.withdraw(items)
@@ -59,7 +60,9 @@ const numbered = (
     return id === undefined ? undefined : { id }
   }
   return {
-    ...{ kind, scope: '', find },
+    kind,
+    scope: '',
+    find,
     async list() {
       const all = await allItems((slice) => records.list(slice))
       return Promise.all(all.map(async ({ name }) => ({ copy: (await find(name))!, label: name })))
@@ -88,7 +91,9 @@ const itemsOfRules = ({ allot }: Migration, given: readonly SourceRule[]): Item[
   return given.map(({ name, limit, subjects }) => {
     const values = { limit, subjects: subjects.map(subjectHere).sort() }
     return {
-      ...{ name, label: name, values },
+      name,
+      label: name,
+      values,
       create: async () =>
         (await rules.create({ name, limit, subjects: parseSubjects(subjects) }, OPERATOR)) !== undefined,
       edit: (_, edit: Partial<typeof values>) =>
@@ -123,7 +128,9 @@ const itemsOfGroups = ({ allot }: Migration, given: readonly SourceGroup[]): Ite
   given.map(({ name, ...group }) => {
     const rules = group.rules.map((rule) => rule.name)
     return {
-      ...{ name, label: name, values: { rules: [...rules].sort() } },
+      name,
+      label: name,
+      values: { rules: [...rules].sort() },
       create: async () => (await allot.quota.groups.create({ name, rules }, OPERATOR)) !== undefined,
       // A plan changes all rules of a group at once.
       edit: () => allot.quota.apply({ groups: [{ name, rules }] }, { by: OPERATOR }),
@@ -138,7 +145,10 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
   const number = await quotaGroups.numberOf(group)
   if (number === undefined) return
   const things = followLinks<Account>(migration, {
-    ...{ kind: 'quotaAssignment', scope: group, within: group, of: number },
+    kind: 'quotaAssignment',
+    scope: group,
+    within: group,
+    of: number,
     withKey: (key) => names.accountWithKey(key),
     async all(slice) {
       const { items = [], total = 0 } = (await quotaGroups.members(group, slice)) ?? {}

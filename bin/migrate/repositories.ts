@@ -113,7 +113,9 @@ const detailsOf = ({ description, website, topics, default_branch: defaultBranch
 
 /** The source may refuse the git data of an inactive owner. */
 const keptOf = ({ created_at: createdAt, updated_at: updatedAt, owner, empty }: SourceRepository) => ({
-  ...{ createdAt, updatedAt, empty: owner.active ? empty : undefined },
+  createdAt,
+  updatedAt,
+  empty: owner.active ? empty : undefined,
 })
 
 type Members = ReturnType<typeof membersOf>
@@ -126,7 +128,12 @@ const membersOf = ({
   private: hidden,
   archived,
 }: Repository) => ({
-  ...{ description, website, defaultBranch, topics: [...topics].sort(), private: hidden, archived },
+  description,
+  website,
+  defaultBranch,
+  topics: [...topics].sort(),
+  private: hidden,
+  archived,
 })
 
 interface FollowedRepository {
@@ -153,7 +160,8 @@ export const followRepository = async (
     return { repository, owner: (await accounts.byId(repository.owner))! }
   }
   const things: Things = {
-    ...{ kind: 'repository', scope: '' },
+    kind: 'repository',
+    scope: '',
     find: async () => ({ id }),
     members: async () => membersOf((await read()).repository),
     async kept() {
@@ -166,8 +174,11 @@ export const followRepository = async (
     const { owner } = await read()
     const values = valuesIn(owner)
     return {
-      ...{ name, label, values, kept },
-      least: (here) => ({
+      name,
+      label,
+      values,
+      kept,
+      rightsOnBothSides: (here) => ({
         private: values.private || here.private,
         archived: values.archived || here.archived,
       }),
@@ -198,7 +209,9 @@ const createRepository = async (
   if (known?.copy !== undefined) report.note('overwritten', removedHere('repository'), given.full_name)
   const name = await freeName(migration, owner, given, key)
   const record = {
-    ...({ kind: 'repository', scope: '', name: key } as const),
+    kind: 'repository' as const,
+    scope: '',
+    name: key,
     original: originalOf(names, given),
   }
   // A user who creates a repository watches it, and may no longer watch it at the source.
@@ -223,7 +236,8 @@ const createRepository = async (
 
 /** What a copy follows: the id at the source, and the name there with the key of the owner. */
 export const originalOf = (names: Names, { id, name, owner }: SourceRepository) => ({
-  ...{ id, name: `${names.key(owner.login)}/${name.toLowerCase()}` },
+  id,
+  name: `${names.key(owner.login)}/${name.toLowerCase()}`,
 })
 
 /** @throws AllotError invalid when the copy of another repository has the name */

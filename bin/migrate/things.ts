@@ -55,8 +55,8 @@ export interface Item {
   readonly values?: Values
   /** As `Things.kept`; an undefined value is not compared. */
   readonly kept?: Values
-  /** The members that are rights, as far as both sides give them. */
-  least?(here: Values): Values
+  /** Of each member that is a right, the lesser value of the two sides. */
+  rightsOnBothSides?(here: Values): Values
   /** Whether it can be created; otherwise the report says why. Absent: it always can. */
   isPossible?(): Promise<boolean>
   /** @returns false when it cannot be created; the report then says why */

@@ -107,7 +107,9 @@ const keysOf = <K extends { id: number }>(
     return all.map((key) => ({ copy: { id: key.id, of: id }, label: nameOf(key) }))
   }
   return {
-    ...{ scope, within, list },
+    scope,
+    within,
+    list,
     find: async (wanted) => (await list()).find(({ label }) => label === wanted)?.copy,
     remove: (_, copy) => keys.remove(id, copy.id!),
   }
@@ -142,7 +144,8 @@ export const gpgKeysOf = (
         return (await published).get(keyId)
       }
       return {
-        ...{ name: keyId, label: keyId },
+        name: keyId,
+        label: keyId,
         async isPossible() {
           const isPublished = (await armored()) !== undefined
           if (!isPublished) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
@@ -176,7 +179,10 @@ export const followsOf = (migration: Migration, { id, ...account }: Account): Us
   const { follows } = allot.hosting.relations
   const user = withAdminRights(id)
   const links = followLinks<Account>(migration, {
-    ...{ kind: 'follow', scope: names.keyHere({ id }), within: account.name, of: id },
+    kind: 'follow',
+    scope: names.keyHere({ id }),
+    within: account.name,
+    of: id,
     withKey: (key) => names.accountWithKey(key),
     all: (slice) => follows.following(user, id, slice),
     has: ({ name }) => follows.check(user, id, name),
@@ -185,7 +191,9 @@ export const followsOf = (migration: Migration, { id, ...account }: Account): Us
     notHere: (label) => [NOT_HERE, `${account.name}: ${label}`],
   })
   return {
-    ...{ ...links, path: 'following', shape: SourceLogin },
+    ...links,
+    path: 'following',
+    shape: SourceLogin,
     itemFor: ({ login }) => links.itemFor(names.key(login), login),
   }
 }
@@ -212,7 +220,10 @@ const relationsOf = (
   const user = withAdminRights(id)
   const addressOf = async (repository: Repository) => (await names.addressOf(repository))!
   const links = followLinks<Repository>(migration, {
-    ...{ kind, scope: names.keyHere(account), within: account.name, of: id },
+    kind,
+    scope: names.keyHere(account),
+    within: account.name,
+    of: id,
     withKey: (key) => names.repositoryWithKey(key),
     all: (slice) => relation.list(user, id, slice),
     has: async (repository) => relation.check(user, await addressOf(repository)),
@@ -221,7 +232,9 @@ const relationsOf = (
     notHere: (label) => [NOT_HERE, `${account.name}: ${label}`],
   })
   return {
-    ...{ ...links, path, shape: SourceRepository },
+    ...links,
+    path,
+    shape: SourceRepository,
     itemFor: (given) => links.itemFor(names.repositoryKey(given), given.full_name),
   }
 }

@@ -83,6 +83,21 @@ describe('A source', () => {
     narrow.stop()
   })
 
+  it('may lack packages, and is refused when it lacks users, organizations or repositories', async () => {
+    const none = { status: 404, body: {} }
+    const withoutPackages = await changed({ '/packages/root': none })
+    assert.equal((await connectSource(withoutPackages.base, source.root.token)).login, 'root')
+    withoutPackages.stop()
+    for (const path of ['/admin/users', '/user/orgs', '/user/repos']) {
+      const lacking = await changed({ [path]: none })
+      await assert.rejects(
+        connectSource(lacking.base, source.root.token),
+        new RegExp(`/api/v1${path}\\?limit=1 answered 404: nothing was copied$`),
+      )
+      lacking.stop()
+    }
+  })
+
   it('that answers something other than a list is not treated as empty', async () => {
     for (const body of ['<html>', '{"users":[]}', '[{"name":"ann"}]']) {
       const odd = await changed({ '/admin/users': { body } })

@@ -426,6 +426,7 @@ describe('A source that fails while it is compared', () => {
       report.text,
       /^not compared:\n(?: {2}.*\n)*? {2}the releases of ann\/app: \S+ answered 500$/m,
     )
+    assert.match(report.text, /^differences: \d+ in what was compared; could not be compared: 2$/m)
   })
 })
 
@@ -450,6 +451,17 @@ describe('Differences of one kind', () => {
     assert.ok(lines.includes('  and 130 more: --report FILE writes all of them'), lines.join('\n'))
     assert.ok(lines.includes('  user ben�[2J: only here'), lines.join('\n'))
     assert.equal(lines.at(-1), 'differences: 141')
+    const written = new Comparison('all.json')
+    for (let number = 1; number <= 101; number++) written.missing('issue', `ann/app#${number}`)
+    assert.ok(written.lines().includes('  and 91 more: all.json has all of them'))
     assert.equal(JSON.parse(JSON.stringify(comparison)).differences.length, 141)
+  })
+
+  it('are not said to be none without what could not be compared', () => {
+    const comparison = new Comparison()
+    assert.equal(comparison.lines().at(-1), 'no differences')
+    comparison.failed('the releases of ann/app', 'the source answered 500')
+    const expected = 'no differences in what was compared; could not be compared: 1'
+    assert.equal(comparison.lines().at(-1), expected)
   })
 })

@@ -196,13 +196,13 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'a repository that is private now',
       ({ of }) => Object.assign(of.repository('demo'), { private: true }),
-      /repositories: ann\/demo \(private\)/,
+      /repositories: ann\/demo \(private: false → true\)/,
       async ({ repositoryHere }) => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a repository that is archived now',
       ({ of }) => Object.assign(of.repository('site'), { archived: true }),
-      /repositories: acme\/site \(archived\)/,
+      /repositories: acme\/site \(archived: false → true\)/,
       async ({ repositoryHere }) => assert.equal((await repositoryHere('acme', 'site')).archived, true),
     ],
     [
@@ -210,19 +210,19 @@ describe('A right that the source has revoked since an earlier run', () => {
       ({ source }) => {
         source.model.repositories = source.model.repositories.filter(({ name }) => name !== 'demo')
       },
-      /repositories: ann\/demo \(private and archived\)/,
+      /repositories: ann\/demo \(private: false → true and archived: false → true\)/,
       async ({ repositoryHere }) => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a user who is hidden now',
       ({ of }) => Object.assign(of.user('ann'), { visibility: 'private' }),
-      /accounts: ann \(visibility\)/,
+      /accounts: ann \(visibility: "public" → "private"\)/,
       async ({ accountHere }) => assert.equal((await accountHere('ann')).visibility, 'private'),
     ],
     [
       'an organization that is for signed-in users now',
       ({ source }) => Object.assign(source.model.organizations[0]!, { visibility: 'limited' }),
-      /accounts: acme \(visibility\)/,
+      /accounts: acme \(visibility: "public" → "limited"\)/,
       async ({ accountHere }) => assert.equal((await accountHere('acme')).visibility, 'limited'),
     ],
     [
@@ -234,7 +234,7 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'the right of a member to write to a repository',
       ({ of }) => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
-      /teams: team2 of acme \(allRepositories\)/,
+      /teams: team2 of acme \(allRepositories: true → false\)/,
       async ({ target, of }) =>
         assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0),
     ],
@@ -261,13 +261,13 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'the login of a user',
       ({ of }) => Object.assign(of.user('carl'), { prohibited: true }),
-      /accounts: carl \(active\)/,
+      /accounts: carl \(active: true → false\)/,
       async ({ accountHere }) => assert.equal((await accountHere('carl')).active, false),
     ],
     [
       'the rights of an administrator',
       ({ of }) => Object.assign(of.user('ben'), { admin: false }),
-      /accounts: ben \(admin\)/,
+      /accounts: ben \(admin: true → false\)/,
       async ({ accountHere }) => assert.equal((await accountHere('ben')).admin, false),
     ],
     [
@@ -284,7 +284,7 @@ describe('A right that the source has revoked since an earlier run', () => {
       ({ source }) => {
         source.model.users = source.model.users.filter(({ login }) => login !== 'ben')
       },
-      /accounts: ben \(admin and active and visibility\)/,
+      /accounts: ben \(admin: true → false and active: true → false and visibility: "public" → "private"\)/,
       async ({ accountHere }) => {
         const { admin, active, visibility } = await accountHere('ben')
         assert.deepEqual([admin, active, visibility], [false, false, 'private'])
@@ -341,7 +341,10 @@ describe('What was created here', () => {
     const text = await run()
     assert.match(text, /^ {2}accounts that were changed here: carl \(admin\)$/m)
     assert.match(text, /^ {2}repositories that were changed here: acme\/secret \(private and archived\)$/m)
-    assert.match(text, /^ {2}repositories: acme\/secret \(private and archived\)$/m)
+    assert.match(
+      text,
+      /^ {2}repositories: acme\/secret \(private: false → true and archived: false → true\)$/m,
+    )
     assert.equal(await isMember('ben'), true)
     assert.equal((await accountHere('carl')).admin, false)
     assert.equal((await keysOf('ben')).length, 1)

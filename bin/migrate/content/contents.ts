@@ -75,7 +75,9 @@ const contentThings = (migration: Migration, kind: ContentKind, scope: string, p
   const membersIn = async (id: number | undefined, names: readonly string[] = []) =>
     pick({ ...(await content.find(kind, id!)) } as Record<string, unknown>, names)
   return {
-    ...{ kind, scope, savesRecords: true },
+    kind,
+    scope,
+    savesRecords: true,
     find: async (_, copy) =>
       copy?.id !== undefined && (await content.find(kind, copy.id)) ? copy : undefined,
     async members({ id }) {
@@ -210,7 +212,10 @@ const giveAttachment = async (
   const full = fileLabel(name, label)
   if (uuid === '' || type === 'external') return report.note('notCopied', LINKS, full)
   await giveContent(migration, attachments, {
-    ...{ name: uuid, label: full, values: { name }, kept: { size, createdAt } },
+    name: uuid,
+    label: full,
+    values: { name },
+    kept: { size, createdAt },
     async create(origin) {
       if (await content.isFull(target.on, target.targetId)) {
         report.note('notCopied', BEYOND_LIMIT, full)

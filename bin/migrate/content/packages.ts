@@ -82,7 +82,9 @@ const filesOf = (
   { there, here: owner, key: scope }: Owner,
   places: ReadonlyMap<string, Place>,
 ): Things => ({
-  ...{ kind: 'package', scope, savesRecords: true },
+  kind: 'package',
+  scope,
+  savesRecords: true,
   async find(name, copy) {
     if (copy?.id !== undefined && (await packages.findFile(copy.id)) !== undefined) return copy
     const place = places.get(name)
@@ -135,15 +137,21 @@ const itemFor = async (
   const path = { type, name: packageName, version }
   const save = async (origin: Origin, id?: number): Promise<true> => {
     const copy = {
-      ...{ path: { ...path, owner: here }, name: file.name, size, creator: author.id },
-      ...{ sha256: sha256 === '' ? undefined : sha256, createdAt: createdAt ?? startedAt },
+      path: { ...path, owner: here },
+      name: file.name,
+      size,
+      creator: author.id,
+      sha256: sha256 === '' ? undefined : sha256,
+      createdAt: createdAt ?? startedAt,
       content: await source.download(downloadPath({ ...path, owner: there }, file.name)),
     }
     await packages.saveFile(copy, origin, id)
     return true
   }
   return {
-    ...{ name, label: fileLabel(there, given, file), kept: { creator: author.name, createdAt, size } },
+    name,
+    label: fileLabel(there, given, file),
+    kept: { creator: author.name, createdAt, size },
     values: sha256 === '' ? {} : { sha256 },
     create: (origin) => save(origin),
     edit: ({ id }, _, origin) => save(origin, id),

@@ -113,7 +113,10 @@ const membersOf = ({
   events,
   branchFilter,
 }: Pick<Hook, 'url' | 'contentType' | 'events' | 'branchFilter'>) => ({
-  ...{ url, contentType, events: [...events].sort(), branchFilter },
+  url,
+  contentType,
+  events: [...events].sort(),
+  branchFilter,
 })
 
 const hooksOf = (
@@ -124,7 +127,9 @@ const hooksOf = (
   const { hooks } = allot.hosting
   const all = () => allItems((slice) => hooks.list(place, slice))
   return {
-    ...{ kind: 'hook', scope, ...(scope !== '' && { within: label }) },
+    kind: 'hook',
+    scope,
+    ...(scope !== '' && { within: label }),
     async find(name, copy) {
       if (copy !== undefined) return (await hooks.find(place, copy.id!)) && copy
       if ((await migrationLog.get('hook', scope, name)) === undefined) return undefined
@@ -151,7 +156,9 @@ const itemFor = ({ allot, report, baseUrl = '' }: Migration, list: HookList, hoo
   const contentType = config.content_type === 'form' ? 'form' : 'json'
   const values = membersOf({ url: config.url, contentType, events: eventsOf(hook), branchFilter })
   return {
-    ...{ name: String(hook.id), label: String(hook.id), values },
+    name: String(hook.id),
+    label: String(hook.id),
+    values,
     async create() {
       const given = { ...values, type: typeOf(hook)!, baseUrl, active: false }
       try {

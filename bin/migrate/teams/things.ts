@@ -27,7 +27,12 @@ export const copyOfTeam = async (
 }
 
 const editOf = ({ name, description, level, units, canCreate, repositories }: TeamRights) => ({
-  ...{ name, description, level, units, canCreate, allRepositories: repositories === undefined },
+  name,
+  description,
+  level,
+  units,
+  canCreate,
+  allRepositories: repositories === undefined,
 })
 
 /** The members of a team, with its units as texts to compare. */
@@ -39,7 +44,11 @@ const shown = ({
   canCreate,
   allRepositories,
 }: ReturnType<typeof editOf>) => ({
-  ...{ name, description, level, canCreate, allRepositories },
+  name,
+  description,
+  level,
+  canCreate,
+  allRepositories,
   units: units.map(({ unit, level }) => `${unit} ${level}`).sort(),
 })
 type Shown = ReturnType<typeof shown>
@@ -59,7 +68,9 @@ export const teamsOf = (
   const withId = async (id: number | undefined) =>
     id === undefined ? undefined : (await teams.find(OPERATOR, id))?.team
   const things: Things = {
-    ...{ kind: 'team', scope, within },
+    kind: 'team',
+    scope,
+    within,
     async find(key, copy) {
       const team = (await withId(copy?.id)) ?? (await all()).find((one) => keyOf(one) === key)
       return team && { id: team.id, of }
@@ -81,8 +92,10 @@ export const teamsOf = (
     const wanted = editOf(team)
     const values = shown(wanted)
     return {
-      ...{ name: keyOf(team), label: team.name, values },
-      least: (here) => lesser(here as Shown, values),
+      name: keyOf(team),
+      label: team.name,
+      values,
+      rightsOnBothSides: (here) => lesser(here as Shown, values),
       create: async () => (await teams.create(OPERATOR, within, wanted)) !== undefined,
       edit: ({ id }, { units, ...others }: Partial<Shown>) =>
         teams.edit(OPERATOR, id!, () => ({ ...others, ...(units && { units: units.map(unitOf) }) })),
@@ -127,10 +140,9 @@ const linksOf = <T extends Account | Repository>(
   team: TeamRights,
   links: Omit<Links<T>, 'scope' | 'within'>,
 ) => {
-  const [scope, within] = [migration.names.keyHere(organization), organization.name].map(
-    (of) => `${of}/${keyOf(team)}`,
-  )
-  return followLinks<T>(migration, { ...links, scope: scope!, within: within! })
+  const key = keyOf(team)
+  const scope = `${migration.names.keyHere(organization)}/${key}`
+  return followLinks<T>(migration, { ...links, scope, within: `${organization.name}/${key}` })
 }
 
 /** The members of a team. */
@@ -143,7 +155,8 @@ export const membersOf = (
   const { allot, names } = migration
   const { teams } = allot.hosting
   const things = linksOf<Account>(migration, organization, team, {
-    ...{ kind: 'teamMember', of: id },
+    kind: 'teamMember',
+    of: id,
     withKey: (name) => names.userWithKey(name),
     all: (slice) => teams.members(OPERATOR, id, slice),
     has: ({ name }) => teams.member(OPERATOR, id, name),
@@ -164,7 +177,8 @@ export const repositoriesOf = (
   const { teamRepositories } = allot.hosting
   const path = ({ name }: Repository) => ({ owner: organization.name, name })
   const things = linksOf<Repository>(migration, organization, team, {
-    ...{ kind: 'teamRepository', of: id },
+    kind: 'teamRepository',
+    of: id,
     withKey: (name) => names.repositoryWithKey(name),
     all: (slice) => teamRepositories.list(OPERATOR, id, slice),
     has: (repository) => teamRepositories.find(OPERATOR, id, path(repository)),

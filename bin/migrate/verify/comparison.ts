@@ -26,13 +26,22 @@ export class Comparison extends Report {
   readonly #onlyHere: string[] = []
   readonly #seen = new Set<string>()
   readonly #others: (() => Promise<void>)[] = []
+  readonly #file: string | undefined
+
+  /** @param file that of `--report`, which gets all differences; undefined: none */
+  constructor(file?: string) {
+    super()
+    this.#file = file
+  }
 
   /** Compares something that both sides have. A value that is undefined at the source is not compared. */
   fields(kind: string, name: string, source: Values, here: Values): void {
     for (const field of differing(here, source))
       if (source[field] !== undefined)
         this.#differences.push({
-          ...{ kind, name, field },
+          kind,
+          name,
+          field,
           source: shownTime(field, source[field]),
           here: shownTime(field, here[field] ?? null),
         })
@@ -80,9 +89,8 @@ export class Comparison extends Report {
   override lines(): string[] {
     const kinds = [...new Set(this.#differences.map(({ kind }) => kind))]
     const differences = kinds.flatMap((kind) =>
-      shortened(this.#differences.filter((difference) => difference.kind === kind).map(lineOf)),
+      this.#shortened(this.#differences.filter((difference) => difference.kind === kind).map(lineOf)),
     )
-    const count = this.#differences.length
     return [
       ...titled(
         'compared',
@@ -90,11 +98,25 @@ export class Comparison extends Report {
       ),
       ...titled('left behind by design', [`${NEVER_COPIED}, ${OTHER_PACKAGES}`]),
       ...this.sections(),
-      ...titled('only here', shortened(this.#onlyHere)),
+      ...titled('only here', this.#shortened(this.#onlyHere)),
       ...titled('different', differences),
-      ...titled('not compared', shortened(this.failures)),
-      count === 0 ? 'no differences' : `differences: ${count}`,
+      ...titled('not compared', this.#shortened(this.failures)),
+      this.#result(),
     ].map(escapeControl)
+  }
+
+  #result(): string {
+    const count = this.#differences.length
+    const failed = this.failures.length
+    const result = count === 0 ? 'no differences' : `differences: ${count}`
+    return failed === 0 ? result : `${result} in what was compared; could not be compared: ${failed}`
+  }
+
+  #shortened(lines: readonly string[]): string[] {
+    if (lines.length <= MAX_LINES) return [...lines]
+    const hint =
+      this.#file === undefined ? '--report FILE writes all of them' : `${this.#file} has all of them`
+    return [...lines.slice(0, FIRST_LINES), `and ${lines.length - FIRST_LINES} more: ${hint}`]
   }
 
   /** Everything with all names, for programs. */
@@ -122,11 +144,3 @@ const shown = (value: unknown): string => {
   const text = JSON.stringify(value)
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text
 }
-
-const shortened = (lines: readonly string[]): string[] =>
-  lines.length <= MAX_LINES
-    ? [...lines]
-    : [
-        ...lines.slice(0, FIRST_LINES),
-        `and ${lines.length - FIRST_LINES} more: --report FILE writes all of them`,
-      ]
