@@ -154,5 +154,8 @@ export const leftoverAge = ({ driver }: Pick<Store, 'driver'>): number =>
  * Whether a crash left the entry. In a store that no other process uses, one that a start finds was left: no
  * work has begun yet.
  */
-const isAbandoned = ({ driver }: Store, { since }: DiskEntry): boolean =>
-  !driver.shared || since <= now() - ABANDONED_AFTER
+const isAbandoned = ({ driver }: Store, entry: DiskEntry): boolean =>
+  !driver.shared || !isAnybodyAtWork(entry)
+
+/** Whether a server may work on the entry: it is not so old that a crash, or a failure, must have left it. */
+export const isAnybodyAtWork = ({ since }: DiskEntry): boolean => since > now() - ABANDONED_AFTER

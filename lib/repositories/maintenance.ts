@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { repositoryById } from '../accounts/find.ts'
 import { DAY_MS, now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
 import { MAX_ALONE_MS, type MaintenanceListener } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
 import { diskEntries, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { existingRepository, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { isAnybodyAtWork } from './disk-journal.ts'
+import { eventually, existingRepository, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
 
 interface MaintenanceOptions {
   readonly store: Store
@@ -15,8 +15,8 @@ interface MaintenanceOptions {
   readonly onError: (error: unknown, fields: object) => void
 }
 
-/** Milliseconds for which a git that deletes objects waits for pushes that run, and between two looks. */
-const [MAX_WAIT_MS, POLL_MS] = [10_000, 50]
+/** How a git that deletes objects waits for pushes that run. */
+const WAIT = { maxWaitMs: 10_000, message: 'pushes to this repository are under way: try again' }
 /** Seconds to end a git that takes too long, and for clocks that differ. */
 const SPARE_SECONDS = 60
 
@@ -113,47 +113,38 @@ export class RepositoryMaintenance {
   #alone(id: number): MaintenanceListener {
     const { pushJournal } = this.#options
     let entry: number
-    const finished = async (isCleaned: boolean) => {
-      await pushJournal.settle(entry, id, { isCleaned, by: 'maintenance alone' })
+    return {
+      started: async (pid) => {
+        entry = await eventually(() => this.#beginAlone(id, pid), WAIT)
+      },
+      async finished(isCleaned) {
+        await pushJournal.settle(entry, id, { isCleaned, by: 'maintenance alone' })
+      },
     }
-    const started = async (pid: number) => {
-      entry = await this.#beginAlone(id, pid)
-      const deadline = performance.now() + MAX_WAIT_MS
-      while (await this.#hasOther(id, entry)) {
-        if (performance.now() > deadline) {
-          await finished(true)
-          throw busy()
-        }
-        await sleep(POLL_MS)
-      }
-    }
-    return { started, finished }
   }
 
-  /** Saves an entry that later pushes wait for, on every server: until it is settled, or its time is over. */
-  #beginAlone(id: number, pid: number): Promise<number> {
+  /**
+   * Saves an entry that pushes wait for, on every server: until it is settled, or its time is over. Does not
+   * when another git may change the repository: no push waits for one that has begun.
+   */
+  #beginAlone(id: number, pid: number): Promise<number | undefined> {
     const { store, pushJournal } = this.#options
     return store.write(async (tx) => {
       const repository = await existingRepository(tx, id)
-      if (isWorkedOnAlone(repository)) throw busy()
-      const pushesWaitUntil = now() + (MAX_WAIT_MS + MAX_ALONE_MS) / 1000 + SPARE_SECONDS
+      if (isWorkedOnAlone(repository) || (await isChanging(tx, id))) return undefined
+      const pushesWaitUntil = now() + MAX_ALONE_MS / 1000 + SPARE_SECONDS
       await repositories.save(tx, { ...repository, pushesWaitUntil })
       return pushJournal.save(tx, { repository: id, pid })
     })
   }
+}
 
-  /** Whether another git may change the repository, on any server. */
-  #hasOther(id: number, own: number): Promise<boolean> {
-    return this.#options.store.read(async (tx) => {
-      for await (const entry of diskEntries.all(tx, ['push']))
-        if (entry.what === 'push' && entry.repository === id && entry.id !== own) return true
-      return false
-    })
-  }
+/** Whether git may change a repository, on any server. */
+const isChanging = async (tx: ReadTransaction, id: number): Promise<boolean> => {
+  for await (const entry of diskEntries.all(tx, ['push']))
+    if (entry.what === 'push' && entry.repository === id && isAnybodyAtWork(entry)) return true
+  return false
 }
 
 const isDue = ({ uncleanedSince }: Repository, latest: number): boolean =>
   uncleanedSince !== undefined && uncleanedSince <= latest
-
-const busy = () =>
-  new AllotError('unavailable', 'pushes to this repository are under way: try again', { retryAfter: 30 })

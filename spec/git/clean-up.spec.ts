@@ -176,13 +176,15 @@ describe('The page of a repository', () => {
 })
 
 describe('Beside pushes, a clean-up', () => {
-  it('waits for a push that has begun, and deletes nothing before it has ended', async () => {
-    const { path, folder, id } = await deleted('begun')
+  it('waits for a push that has begun, and deletes nothing before it has ended; other pushes go on', async () => {
+    const { path, folder, id, push: pushWhole } = await deleted('begun')
     const url = `${allot.base}/${path}.git`
     const push = await beginPush(url, alice.token, await pushBody(await large(), 'other'))
     await waitFor(async () => (await notesIn(driver)) === 1)
     const cleaning = cleanUp(path)
-    await waitFor(async () => (await notesIn(driver)) > 1)
+    await sleep(500)
+    await pushWhole('main~1:refs/heads/meanwhile')
+    assert.equal(await waiting(path), false)
     assert.equal(await hasObject(folder, id), true)
     assert.match((await push.finish()).text, /ok refs\/heads\/other/)
     assert.equal((await cleaning).status, 200)
@@ -190,17 +192,31 @@ describe('Beside pushes, a clean-up', () => {
     await allot.assertCounted('alice')
   })
 
-  it('gives up after some seconds, and the push and later ones are stored', async () => {
+  it('gives up after some seconds, and the push and later ones are stored', async (t) => {
     const { path, folder, id, push } = await deleted('patient')
     const url = `${allot.base}/${path}.git`
     const begun = await beginPush(url, alice.token, await pushBody(await large(), 'other'))
     await waitFor(async () => (await notesIn(driver)) === 1)
-    const { status, headers } = await cleanUp(path)
+    const cleaning = cleanUp(path)
+    hurry(t)
+    const { status, headers } = await cleaning
     assert.deepEqual([status, headers.get('retry-after')], [503, '30'])
     assert.match((await begun.finish()).text, /ok refs\/heads\/other/)
     await push('main:later')
     assert.equal(await hasObject(folder, id), true)
     await allot.assertCounted('alice')
+  })
+
+  it('does not wait for what a crash has left days ago', async () => {
+    const { path, folder, id } = await deleted('left')
+    const repository = (await record(path))!.id
+    const entry = { what: 'push', id: 1_000_000, repository, pid: null } as const
+    await driver.write((tx) =>
+      diskEntries.save(tx, { ...entry, since: Math.floor(Date.now() / 1000) - 72 * HOUR }),
+    )
+    assert.equal((await cleanUp(path)).status, 200)
+    assert.equal(await hasObject(folder, id), false)
+    await driver.write((tx) => diskEntries.remove(tx, ['push', entry.id]))
   })
 
   it('lets a push wait while it deletes, which stores again what was deleted', async () => {
@@ -300,10 +316,11 @@ const record = async (path: string) => {
 /** Whether pushes wait. */
 const waiting = async (path: string) => (await record(path))?.pushesWaitUntil !== undefined
 
-/** Lets what waits find that some seconds more have passed. */
-const hurry = (t: TestContext, seconds: number): void => {
+/** Lets time pass 20 times as fast for what waits. */
+const hurry = (t: TestContext): void => {
   const read = performance.now.bind(performance)
-  t.mock.method(performance, 'now', () => read() + seconds * 1000)
+  const start = read()
+  t.mock.method(performance, 'now', () => start + 20 * (read() - start))
 }
 
 describe('A push that waits for a clean-up', () => {
@@ -354,8 +371,7 @@ describe('A push that waits for a clean-up', () => {
       },
       body: new Uint8Array(await pushBody(checkout, 'refused')),
     })
-    await sleep(500)
-    hurry(t, 21)
+    hurry(t)
     const { status, headers } = await pushing
     assert.deepEqual([status, headers.get('retry-after')], [503, '30'])
     rmSync(hold)
