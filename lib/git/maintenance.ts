@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../client-budget.ts'
 import { ifMissing, REASON_IN_LOG } from '../disk.ts'
@@ -97,7 +97,7 @@ export class Maintenance {
       const isPacked = (await packsIn(folder)).length > 0
       const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
       const atMost = { ...limits, timeout: MAX_ALONE_MS }
-      if (!(await this.#succeeds(id, 'gc', expire, listener, atMost, client)))
+      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), atMost, client)))
         throw new AllotError('unavailable', `git could not clean up the repository${REASON_IN_LOG}`)
       return isClean(git, folder)
     })
@@ -126,6 +126,24 @@ export class Maintenance {
 }
 
 const gc = (...more: readonly string[]): string[] => [...configuration(...GC), 'gc', '--quiet', ...more]
+
+/**
+ * Deletes the commit-graph, which could name commits that git is about to delete: the next search of a
+ * history, or push, has it written again.
+ */
+const withoutGraph = (folder: string, listener: MaintenanceListener): MaintenanceListener => ({
+  started: async (pid) => {
+    await listener.started(pid)
+    try {
+      for (const name of ['commit-graph', 'commit-graphs'])
+        await rm(join(folder, 'objects/info', name), { recursive: true, force: true })
+    } catch (error) {
+      await listener.finished(true)
+      throw error
+    }
+  },
+  finished: (isCleaned) => listener.finished(isCleaned),
+})
 
 /** Whether references reach as many objects as there are. */
 const isClean = async (git: string, folder: string): Promise<boolean> => {

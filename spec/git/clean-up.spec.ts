@@ -110,6 +110,18 @@ describe('A clean-up', () => {
     await allot.assertCounted('alice')
   })
 
+  it('leaves no commit-graph that names commits which are gone', async () => {
+    for (const name of ['graph', 'graphs']) {
+      const { path, folder, push, id } = await withBranch(name, { b: randomBytes(300_000) })
+      await git(folder, 'commit-graph', 'write', '--reachable', ...(name === 'graph' ? [] : ['--split']))
+      await push(':extra')
+      age(folder)
+      assert.equal((await cleanUp(path)).status, 200)
+      assert.equal(await hasObject(folder, id), false)
+    }
+    await allot.assertCounted('alice')
+  })
+
   it('leaves what is younger than an hour, which a later one deletes', async () => {
     const { path, folder, push, id } = await withBranch('young', { b: randomBytes(300_000) })
     await push(':extra')
