@@ -98,7 +98,7 @@ export class Maintenance {
       const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
       const atMost = { ...limits, timeout: MAX_ALONE_MS }
       if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), atMost, client)))
-        throw new AllotError('unavailable', `git could not clean up the repository${REASON_IN_LOG}`)
+        throw new AllotError('unavailable', FAILED)
       return isClean(git, folder)
     })
   }
@@ -145,8 +145,18 @@ const withoutGraph = (folder: string, listener: MaintenanceListener): Maintenanc
   finished: (isCleaned) => listener.finished(isCleaned),
 })
 
-/** Whether references reach as many objects as there are. */
-const isClean = async (git: string, folder: string): Promise<boolean> => {
+const FAILED = `git could not clean up the repository${REASON_IN_LOG}`
+
+/**
+ * Whether references reach as many objects as there are.
+ * @throws AllotError unavailable when the repository is damaged, or so large that git takes too long
+ */
+const isClean = (git: string, folder: string): Promise<boolean> =>
+  hasOnlyReached(git, folder).catch((cause) => {
+    throw cause instanceof AllotError ? cause : new AllotError('unavailable', FAILED, { cause })
+  })
+
+const hasOnlyReached = async (git: string, folder: string): Promise<boolean> => {
   const inFolder = [`--git-dir=${folder}`]
   const stored = await runGit(git, [...inFolder, 'count-objects', '-v'])
   const reached = ['rev-list', '--all', '--objects', '--count', '--use-bitmap-index']

@@ -133,6 +133,16 @@ describe('A clean-up', () => {
     await allot.assertCounted('alice')
   })
 
+  it('is not possible in a damaged repository, which the log says', async () => {
+    const { path, folder } = await deleted('damaged', { b: 'two\n' })
+    const tree = await git(folder, 'rev-parse', 'main^{tree}')
+    rmSync(join(folder, 'objects', tree.slice(0, 2), tree.slice(2)))
+    const { status, body } = await cleanUp(path)
+    assert.equal(status, 503)
+    assert.match(body.message, /could not clean up the repository: its log has the reason/)
+    await allot.done(alice, 'DELETE', `/repos/${path}`)
+  })
+
   it('changes nothing in a repository in which everything is used, and in an empty one', async () => {
     for (const path of [
       await allot.repository(alice, 'empty'),
