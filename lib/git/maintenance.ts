@@ -33,6 +33,8 @@ const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=fa
 const EXPIRY = '1.hour.ago'
 /** Milliseconds for which a git that deletes objects may run. */
 export const MAX_ALONE_MS = 240_000
+/** Milliseconds for which a repository is not cleaned up again, when nothing more has become unused. */
+const PAUSE_MS = 600_000
 
 /** A graph in parts could name commits that `git gc` has deleted. */
 const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
@@ -46,6 +48,8 @@ export class Maintenance {
   readonly #options: MaintenanceOptions
   /** Repositories whose commit-graph could not be written: that would fail again each time. */
   readonly #failed = new Set<number>()
+  /** What the last clean-up of a repository has left, and when. */
+  readonly #left = new Map<number, { readonly unused: number; readonly since: number }>()
   readonly #turns = new ClientBudget({
     slots: 1,
     queue: 100,
@@ -93,14 +97,24 @@ export class Maintenance {
     const { directory, git, limits } = this.#options
     const folder = folderOf(directory, id)
     return this.#turns.run(client, async () => {
-      if (await isClean(git, folder)) return true
+      const unused = await unusedIn(git, folder)
+      if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
       const isPacked = (await packsIn(folder)).length > 0
       const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
       const atMost = { ...limits, timeout: MAX_ALONE_MS }
       if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), atMost, client)))
         throw new AllotError('unavailable', FAILED)
-      return isClean(git, folder)
+      const left = await unusedIn(git, folder)
+      if (left === 0) this.#left.delete(id)
+      else this.#left.set(id, { unused: left, since: Date.now() })
+      return left === 0
     })
+  }
+
+  /** Whether a clean-up has just left as many objects: most likely, all are younger than an hour. */
+  #isLeft(id: number, unused: number): boolean {
+    const left = this.#left.get(id)
+    return left?.unused === unused && Date.now() - left.since < PAUSE_MS
   }
 
   async #succeeds(
@@ -148,22 +162,22 @@ const withoutGraph = (folder: string, listener: MaintenanceListener): Maintenanc
 const FAILED = `git could not clean up the repository${REASON_IN_LOG}`
 
 /**
- * Whether references reach as many objects as there are.
+ * How many objects there are that no reference reaches; 0 when all are reached.
  * @throws AllotError unavailable when the repository is damaged, or so large that git takes too long
  */
-const isClean = (git: string, folder: string): Promise<boolean> =>
-  hasOnlyReached(git, folder).catch((cause) => {
+const unusedIn = (git: string, folder: string): Promise<number> =>
+  countUnused(git, folder).catch((cause) => {
     throw cause instanceof AllotError ? cause : new AllotError('unavailable', FAILED, { cause })
   })
 
-const hasOnlyReached = async (git: string, folder: string): Promise<boolean> => {
+const countUnused = async (git: string, folder: string): Promise<number> => {
   const inFolder = [`--git-dir=${folder}`]
   const stored = await runGit(git, [...inFolder, 'count-objects', '-v'])
   const reached = ['rev-list', '--all', '--objects', '--count', '--use-bitmap-index']
   // It takes as long as the repository is large, and there is one turn at a time.
   const count = Number(await runGit(git, [...inFolder, ...reached], { timeoutMs: MAX_ALONE_MS }))
   const counts = stored.matchAll(/^(?:count|in-pack): (\d+)$/gm)
-  return count === [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0)
+  return [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0) - count
 }
 
 const MIB = 1024 * 1024

@@ -85,6 +85,9 @@ const deleted = async (
   return made
 }
 
+/** How often git has looked for what to delete. */
+const pruned = () => readFileSync(log, 'utf8').match(/ (?:gc|prune) .*--(?:prune|expire)=/g)?.length ?? 0
+
 const hasObject = async (repository: string, id: string) =>
   (await attempt(repository, ['cat-file', '-e', id])).code === 0
 
@@ -122,13 +125,17 @@ describe('A clean-up', () => {
     await allot.assertCounted('alice')
   })
 
-  it('leaves what is younger than an hour, which a later one deletes', async () => {
+  it('leaves what is younger than an hour, for which it does not look again and again', async (t) => {
     const { path, folder, push, id } = await withBranch('young', { b: randomBytes(300_000) })
     await push(':extra')
-    await cleanUp(path)
+    const earlier = pruned()
+    for (let times = 0; times < 3; times++) assert.equal((await cleanUp(path)).status, 200)
     assert.equal(await hasObject(folder, id), true)
+    assert.equal(pruned() - earlier, 1)
     age(folder)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 600_000 })
     await cleanUp(path)
+    t.mock.timers.reset()
     assert.equal(await hasObject(folder, id), false)
     await allot.assertCounted('alice')
   })
