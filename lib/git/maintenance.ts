@@ -27,8 +27,9 @@ interface MaintenanceOptions {
  */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=false']
 /**
- * What is younger stays: a client that has listed the branches before one was deleted may push what builds on
- * it, and a webhook may read the commits of a push.
+ * What was stored later stays: objects that git has just written, and that nothing refers to yet. The time is
+ * that of the object, not when it became unused: a branch of older objects is gone with the next clean-up
+ * after its deletion, and a push that builds on it without sending it is refused.
  */
 const EXPIRY = '1.hour.ago'
 /** Milliseconds for which a git that deletes objects may run. */
