@@ -1,4 +1,4 @@
-import { canRead, canSee, type Viewer } from '../../accounts/access.ts'
+import { canSee, isOpenAccount, type Viewer } from '../../accounts/access.ts'
 import { accountByName, repositoryById } from '../../accounts/find.ts'
 import { compare } from '../../compare.ts'
 import { invalid } from '../../errors.ts'
@@ -73,10 +73,10 @@ const CONDITIONS: {
     viewer: Viewer,
   ) => Predicate | Promise<Predicate>
 } = {
-  open: (_, tx) => async (repository) => canRead(tx, null, repository),
   private: (value) => (repository) => repository.private === value,
   archived: (value) => (repository) => repository.archived === value,
   texts: (texts, tx) => textsPredicate(tx, texts),
+  open: (_, tx) => openPredicate(tx),
   mode: (mode, tx) => (repository) => matchesMode(tx, repository, mode),
   starredBy: (id, tx, viewer) => starPredicate(tx, viewer, id),
 }
@@ -99,6 +99,16 @@ export const predicateOf = async (
     if (read > MAX_MATCHES) throw tooMany(filter)
     for (const matches of predicates) if (!(await matches(repository))) return false
     return true
+  }
+}
+
+/** Reads each owner once. */
+const openPredicate = (tx: ReadTransaction): Predicate => {
+  const isOpen = new Map<number, boolean>()
+  return async ({ private: isPrivate, owner }) => {
+    if (isPrivate) return false
+    if (!isOpen.has(owner)) isOpen.set(owner, isOpenAccount(null, await accounts.get(tx, [owner])))
+    return isOpen.get(owner)!
   }
 }
 
