@@ -39,7 +39,7 @@ export const saveWithVisibility = async (
 
 /**
  * Makes the forks private for which the visibility of an account, just saved, is too wide: its own now, and
- * those of its repositories by a job.
+ * those of its repositories as far as one write may, the rest by a job.
  * @throws AllotError conflict when too many of its own would become private in this write
  */
 export const restrictForksFor = async (
@@ -49,13 +49,15 @@ export const restrictForksFor = async (
 ): Promise<void> => {
   const { maxPerTransaction: limit } = services.jobs.limits
   const own = await repositories.list(tx, 'ownerAndParent', { prefix: [id] })
-  if ((await restrict(tx, services, own, limit)) >= limit)
+  const restricted = await restrict(tx, services, own, limit)
+  if (restricted >= limit)
     throw new AllotError(
       'conflict',
       `more people could see ${limit} forks of ${name} than their parents: make these forks private first`,
     )
   const [most] = await repositories.list(tx, 'forks', { prefix: [id, false], reverse: true, limit: 1 })
-  if (most !== undefined && most.forks > 0) await services.jobs.enqueue(tx, 'restrictForksOfAccount', id)
+  if (most !== undefined && most.forks > 0)
+    await services.jobs.runNow(tx, 'restrictForksOfAccount', id, limit - restricted)
 }
 
 /** Whether more people can see a fork than its parent, as far as its own owner and `private` decide. */

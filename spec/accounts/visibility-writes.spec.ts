@@ -53,6 +53,8 @@ it('An account does not become visible to more people than many of its forks may
   await accounts.edit(ben.id, { visibility: 'public' })
   for (const id of own) await repositories.edit(id, { private: false })
   await accounts.edit(ben.id, { visibility: 'private' })
+  // As many as one write may change.
+  assert.equal((await privateOnes()).filter((isPrivate) => isPrivate).length, 2)
   await finishJobs(fixture)
   assert.deepEqual(await privateOnes(), [true, true, true])
   await fixture.close()
