@@ -184,7 +184,7 @@ export const followsOf = (migration: Migration, { id, ...account }: Account): Us
     within: account.name,
     of: id,
     withKey: (key) => names.accountWithKey(key),
-    all: (slice) => follows.following(user, id, slice),
+    all: (slice) => follows.list('following', user, id, slice),
     has: ({ name }) => follows.check(user, id, name),
     add: ({ name }) => follows.follow(user, name),
     remove: ({ name }) => follows.unfollow(user, name),

@@ -67,7 +67,8 @@ for another user with the header \`Sudo: NAME\`.
 
 Lists take \`page\`, from 1, and \`limit\`. \`GET /settings/api\` has the default and the maximum of \`limit\`. The header \`X-Total-Count\` has the
 number of items on all pages, and \`Link\` has the URLs of the next, last, first and previous page. A page after the last is an empty list.
-Searches and lists of forks, stars, watches and follows count up to 1,000: beyond, \`X-Total-Count\` and the link to the last page are absent.
+Searches and lists of forks, stars, watches, follows and subscribers have neither \`X-Total-Count\` nor the link to the last page when there
+are more than 1,000 items, or more than 10,000 with those that the client cannot see.
 
 ## Errors
 

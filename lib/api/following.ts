@@ -27,12 +27,14 @@ export const followingRoutes = [
   own.list('userCurrentListFollowers', '/followers', {
     summary: "The signed-in user's followers",
     of: userView,
-    run: ({ user, page }, { hosting }) => hosting.relations.follows.followers(user, user.id, page),
+    run: ({ user, page, client }, { hosting }) =>
+      hosting.relations.follows.list('followers', user, user.id, page, client()),
   }),
   own.list('userCurrentListFollowing', '/following', {
     summary: 'The users that the signed-in user follows',
     of: userView,
-    run: ({ user, page }, { hosting }) => hosting.relations.follows.following(user, user.id, page),
+    run: ({ user, page, client }, { hosting }) =>
+      hosting.relations.follows.list('following', user, user.id, page, client()),
   }),
   own.get('userCurrentCheckFollowing', '/following/{username}', {
     summary: 'Whether the signed-in user follows a user: 204 when followed, 404 otherwise',
@@ -50,17 +52,17 @@ export const followingRoutes = [
   ofUser.list('userListFollowers', '/followers', {
     summary: "A user's followers; also as /users/:username/followers",
     of: userView,
-    run: async ({ user, params, page }, services) => {
+    run: async ({ user, params, page, client }, services) => {
       const account = await accountOrCaller(services, user, params.username, ':username')
-      return account && services.hosting.relations.follows.followers(user, account.id, page)
+      return account && services.hosting.relations.follows.list('followers', user, account.id, page, client())
     },
   }),
   ofUser.list('userListFollowing', '/following', {
     summary: 'The users that a user follows',
     of: userView,
-    run: async ({ user, params, page }, { hosting }) => {
+    run: async ({ user, params, page, client }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)
-      return account && hosting.relations.follows.following(user, account.id, page)
+      return account && hosting.relations.follows.list('following', user, account.id, page, client())
     },
   }),
   ofUser.get('userCheckFollowing', '/following/{target}', {

@@ -14,7 +14,8 @@ export const forkRoutes = [
   forks.list('listForks', '', {
     summary: 'The forks of a repository',
     of: repositoryView,
-    run: ({ user, repository, page }, { hosting }) => hosting.forks.list(user, repository, page),
+    run: ({ user, repository, page, client }, { hosting }) =>
+      hosting.forks.list(user, repository, page, client()),
   }),
   forks.post('createFork', '', {
     summary: 'Fork a repository: a full copy, which counts for the new owner',

@@ -21,21 +21,28 @@ const own = at('/user', { scope: 'user', reads: 'required' })
 const ofUser = at('/users/{username}', { scope: 'user' })
 const ofRepository = at('/repos/{owner}/{repo}', { scope: 'repository' })
 
+interface ListRequest {
+  readonly user: Viewer
+  readonly params: { readonly username: string }
+  readonly page: Slice
+  readonly client: () => string
+}
+
 /** The repositories that a user has the relation to, who must be visible. */
 const relatedOf = async (
-  { user, params, page }: { user: Viewer; params: { username: string }; page: Slice },
+  { user, params, page, client }: ListRequest,
   { hosting }: Services,
   relation: Exclude<keyof Relations, 'follows'>,
 ) => {
   const account = await hosting.accounts.find(user, params.username)
-  return account && hosting.relations[relation].list(user, account.id, page)
+  return account && hosting.relations[relation].list(user, account.id, page, client())
 }
 
 export const starredRoutes = [
   starred.list('userCurrentListStarred', '', {
     summary: 'The repositories that the signed-in user has starred',
     of: repositoryView,
-    run: ({ user, page }, { hosting }) => hosting.relations.stars.list(user, user.id, page),
+    run: ({ user, page, client }, { hosting }) => hosting.relations.stars.list(user, user.id, page, client()),
   }),
   starred.get('userCurrentCheckStarring', '/{username}/{reponame}', {
     summary: 'Whether the signed-in user has starred a repository: 204 when starred, 404 otherwise',
@@ -60,14 +67,14 @@ export const relatedUserRoutes = [
   ofRepository.list('repoListStargazers', '/stargazers', {
     summary: 'The users who have starred a repository',
     of: userView,
-    run: ({ user, repository, page }, { hosting }) =>
-      hosting.relations.stars.accounts(user, repository, page),
+    run: ({ user, repository, page, client }, { hosting }) =>
+      hosting.relations.stars.accounts(user, repository, page, client()),
   }),
   ofRepository.list('repoListSubscribers', '/subscribers', {
     summary: 'The users who watch a repository',
     of: userView,
-    run: ({ user, repository, page }, { hosting }) =>
-      hosting.relations.watches.accounts(user, repository, page),
+    run: ({ user, repository, page, client }, { hosting }) =>
+      hosting.relations.watches.accounts(user, repository, page, client()),
   }),
 ]
 
@@ -133,7 +140,8 @@ export const subscriptionRoutes = [
   own.list('userCurrentListSubscriptions', '/subscriptions', {
     summary: 'The repositories that the signed-in user watches',
     of: repositoryView,
-    run: ({ user, page }, { hosting }) => hosting.relations.watches.list(user, user.id, page),
+    run: ({ user, page, client }, { hosting }) =>
+      hosting.relations.watches.list(user, user.id, page, client()),
   }),
   ofUser.list('userListSubscriptions', '/subscriptions', {
     summary: 'The repositories that a user watches',

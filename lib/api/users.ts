@@ -4,7 +4,7 @@ import { noreplyAddress, OPTIONAL_EMAIL } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import { accountPage } from '../host-pages/html-pages.ts'
 import { type Account, accounts, Visibility } from '../records/schema/index.ts'
-import { type Profile, profileOf } from '../repositories/lists.ts'
+import type { Profile } from '../repositories/lists.ts'
 import * as f from './fields.ts'
 import { at, type Recipient } from './route.ts'
 import { resource, searchResults } from './view.ts'
@@ -73,9 +73,9 @@ export const userRoutes = [
     summary: 'The signed-in user',
     cached: true,
     of: userView,
-    run: async ({ user }, _services, tx) => {
+    run: async ({ user, client }, { hosting }, tx) => {
       const account = stillThere(await accounts.get(tx, [user.id]))
-      return { ...account, ...(await profileOf(tx, user, account)) }
+      return { ...account, ...(await hosting.profiles.of(tx, user, account, client())) }
     },
   }),
   users.list('userSearch', '/search', {
@@ -97,9 +97,9 @@ export const userRoutes = [
     summary: 'A user',
     cached: true,
     of: userView,
-    run: async ({ user, params }, _services, tx) => {
+    run: async ({ user, params, client }, { hosting }, tx) => {
       const account = await visibleAccount(tx, user, params.username)
-      return account && { ...account, ...(await profileOf(tx, user, account)) }
+      return account && { ...account, ...(await hosting.profiles.of(tx, user, account, client())) }
     },
   }),
 ]

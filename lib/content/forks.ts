@@ -14,7 +14,7 @@ import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
 import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
-import { visiblePage } from '../repositories/visible.ts'
+import { slotFor, visiblePage, type WithReadBudget } from '../repositories/visible.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
 
@@ -38,13 +38,13 @@ interface PlannedFork {
  * completes them.
  */
 export class Forks {
-  readonly #services: RepositoryServices
+  readonly #services: RepositoryServices & WithReadBudget
   readonly #lfsCopies: LfsCopies
   readonly #maintenance: RepositoryMaintenance | undefined
 
   /** @param maintenance undefined when this process takes no pushes */
   constructor(
-    services: RepositoryServices,
+    services: RepositoryServices & WithReadBudget,
     lfsCopies: LfsCopies,
     maintenance: RepositoryMaintenance | undefined,
   ) {
@@ -129,13 +129,19 @@ export class Forks {
     await outbox.record(tx, { event: 'repository', action: 'created', repository: fork, by })
   }
 
-  /** Forks of a repository that the viewer can read, by id. */
+  /**
+   * Forks of a repository that the viewer can read, by id.
+   * @param client whose budget the read counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many such reads wait
+   */
   list(
     viewer: Viewer,
     { owner, name }: RepositoryName,
     slice: Slice,
+    client?: string,
   ): Promise<Found<Repository> | undefined> {
-    return this.#services.store.read(async (tx) => {
+    const { store, readBudget } = this.#services
+    return store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
       const forks = repositories.entries(tx, 'parent', { prefix: [repository.id] })
@@ -145,7 +151,7 @@ export class Forks {
           viewer,
           batch.map((fork) => repositories.numberOf(fork)),
         )
-      return visiblePage(forks, readable, slice)
+      return visiblePage(forks, readable, slice, slotFor(readBudget, client))
     })
   }
 }

@@ -1,12 +1,13 @@
 import { canRead, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { visibleAccount } from '../accounts/find.ts'
+import type { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { Found, Slice } from '../records/pages.ts'
 import { type Account, type Issue, issueSubscriptions, watches } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
-import { visiblePage } from '../repositories/visible.ts'
+import { slotFor, visiblePage } from '../repositories/visible.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type FoundIssue, readableIssue } from './issues.ts'
 
@@ -20,9 +21,12 @@ interface WithSubscription {
  */
 export class IssueSubscriptions {
   readonly #store: Store
+  readonly #budget: ClientBudget
 
-  constructor(store: Store) {
+  /** @param budget of reads of many records */
+  constructor(store: Store, budget: ClientBudget) {
     this.#store = store
+    this.#budget = budget
   }
 
   /** Whether the viewer follows the issue. */
@@ -64,17 +68,24 @@ export class IssueSubscriptions {
     })
   }
 
-  /** Users who subscribed, and authors of the issue and its comments, by id, whom the viewer can see. */
+  /**
+   * Users who subscribed, and authors of the issue and its comments, by id, whom the viewer can see.
+   * @param client whose budget the read counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many such reads wait
+   */
   list(
     viewer: Viewer,
     path: RepositoryName,
     number: number,
     slice: Slice,
+    client?: string,
   ): Promise<Found<Account> | undefined> {
+    const acquire = slotFor(this.#budget, client)
     return this.#store.read(async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
       if (found === undefined) return undefined
-      return visiblePage(subscribersOf(tx, found.issue), (ids) => visibleAmong(tx, viewer, ids), slice)
+      const visible = (ids: readonly number[]) => visibleAmong(tx, viewer, ids)
+      return visiblePage(subscribersOf(tx, found.issue), visible, slice, acquire)
     })
   }
 }

@@ -49,6 +49,7 @@ import { Search } from '../repositories/search/search.ts'
 import { StoredFiles } from '../repositories/stored-files.ts'
 import { TeamRepositories } from '../repositories/team-repositories.ts'
 import { Transfers } from '../repositories/transfers.ts'
+import { createReadBudget, type WithReadBudget } from '../repositories/visible.ts'
 import type { AllowedAddresses } from '../webhooks/addresses.ts'
 import { Hooks } from '../webhooks/hooks.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
@@ -73,6 +74,8 @@ interface Parts {
   readonly disk: DiskStorage & { readonly onDeletionError: OnDeletionError }
 }
 
+type Services = RepositoryServices & WithReadBudget
+
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (parts: Parts) => {
   const { store, quota, jobs, outbox, addresses, options, host } = parts
@@ -85,7 +88,7 @@ export const createHosting = (parts: Parts) => {
   const files = new StoredFiles({ store, disk, fileStorage, beforeStore })
   const pushJournal = pushJournalOf(parts, disk)
   const keyReader = createKeyReader()
-  const limits = { newRepositories, maxTextPerDay }
+  const limits = { newRepositories, maxTextPerDay, readBudget: createReadBudget() }
   const services = { store, quota, beforeStore, jobs, disk, gitData, files, outbox, ...limits }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, services, removal)
@@ -110,7 +113,7 @@ export const createHosting = (parts: Parts) => {
     checkDefaultBranch: (repository: Repository, name: string) =>
       gitData.checkDefaultBranch(repository, name),
     ...sharingOf(store, repositories),
-    ...listsOf(store),
+    ...listsOf(services),
     ...content,
     ...lfsAndForksOf(services, host, git?.maintenance),
     hooks: new Hooks({ store, jobs, outbox, addresses }),
@@ -135,10 +138,10 @@ export const createHosting = (parts: Parts) => {
   }
 }
 
-const listsOf = (store: Store) => ({
-  relations: new Relations(store),
-  profiles: new Profiles(store),
-  search: new Search(store),
+const listsOf = ({ store, readBudget }: Services) => ({
+  relations: new Relations(store, readBudget),
+  profiles: new Profiles(store, readBudget),
+  search: new Search(store, readBudget),
 })
 
 const keysOf = (store: Store, keyReader: ReturnType<typeof createKeyReader>) => ({
@@ -226,11 +229,7 @@ const forPages = ({ store, quota, options }: Parts) => ({
 })
 
 /** Forks are copies with their LFS objects. */
-const lfsAndForksOf = (
-  services: RepositoryServices,
-  { log }: Host,
-  maintenance: RepositoryMaintenance | undefined,
-) => {
+const lfsAndForksOf = (services: Services, { log }: Host, maintenance: RepositoryMaintenance | undefined) => {
   const lfs = new Lfs(services)
   const onLostObject = logError(
     log,
@@ -242,10 +241,10 @@ const lfsAndForksOf = (
 }
 
 /** Services of the contents of repositories besides git data. */
-const contentOf = (services: RepositoryServices, { log }: Host) => ({
+const contentOf = (services: Services, { log }: Host) => ({
   issues: new Issues(services),
   comments: new Comments(services),
-  issueSubscriptions: new IssueSubscriptions(services.store),
+  issueSubscriptions: new IssueSubscriptions(services.store, services.readBudget),
   statuses: new CommitStatuses(services.store),
   releases: new Releases(services),
   attachments: new Attachments(services, logError(log, 'the download of an attachment could not be counted')),

@@ -1,19 +1,22 @@
 import { type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { accountByName, ifVisible, NO_ACCOUNT, visibleAccount } from '../accounts/find.ts'
+import type { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
 import { invalidMember } from '../errors.ts'
 import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, follows } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { visiblePage } from './visible.ts'
+import { type Acquire, slotFor, visiblePage } from './visible.ts'
 
 /** Which accounts follow which. */
 export class Follows {
   readonly #store: Store
+  readonly #budget: ClientBudget
 
-  constructor(store: Store) {
+  constructor(store: Store, budget: ClientBudget) {
     this.#store = store
+    this.#budget = budget
   }
 
   /**
@@ -56,28 +59,31 @@ export class Follows {
     })
   }
 
-  /** Accounts that follow an account, of those that the viewer can see. */
-  followers(viewer: Viewer, account: number, slice: Slice): Promise<Found<Account>> {
-    return this.#store.read((tx) => followsOf(tx, 'followers', viewer, account, slice))
-  }
-
-  /** Accounts that an account follows, of those that the viewer can see. */
-  following(viewer: Viewer, account: number, slice: Slice): Promise<Found<Account>> {
-    return this.#store.read((tx) => followsOf(tx, 'following', viewer, account, slice))
+  /**
+   * The accounts that an account follows, or that follow it, of those that the viewer can see.
+   * @param client whose budget the read counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many such reads wait
+   */
+  list(side: Side, viewer: Viewer, account: number, slice: Slice, client?: string): Promise<Found<Account>> {
+    const acquire = slotFor(this.#budget, client)
+    return this.#store.read((tx) => followsOf(tx, side, viewer, account, slice, acquire))
   }
 }
+
+type Side = 'followers' | 'following'
 
 /** The accounts that an account follows, or that follow it, and that the viewer can see. */
 export const followsOf = (
   tx: ReadTransaction,
-  side: 'followers' | 'following',
+  side: Side,
   viewer: Viewer,
   account: number,
   slice: Slice,
+  acquire?: Acquire,
 ): Promise<Found<Account>> =>
-  visiblePage(otherIds(tx, side, account), (ids) => visibleAmong(tx, viewer, ids), slice)
+  visiblePage(otherIds(tx, side, account), (ids) => visibleAmong(tx, viewer, ids), slice, acquire)
 
-async function* otherIds(tx: ReadTransaction, side: 'followers' | 'following', account: number) {
+async function* otherIds(tx: ReadTransaction, side: Side, account: number) {
   if (side === 'following') for await (const { followed } of follows.all(tx, [account])) yield followed
   else
     for await (const entry of follows.entries(tx, 'followers', { prefix: [account] }))

@@ -1,6 +1,7 @@
 import { isOpenAccount, ownersFor, readableAmong, repositoryViewer, type Viewer } from '../accounts/access.ts'
 import { visibleAccount } from '../accounts/find.ts'
 import { readsAllOf, sharedWith } from '../accounts/rights.ts'
+import type { ClientBudget } from '../client-budget.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { type Entries, merge, pageOf } from '../records/merge.ts'
@@ -18,6 +19,7 @@ import { hasScope } from '../scopes.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followsOf } from './follows.ts'
 import { relatedTo } from './relations.ts'
+import { slotFor } from './visible.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 
@@ -166,9 +168,26 @@ export interface Profile {
 /** Profiles of accounts. */
 export class Profiles {
   readonly #store: Store
+  readonly #budget: ClientBudget
 
-  constructor(store: Store) {
+  /** @param budget of reads of many records */
+  constructor(store: Store, budget: ClientBudget) {
     this.#store = store
+    this.#budget = budget
+  }
+
+  /**
+   * The profile of an account that the viewer can see. Each number takes a slot after the other, since a
+   * client has but one.
+   * @param client whose budget a number counts against once some thousand records were read for it
+   * @throws AllotError unavailable while too many such reads wait
+   */
+  async of(tx: ReadTransaction, viewer: Viewer, account: Account, client: string): Promise<Profile> {
+    const acquire = slotFor(this.#budget, client)
+    const followers = await followsOf(tx, 'followers', viewer, account.id, NO_ITEMS, acquire)
+    const following = await followsOf(tx, 'following', viewer, account.id, NO_ITEMS, acquire)
+    const starred = await relatedTo(tx, stars, viewer, account.id, NO_ITEMS, acquire)
+    return { account, followers: followers.total, following: following.total, starred: starred.total }
   }
 
   /** The names of accounts that the viewer can see; a token without `read:user` sees public accounts only. */
@@ -181,13 +200,4 @@ export class Profiles {
   }
 }
 
-/** The profile of an account that the viewer can see. */
-export const profileOf = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<Profile> => {
-  const [followers, following, starred] = await Promise.all([
-    followsOf(tx, 'followers', viewer, account.id, NO_ITEMS),
-    followsOf(tx, 'following', viewer, account.id, NO_ITEMS),
-    relatedTo(tx, stars, viewer, account.id, NO_ITEMS),
-  ])
-  return { account, followers: followers.total, following: following.total, starred: starred.total }
-}
 const NO_ITEMS: Slice = { offset: 0, limit: 0 }

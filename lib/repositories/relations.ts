@@ -1,5 +1,6 @@
 import { readableAmong, type SignedIn, type Viewer, visibleAmong } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
+import type { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import type { Found, Slice } from '../records/pages.ts'
@@ -17,7 +18,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
-import { visiblePage } from './visible.ts'
+import { type Acquire, slotFor, visiblePage } from './visible.ts'
 
 /** A repository, and since when an account has a relation to it. */
 export interface Related {
@@ -33,10 +34,12 @@ export interface Related {
 export class RepositoryRelation {
   readonly #store: Store
   readonly #relation: CountedRelation
+  readonly #budget: ClientBudget
 
-  constructor(store: Store, relation: CountedRelation) {
+  constructor(store: Store, relation: CountedRelation, budget: ClientBudget) {
     this.#store = store
     this.#relation = relation
+    this.#budget = budget
   }
 
   /**
@@ -68,16 +71,27 @@ export class RepositoryRelation {
     })
   }
 
-  /** Repositories that an account has the relation to and the viewer can see. */
-  list(viewer: Viewer, account: number, slice: Slice): Promise<Found<Repository>> {
-    return this.#store.read((tx) => relatedTo(tx, this.#relation.collection, viewer, account, slice))
+  /**
+   * Repositories that an account has the relation to and the viewer can see.
+   * @param client whose budget the read counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many such reads wait
+   */
+  list(viewer: Viewer, account: number, slice: Slice, client?: string): Promise<Found<Repository>> {
+    const { collection } = this.#relation
+    const acquire = slotFor(this.#budget, client)
+    return this.#store.read((tx) => relatedTo(tx, collection, viewer, account, slice, acquire))
   }
 
-  /** Users who have the relation to a repository, by id, of those whom the viewer can see. */
+  /**
+   * Users who have the relation to a repository, by id, of those whom the viewer can see.
+   * @param client whose budget the read counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many such reads wait
+   */
   accounts(
     viewer: Viewer,
     { owner, name }: RepositoryName,
     slice: Slice,
+    client?: string,
   ): Promise<Found<Account> | undefined> {
     const { collection } = this.#relation
     return this.#store.read(async (tx) => {
@@ -90,7 +104,7 @@ export class RepositoryRelation {
           viewer,
           batch.map((entry) => collection.idOf(entry)[0] as number),
         )
-      return visiblePage(entries, visible, slice)
+      return visiblePage(entries, visible, slice, slotFor(this.#budget, client))
     })
   }
 
@@ -115,10 +129,11 @@ export class Relations {
   /** Which users follow which accounts. */
   readonly follows: Follows
 
-  constructor(store: Store) {
-    this.stars = new RepositoryRelation(store, STARS)
-    this.watches = new RepositoryRelation(store, WATCHES)
-    this.follows = new Follows(store)
+  /** @param budget of reads of many records */
+  constructor(store: Store, budget: ClientBudget) {
+    this.stars = new RepositoryRelation(store, STARS, budget)
+    this.watches = new RepositoryRelation(store, WATCHES, budget)
+    this.follows = new Follows(store, budget)
   }
 }
 
@@ -129,6 +144,7 @@ export const relatedTo = (
   viewer: Viewer,
   account: number,
   slice: Slice,
+  acquire?: Acquire,
 ): Promise<Found<Repository>> => {
   const readable = (batch: readonly Relation[]) =>
     readableAmong(
@@ -136,7 +152,7 @@ export const relatedTo = (
       viewer,
       batch.map(({ repository }) => repository),
     )
-  return visiblePage(relation.all(tx, [account]), readable, slice)
+  return visiblePage(relation.all(tx, [account]), readable, slice, acquire)
 }
 
 /** Saves and counts the relation unless it is already set. */

@@ -1,8 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
+import { ClientBudget } from '../client-budget.ts'
 import type { Found, Slice } from '../records/pages.ts'
 
-/** Items that are counted at most, unless a page needs more. */
+/** A total is at most this. */
 export const MAX_COUNTED = 1000
+
+/** Items that are read at most for a total: those that the viewer cannot see are read, too. */
+export const MAX_READ = 10_000
 
 /** Items that are read before a slot of the client is taken. */
 const MAX_WITHOUT_SLOT = 2000
@@ -15,25 +19,35 @@ type Items<T> = AsyncIterable<T> | Iterable<T>
 /** What the viewer can see of a batch, in its order. */
 type VisibleAmong<T, R> = (batch: readonly T[]) => Promise<readonly R[]>
 
-interface Reading {
-  /** Items that are read at most for a total: those that the viewer cannot see are read, too. */
-  readonly maxRead?: number
-  /**
-   * Waits for a slot, without which only some thousand items are read: hidden ones can be any number.
-   * @returns releases the slot
-   */
-  readonly acquire?: (() => Promise<() => void>) | undefined
+/**
+ * Waits for a slot, without which only some thousand items are read: hidden ones can be any number.
+ * @returns releases the slot
+ */
+export type Acquire = () => Promise<() => void>
+
+export interface WithReadBudget {
+  /** The slots of the searches and lists of an instance that read many items. */
+  readonly readBudget: ClientBudget
 }
+
+export const createReadBudget = () =>
+  new ClientBudget({ slots: 2, queue: 100, message: 'too many searches are running: try again' })
+
+/** @param client absent for the host itself, which waits for no slot */
+export const slotFor = (budget: ClientBudget, client: string | undefined): Acquire | undefined =>
+  client === undefined ? undefined : () => budget.acquire(client)
 
 /**
  * A page of what the viewer can see. No record copies who may see what it refers to, so each item is looked
- * at, and a total that takes too many is left out.
+ * at. Invariant: whether there is a total, and which, is the same for every page, since a total that tells
+ * pages apart would tell of hidden items.
+ * @param acquire absent for a read that has a slot
  */
 export const visiblePage = async <T, R>(
   items: Items<T>,
   visibleAmong: VisibleAmong<T, R>,
   { offset, limit }: Slice,
-  { maxRead = MAX_COUNTED, acquire = async () => () => undefined }: Reading = {},
+  acquire: Acquire = async () => () => undefined,
 ): Promise<Found<R>> => {
   const end = offset + limit
   const page: R[] = []
@@ -44,8 +58,8 @@ export const visiblePage = async <T, R>(
       page.push(...visible.slice(Math.max(0, offset - total), Math.max(0, end - total)))
       total += visible.length
       read += size
-      isCounted = total < end || (total <= MAX_COUNTED && read <= maxRead)
-      if (!isCounted) break
+      isCounted = total <= MAX_COUNTED && read <= MAX_READ
+      if (!isCounted && total >= end) break
       if (read >= MAX_WITHOUT_SLOT) release ??= await acquire()
     }
     return { items: page, total: isCounted ? total : undefined }

@@ -5,6 +5,9 @@ import { type Person, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore({ repositories: false })
 
+const HIDDEN = 1500
+const LISTED = ['x-total-count', 'link'] as const
+
 const aRepository = async (owner: Person, name: string, more = {}) => {
   await allot.made(owner, '/user/repos', { name, ...more })
   return `${owner.name}/${name}`
@@ -29,6 +32,30 @@ describe('/user/starred/{owner}/{repo} and /users/{username}/starred', () => {
     assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
     await allot.as(alice, 'PATCH', `/repos/${demo}`, { private: false })
     assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [demo])
+  })
+
+  it('answer as if hidden stars did not exist, however many there are', async () => {
+    const [eve, other] = [await allot.person('eve'), await allot.person()]
+    await allot.as(eve, 'PUT', `/user/starred/${await aRepository(eve, 'open')}`)
+    const paths = ['', '/starred?limit=1', '/starred?limit=2', '/starred?limit=1&page=2']
+    const answers = async (person: Person | undefined) => {
+      const all = await Promise.all(paths.map((path) => allot.as(person, 'GET', `/users/eve${path}`)))
+      const { updated_at: _, ...profile } = all[0]!.body
+      return [
+        profile,
+        ...all.slice(1).map(({ body, headers }) => [body, ...LISTED.map((it) => headers.get(it))]),
+      ]
+    }
+    const before = await Promise.all([answers(undefined), answers(other)])
+    const { accounts, repositories, relations } = allot.allot.hosting
+    const owner = (await accounts.byName('eve'))!
+    const star = async (name: string) => {
+      await repositories.create(owner, owner, { name, private: true })
+      await relations.stars.set({ id: owner.id, admin: false }, { owner: 'eve', name })
+    }
+    await Promise.all(Array.from({ length: HIDDEN }, (_, at) => star(`hidden-${at}`)))
+    assert.deepEqual(await Promise.all([answers(undefined), answers(other)]), before)
+    assert.equal((await allot.as(undefined, 'GET', '/users/eve/starred?limit=1')).headers.get(LISTED[0]), '1')
   })
 
   it('leave out a deleted repository', async () => {

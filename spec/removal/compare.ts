@@ -198,7 +198,7 @@ const compareSeen = async (
         ([other]) => model.follows.has(pair(other)) && canSee(model, sender, other),
       )
       const expected = others.map(([, it]) => it.id).sort((one, other) => one - other)
-      const page = await hosting.relations.follows[side](viewer, id, ALL)
+      const page = await hosting.relations.follows.list(side, viewer, id, ALL)
       assert.deepEqual([page.total, page.items.map((it) => it.id)], [expected.length, expected])
     }
   }

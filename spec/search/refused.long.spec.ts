@@ -5,6 +5,7 @@ import { accounts, repositories } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { MAX_MATCHES, type RepositoryFilter } from '../../lib/repositories/search/filters.ts'
 import { Search } from '../../lib/repositories/search/search.ts'
+import { createReadBudget } from '../../lib/repositories/visible.ts'
 import { account, repository } from './records.ts'
 
 describe('A search that sorts or filters', () => {
@@ -12,7 +13,7 @@ describe('A search that sorts or filters', () => {
     const driver = memory()
     await driver.open()
     const store = new Store(driver)
-    const search = new Search(store)
+    const search = new Search(store, createReadBudget())
     const save = (at: number, isPrivate: boolean) =>
       store.write((tx) => repositories.save(tx, repository(at, 1, isPrivate)))
     await store.write(async (tx) => {

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { visiblePage } from '../../lib/repositories/visible.ts'
+import type { Slice } from '../../lib/records/pages.ts'
+import { MAX_COUNTED, MAX_READ, visiblePage } from '../../lib/repositories/visible.ts'
 
-const MAX_READ = 10_000
 const NUMBER_OF_ITEMS = 3 * MAX_READ
 
+const SLICES: Slice[] = [
+  { offset: 0, limit: 0 },
+  { offset: 0, limit: 2 },
+  { offset: 0, limit: MAX_COUNTED + 50 },
+  { offset: 2 * MAX_COUNTED, limit: 50 },
+]
+
 /** A page of numbers, and how many were read for it. */
-const page = async (isVisible: (item: number) => boolean, slice: { offset: number; limit: number }) => {
+const page = async (isVisible: (item: number) => boolean, slice: Slice, size = NUMBER_OF_ITEMS) => {
   let [read, taken, released] = [0, 0, 0]
   const acquire = async () => {
     taken++
@@ -16,8 +23,8 @@ const page = async (isVisible: (item: number) => boolean, slice: { offset: numbe
     read += batch.length
     return batch.filter(isVisible)
   }
-  const items = Array(NUMBER_OF_ITEMS).keys()
-  const found = await visiblePage(items, visibleAmong, slice, { maxRead: MAX_READ, acquire })
+  const items = Array(size).keys()
+  const found = await visiblePage(items, visibleAmong, slice, acquire)
   assert.equal(released, taken)
   return { ...found, read, taken }
 }
@@ -40,8 +47,20 @@ describe('A page of what a viewer can see', () => {
     assert.deepEqual(items, [first + 1, first + 2])
   })
 
-  it('has a total where its last page needed all items', async () => {
+  it('has no total where only its last page needed all items', async () => {
     const { items, total } = await page((item) => item % 1000 === 0, { offset: 25, limit: 10 })
-    assert.deepEqual([items.length, total], [5, NUMBER_OF_ITEMS / 1000])
+    assert.deepEqual([items.length, total], [5, undefined])
+  })
+
+  it('has the same total whatever its place and length are', async () => {
+    for (const [isVisible, expected] of [
+      [(item: number) => item >= NUMBER_OF_ITEMS - 1, undefined],
+      [(item: number) => item <= MAX_COUNTED, undefined],
+    ] as const)
+      for (const slice of SLICES) assert.equal((await page(isVisible, slice)).total, expected)
+    for (const slice of SLICES) {
+      const few = await page((item) => item < MAX_COUNTED, slice, MAX_READ)
+      assert.equal(few.total, MAX_COUNTED)
+    }
   })
 })

@@ -31,8 +31,8 @@ export const issueSubscriptionRoutes = [
   subscriptions.list('issueSubscriptions', '', {
     summary: 'The users who subscribed to an issue, or wrote it or a comment on it',
     of: userView,
-    run: ({ user, repository, params, page }, { hosting }) =>
-      hosting.issueSubscriptions.list(user, repository, params.index, page),
+    run: ({ user, repository, params, page, client }, { hosting }) =>
+      hosting.issueSubscriptions.list(user, repository, params.index, page, client()),
   }),
   subscriptions.get('issueCheckSubscription', '/check', {
     reads: 'required',

@@ -7,7 +7,7 @@ import {
 } from '../../accounts/access.ts'
 import { accountByName } from '../../accounts/find.ts'
 import { type Shared, sharedWith } from '../../accounts/rights.ts'
-import { ClientBudget } from '../../client-budget.ts'
+import type { ClientBudget } from '../../client-budget.ts'
 import { invalidMember, NAME_LIMIT } from '../../errors.ts'
 import type { IndexEntry } from '../../records/collection.ts'
 import type { KeyTuple } from '../../records/key-codec.ts'
@@ -26,7 +26,7 @@ import {
 import type { Store } from '../../records/store.ts'
 import { containing, foldCase, searchEntries } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import { MAX_COUNTED, visibleBatches, visiblePage } from '../visible.ts'
+import { MAX_COUNTED, slotFor, visibleBatches, visiblePage } from '../visible.ts'
 import { isFiltered, predicateOf, type QueryPart, type RepositoryFilter, sort } from './filters.ts'
 
 export interface RepositoryQuery {
@@ -50,14 +50,12 @@ interface UserQuery {
  */
 export class Search {
   readonly #store: Store
-  readonly #budget = new ClientBudget({
-    slots: 2,
-    queue: 100,
-    message: 'too many searches are running: try again',
-  })
+  readonly #budget: ClientBudget
 
-  constructor(store: Store) {
+  /** @param budget of reads of many records */
+  constructor(store: Store, budget: ClientBudget) {
     this.#store = store
+    this.#budget = budget
   }
 
   /**
@@ -104,8 +102,7 @@ export class Search {
         slice,
       )
     }
-    const acquire = client === undefined ? undefined : () => this.#budget.acquire(client)
-    const found = await visiblePage(entries, visibleAmong, slice, { maxRead: MAX_READ, acquire })
+    const found = await visiblePage(entries, visibleAmong, slice, slotFor(this.#budget, client))
     return { ...found, items: await repositories.load(tx, found.items) }
   }
 
@@ -120,15 +117,12 @@ export class Search {
       if (q.length > NAME_LIMIT) return pageOfOne<Account>(undefined, slice)
       const open = openAudiences(viewer).map((audience) => searchEntries(tx, accounts, [String(audience)], q))
       const entries = merge([...(await Promise.all(open)), await ownEntry(tx, viewer, q)])
-      const reading = { maxRead: MAX_READ, acquire: () => this.#budget.acquire(client) }
-      const found = await visiblePage(distinct(entries), async (all) => all, slice, reading)
+      const acquire = () => this.#budget.acquire(client)
+      const found = await visiblePage(distinct(entries), async (all) => all, slice, acquire)
       return { ...found, items: await accounts.load(tx, found.items) }
     })
   }
 }
-
-/** Entries that a search reads at most for a total. */
-const MAX_READ = 10_000
 
 /**
  * All repositories that the viewer can see and that match.
