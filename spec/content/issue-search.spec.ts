@@ -65,10 +65,12 @@ describe('A search for issues', () => {
     const at = { owner: 'ann', name: 'demo' }
     const searchOf = (client: string) => issues.list(null, at, query, { offset: 0, limit: 1 }, client)
     let finished = 0
+    // On a slow machine, those that wait too long are refused.
     const flood = Array.from({ length: 40 }, () =>
-      searchOf('address 192.0.2.1')
-        .catch(() => undefined)
-        .then(() => finished++),
+      searchOf('address 192.0.2.1').then(
+        () => finished++,
+        () => undefined,
+      ),
     )
     // Called in process: over a socket, a busy machine may take it only when the others are answered.
     await searchOf('address 192.0.2.2')
