@@ -94,7 +94,8 @@ export class CommandChannel {
    */
   async waitForInput(): Promise<void> {
     const { closing } = this.#connection
-    if (closing.aborted) return
+    // What the client has ended before gives no event any more.
+    if (closing.aborted || this.input.destroyed) return
     const waiting = new AbortController()
     const options = { signal: waiting.signal }
     const begun = [once(this.input, 'readable', options), once(this.input, 'close', options)]

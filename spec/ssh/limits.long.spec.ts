@@ -8,9 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { pushBody } from '../git/slow-push.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { stopTimers } from '../support/stopped-timers.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { gitWith, holdSsh, keyPair, type ServedSsh, ssh, startSsh } from './client.ts'
 import { fetching, idleAfter } from './fetches.ts'
 
@@ -195,6 +197,20 @@ describe('A push', () => {
     await allot.assertCounted('alice')
     await gitWith(aliceKey, await aCheckout(), 'push', '--quiet', allot.url(path), 'main')
     await allot.assertCounted('alice')
+  })
+
+  it('ends when the client leaves while git still ends the list of references', async () => {
+    const slow = wrappedGit('case "$*" in *--advertise-refs*) trap "" TERM; git "$@"; sleep 2; exit;; esac')
+    const other = await startSsh({ repositories: { directory: temporaryDirectory(), git: slow } })
+    const ada = await other.person('ada')
+    const push = holdSsh(
+      other.port,
+      await other.key(ada),
+      `git-receive-pack ${await other.repository(ada, 'left')}`,
+    )
+    await push.begun
+    push.child.kill('SIGKILL')
+    await waitFor(() => other.commands.some(({ exitCode }) => exitCode === 1))
   })
 
   it('may begin late, as after a hook of its user, and ends when it stops before its commands are complete', async () => {
