@@ -108,7 +108,8 @@ const settingForms = ({ server, gpg, ids, changed }: Tools): Readonly<Record<str
       },
       done: /The password was changed/,
       // The second tab has a form of the session that the change has ended.
-      again: /It is wrong|It was changed meanwhile|This form has expired/,
+      // The change ends the session with which the second one was sent.
+      again: /It is wrong|It was changed meanwhile|This form has expired|Your session has ended/,
     },
     'an SSH key': {
       who: 'ann',
