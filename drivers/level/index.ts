@@ -10,7 +10,7 @@ import { hasSpace } from './space.ts'
  * Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports.
  * Bundlers do not see it: docs/embedding.md says what a host that is bundled does.
  */
-const { ClassicLevel } = createRequire(import.meta.url)('classic-level') as typeof import('classic-level')
+const { Level } = createRequire(import.meta.url)('level') as typeof import('level')
 
 /** LevelDB raises lower numbers to this one. */
 const MIN_OPEN_FILES = 64
@@ -64,7 +64,7 @@ const openDatabase = async (
   { folder, writeOwner, release }: FolderLock,
   openFiles: number,
 ): Promise<Database> => {
-  const database: Database & { open(): Promise<void> } = new ClassicLevel<Uint8Array, Uint8Array>(folder, {
+  const database: Database & { open(): Promise<void> } = new Level<Uint8Array, Uint8Array>(folder, {
     keyEncoding: 'view',
     valueEncoding: 'view',
     // LevelDB reserves ten for other files.

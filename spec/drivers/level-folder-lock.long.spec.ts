@@ -81,7 +81,7 @@ const copyOfPackage = (folder: string): string => {
 }
 
 const COPIED = [
-  ...['abstract-level', 'classic-level', 'node-gyp-build', 'module-error', 'lru-cache'],
+  ...['level', 'abstract-level', 'classic-level', 'node-gyp-build', 'module-error', 'lru-cache'],
   ...[
     'buffer',
     'base64-js',

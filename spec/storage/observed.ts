@@ -1,4 +1,4 @@
-import { ClassicLevel } from 'classic-level'
+import { Level } from 'level'
 import { type Batch, type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
 import { toStorageError } from '../../drivers/level/errors.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -22,7 +22,7 @@ export const observe = (location: string): Observed => {
     driver: overAbstractLevel(
       'observed',
       async () => {
-        const database = new ClassicLevel<Uint8Array, Uint8Array>(location, {
+        const database = new Level<Uint8Array, Uint8Array>(location, {
           keyEncoding: 'view',
           valueEncoding: 'view',
         })
