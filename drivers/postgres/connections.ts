@@ -5,6 +5,7 @@ import { StorageError } from '../../lib/storage/index.ts'
 import {
   claimLost,
   heldAlone,
+  isConnectTimeout,
   isStandby,
   isUnusable,
   messageOf,
@@ -91,10 +92,16 @@ export class Connections {
       } catch (cause) {
         // A host with connections is kept, since they may be well.
         const isLeft = this.#pool !== pool || isStandby(cause) || pool.totalCount === 0
-        if (!isLeft || attempt > this.#settings.urls.length) throw toStorageError(this.#where, cause)
-        this.#leave(pool)
+        const isTriedAgain = isLeft || this.#isSilent(cause)
+        if (!isTriedAgain || attempt > this.#settings.urls.length) throw toStorageError(this.#where, cause)
+        if (isLeft) this.#leave(pool)
       }
     }
+  }
+
+  /** Whether the host may be silent. It is left as soon as a reply of it has not come in time. */
+  #isSilent(cause: unknown): boolean {
+    return this.#settings.urls.length > 1 && isConnectTimeout(cause)
   }
 
   #find(): Promise<Pool> {

@@ -39,6 +39,10 @@ export const isLost = (cause: unknown): boolean => {
 
 export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'
 
+/** Whether the server did not accept a connection in time; not, whether none of the pool became free. */
+export const isConnectTimeout = (cause: unknown): boolean =>
+  messageOf(cause) === 'Connection terminated due to connection timeout'
+
 /** Whether the server must be left: it did not reply in time, or has become a standby. */
 export const isUnusable = (cause: unknown): boolean =>
   isStandby(cause) || /read timeout/.test(messageOf(cause))
