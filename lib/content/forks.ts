@@ -3,7 +3,6 @@ import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { readableRepository } from '../accounts/find.ts'
 import { isWiderThanParent } from '../accounts/visibility.ts'
 import { AllotError } from '../errors.ts'
-import type { IndexEntry } from '../records/collection.ts'
 import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -14,7 +13,7 @@ import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName, type RepositoryName } from '../repositories/names.ts'
 import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
-import { slotFor, visiblePage, type WithReadBudget } from '../repositories/visible.ts'
+import { idsIn, slotFor, visiblePage, type WithReadBudget } from '../repositories/visible.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
 
@@ -144,13 +143,9 @@ export class Forks {
     return store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const forks = repositories.entries(tx, 'parent', { prefix: [repository.id] })
-      const readable = (batch: readonly IndexEntry[]) =>
-        readableAmong(
-          tx,
-          viewer,
-          batch.map((fork) => repositories.numberOf(fork)),
-        )
+      const entries = repositories.entries(tx, 'parent', { prefix: [repository.id] })
+      const forks = idsIn(entries, (entry) => repositories.numberOf(entry))
+      const readable = (ids: readonly number[]) => readableAmong(tx, viewer, ids)
       return visiblePage(forks, readable, slice, slotFor(readBudget, client))
     })
   }

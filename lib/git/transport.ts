@@ -84,7 +84,7 @@ export class Transport {
   /** Aborted when the server closes. */
   readonly #closing = new AbortController()
   /** Work that `close` waits for. */
-  readonly #pending = new Set<Promise<void>>()
+  readonly #pending = new Set<Promise<unknown>>()
   readonly #maintenance: Maintenance
 
   constructor(options: TransportOptions) {
@@ -183,7 +183,7 @@ export class Transport {
   /** See {@link Maintenance.cleanUp}. */
   async cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
     const work = this.#maintenance.cleanUp(id, client, listener)
-    this.#track(work.then(() => undefined).catch(() => undefined))
+    this.#track(work.catch(() => undefined))
     return work
   }
 
@@ -208,7 +208,7 @@ export class Transport {
     return folderOf(this.#options.directory, id)
   }
 
-  #track(work: Promise<void>): void {
+  #track(work: Promise<unknown>): void {
     this.#pending.add(work)
     void work.finally(() => this.#pending.delete(work))
   }

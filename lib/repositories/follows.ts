@@ -7,7 +7,7 @@ import type { Found, Slice } from '../records/pages.ts'
 import { type Account, accounts, follows } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type Acquire, slotFor, visiblePage } from './visible.ts'
+import { type Acquire, idsIn, slotFor, visiblePage } from './visible.ts'
 
 /** Which accounts follow which. */
 export class Follows {
@@ -83,9 +83,8 @@ export const followsOf = (
 ): Promise<Found<Account>> =>
   visiblePage(otherIds(tx, side, account), (ids) => visibleAmong(tx, viewer, ids), slice, acquire)
 
-async function* otherIds(tx: ReadTransaction, side: Side, account: number) {
-  if (side === 'following') for await (const { followed } of follows.all(tx, [account])) yield followed
-  else
-    for await (const entry of follows.entries(tx, 'followers', { prefix: [account] }))
-      yield follows.idOf(entry)[0] as number
+const otherIds = (tx: ReadTransaction, side: Side, account: number): AsyncGenerator<number> => {
+  if (side === 'following') return idsIn(follows.all(tx, [account]), ({ followed }) => followed)
+  const entries = follows.entries(tx, 'followers', { prefix: [account] })
+  return idsIn(entries, (entry) => follows.idOf(entry)[0] as number)
 }

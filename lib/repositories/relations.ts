@@ -2,12 +2,10 @@ import { readableAmong, type SignedIn, type Viewer, visibleAmong } from '../acco
 import { existingAccount, readableRepository } from '../accounts/find.ts'
 import type { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
-import type { IndexEntry } from '../records/collection.ts'
 import type { Found, Slice } from '../records/pages.ts'
 import {
   type Account,
   type CountedRelation,
-  type Relation,
   type RelationCollection,
   type Repository,
   repositories,
@@ -18,7 +16,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
 import type { RepositoryName } from './names.ts'
-import { type Acquire, slotFor, visiblePage } from './visible.ts'
+import { type Acquire, idsIn, slotFor, visiblePage } from './visible.ts'
 
 /** A repository, and since when an account has a relation to it. */
 export interface Related {
@@ -98,13 +96,9 @@ export class RepositoryRelation {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
       const entries = collection.entries(tx, 'repository', { prefix: [repository.id] })
-      const visible = (batch: readonly IndexEntry[]) =>
-        visibleAmong(
-          tx,
-          viewer,
-          batch.map((entry) => collection.idOf(entry)[0] as number),
-        )
-      return visiblePage(entries, visible, slice, slotFor(this.#budget, client))
+      const accounts = idsIn(entries, (entry) => collection.idOf(entry)[0] as number)
+      const visible = (ids: readonly number[]) => visibleAmong(tx, viewer, ids)
+      return visiblePage(accounts, visible, slice, slotFor(this.#budget, client))
     })
   }
 
@@ -146,13 +140,8 @@ export const relatedTo = (
   slice: Slice,
   acquire?: Acquire,
 ): Promise<Found<Repository>> => {
-  const readable = (batch: readonly Relation[]) =>
-    readableAmong(
-      tx,
-      viewer,
-      batch.map(({ repository }) => repository),
-    )
-  return visiblePage(relation.all(tx, [account]), readable, slice, acquire)
+  const related = idsIn(relation.all(tx, [account]), ({ repository }) => repository)
+  return visiblePage(related, (ids) => readableAmong(tx, viewer, ids), slice, acquire)
 }
 
 /** Saves and counts the relation unless it is already set. */

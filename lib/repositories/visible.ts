@@ -76,6 +76,11 @@ export async function* visibleBatches<T, R>(items: Items<T>, visibleAmong: Visib
   }
 }
 
+/** The ids that items refer to. */
+export async function* idsIn<T>(items: Items<T>, idOf: (item: T) => number): AsyncGenerator<number> {
+  for await (const item of items) yield idOf(item)
+}
+
 async function* batchesOf<T>(items: Items<T>) {
   let batch: T[] = []
   for await (const item of items) {
