@@ -91,7 +91,7 @@ export class Maintenance {
    * No push may run meanwhile: git would also delete an object that a push has found to be there and not
    * stored again, and a pack that a push stores again.
    * @param listener whose `started` waits for pushes, and makes others wait
-   * @returns whether nothing is left that nothing refers to
+   * @returns whether references reach every object that is left
    * @throws AllotError unavailable when others take too long, or git fails
    */
   cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {

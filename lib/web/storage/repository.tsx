@@ -1,5 +1,4 @@
 /** The storage of one repository: git data and everything in it. */
-
 import { authorizeRepositoryAdmin } from '../../accounts/authorize.ts'
 import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
