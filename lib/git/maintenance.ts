@@ -1,20 +1,24 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { ClientBudget } from '../client-budget.ts'
 import { ifMissing, REASON_IN_LOG } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { folderOf } from './folders.ts'
-import { announce, configuration, type ProcessLimits, type WriteListener } from './process.ts'
-import type { EndListener, GitProcesses } from './processes.ts'
-import { runGit } from './run.ts'
+import {
+  announce,
+  configuration,
+  type GitProcess,
+  type ProcessLimits,
+  type WriteListener,
+} from './process.ts'
+import type { EndListener, GitProcesses, Program } from './processes.ts'
 
 /** Notified about each run of git, so that the size of the repository is counted. */
 export interface MaintenanceListener extends WriteListener, EndListener {}
 
 interface MaintenanceOptions {
   readonly directory: string
-  /** Path of the program. */
-  readonly git: string
   readonly processes: GitProcesses
   readonly limits: ProcessLimits
   /** Aborted when the server closes. */
@@ -32,7 +36,7 @@ const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=fa
  * after its deletion, and a push that builds on it without sending it is refused.
  */
 const EXPIRY = '1.hour.ago'
-/** Milliseconds for which a git that deletes objects may run. */
+/** Milliseconds for which a git that deletes objects may run, and one that counts them. */
 export const MAX_ALONE_MS = 240_000
 /** Milliseconds for which a repository is not cleaned up again, when nothing more has become unused. */
 const PAUSE_MS = 600_000
@@ -94,22 +98,33 @@ export class Maintenance {
    * @returns whether references reach every object that is left
    * @throws AllotError unavailable when others take too long, or git fails
    */
-  cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
-    const { directory, git, limits } = this.#options
-    const folder = folderOf(directory, id)
-    return this.#turns.run(client, async () => {
-      const unused = await unusedIn(git, folder)
-      if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
+  async cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
+    const folder = folderOf(this.#options.directory, id)
+    // Counts take as long as the repository is large: other clients' turns do not wait for them.
+    const unused = await this.#unusedIn(id, client)
+    if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
+    await this.#turns.run(client, async () => {
       const isPacked = (await packsIn(folder)).length > 0
       const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
-      const atMost = { ...limits, timeout: MAX_ALONE_MS }
-      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), atMost, client)))
+      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), MAX_ALONE_MS, client)))
         throw new AllotError('unavailable', FAILED)
-      const left = await unusedIn(git, folder)
-      if (left === 0) this.#left.delete(id)
-      else this.#left.set(id, { unused: left, since: Date.now() })
-      return left === 0
     })
+    const left = await this.#unusedIn(id, client)
+    if (left === 0) this.#left.delete(id)
+    else this.#left.set(id, { unused: left, since: Date.now() })
+    return left === 0
+  }
+
+  /**
+   * How many objects there are that no reference reaches; 0 when all are reached.
+   * @throws AllotError unavailable when the repository is damaged, or so large that git takes too long
+   */
+  async #unusedIn(id: number, client: string): Promise<number> {
+    const stored = await this.#output(id, 'count-objects', ['-v'], client)
+    const reached = ['--all', '--objects', '--count', '--use-bitmap-index']
+    const count = Number(await this.#output(id, 'rev-list', reached, client))
+    const counts = stored.matchAll(/^(?:count|in-pack): (\d+)$/gm)
+    return [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0) - count
   }
 
   /** Whether a clean-up has just left as many objects: most likely, all are younger than an hour. */
@@ -123,20 +138,43 @@ export class Maintenance {
     program: 'gc' | 'commit-graph',
     args: readonly string[],
     listener: MaintenanceListener,
-    limits = this.#options.limits,
+    timeout = this.#options.limits.timeout,
     client = 'gc',
   ): Promise<boolean> {
-    const { directory, processes, closing } = this.#options
-    const whose = { protocol: undefined, client, signal: closing }
-    const all = [`--git-dir=${folderOf(directory, id)}`, ...args]
-    // git writes no output while it works, so only the deadline applies.
-    const child = await processes.start(id, program, all, whose, { ...limits, idleTimeout: limits.timeout })
+    const child = await this.#start(id, program, args, client, timeout)
     await announce(child, listener)
     child.stdin.end('\n')
     child.stdout.resume()
     const { code } = await child.ended
-    await processes.finish(child, listener)
+    await this.#options.processes.finish(child, listener)
     return code === 0
+  }
+
+  async #output(
+    id: number,
+    program: 'count-objects' | 'rev-list',
+    args: readonly string[],
+    client: string,
+  ): Promise<string> {
+    const child = await this.#start(id, program, [...configuration(), program, ...args], client, MAX_ALONE_MS)
+    child.stdin.end()
+    const output = await text(child.stdout)
+    if ((await child.ended).code !== 0) throw new AllotError('unavailable', FAILED)
+    return output
+  }
+
+  #start(
+    id: number,
+    program: Program,
+    args: readonly string[],
+    client: string,
+    timeout: number | undefined,
+  ): Promise<GitProcess> {
+    const { directory, processes, closing, limits } = this.#options
+    const whose = { protocol: undefined, client, signal: closing }
+    const all = [`--git-dir=${folderOf(directory, id)}`, ...args]
+    // git writes no output while it works, so only the deadline applies.
+    return processes.start(id, program, all, whose, { ...limits, timeout, idleTimeout: timeout })
   }
 }
 
@@ -161,25 +199,6 @@ const withoutGraph = (folder: string, listener: MaintenanceListener): Maintenanc
 })
 
 const FAILED = `git could not clean up the repository${REASON_IN_LOG}`
-
-/**
- * How many objects there are that no reference reaches; 0 when all are reached.
- * @throws AllotError unavailable when the repository is damaged, or so large that git takes too long
- */
-const unusedIn = (git: string, folder: string): Promise<number> =>
-  countUnused(git, folder).catch((cause) => {
-    throw cause instanceof AllotError ? cause : new AllotError('unavailable', FAILED, { cause })
-  })
-
-const countUnused = async (git: string, folder: string): Promise<number> => {
-  const inFolder = [`--git-dir=${folder}`]
-  const stored = await runGit(git, [...inFolder, 'count-objects', '-v'])
-  const reached = ['rev-list', '--all', '--objects', '--count', '--use-bitmap-index']
-  // It takes as long as the repository is large, and there is one turn at a time.
-  const count = Number(await runGit(git, [...inFolder, ...reached], { timeoutMs: MAX_ALONE_MS }))
-  const counts = stored.matchAll(/^(?:count|in-pack): (\d+)$/gm)
-  return [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0) - count
-}
 
 const MIB = 1024 * 1024
 

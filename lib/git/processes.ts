@@ -16,7 +16,12 @@ const WRITERS = ['receive-pack', 'gc', 'commit-graph'] as const
 const HELD: readonly Program[] = ['gc', 'commit-graph']
 
 /** The long-running git programs. */
-export type Program = (typeof WRITERS)[number] | 'upload-pack' | 'receive-pack --advertise-refs' | ReadCommand
+export type Program =
+  | (typeof WRITERS)[number]
+  | 'count-objects'
+  | 'upload-pack'
+  | 'receive-pack --advertise-refs'
+  | ReadCommand
 
 /** The commands that read a repository for one request of the API. */
 export type ReadCommand =

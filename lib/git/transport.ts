@@ -91,8 +91,8 @@ export class Transport {
     this.#options = { ...options, directory: resolve(options.directory) }
     this.#pushCheck = new PushCheck(this.#options.directory, options.maxPushSize)
     this.#processes = new GitProcesses(this.#options, this.#pushCheck.env)
-    const { directory, git } = this.#options
-    const shared = { directory, git, processes: this.#processes, limits: options }
+    const { directory } = this.#options
+    const shared = { directory, processes: this.#processes, limits: options }
     this.#maintenance = new Maintenance({ ...shared, closing: this.#closing.signal })
   }
 

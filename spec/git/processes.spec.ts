@@ -14,18 +14,17 @@ import { times } from '../support/long.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 
-/** @returns the folder of the repositories, and that of an empty one with the id 1 */
-const emptyRepository = (): { directory: string; folder: string } => {
-  const directory = temporaryDirectory()
-  const folder = folderOf(directory, 1)
+/** @returns the folder of the repositories, and that of an empty one */
+const emptyRepository = (id = 1, directory = temporaryDirectory()): { directory: string; folder: string } => {
+  const folder = folderOf(directory, id)
   mkdirSync(dirname(folder), { recursive: true })
   runSync('git', ['init', '--quiet', '--bare', folder])
   return { directory, folder }
 }
 
-const transportOf = (directory: string, git = 'git') =>
+const transportOf = (directory: string, git = 'git', maxConcurrent = 1) =>
   new Transport({
-    ...{ git, directory, maxConcurrent: 1, idleTimeout: 60_000, timeout: 60_000 },
+    ...{ git, directory, maxConcurrent, idleTimeout: 60_000, timeout: 60_000 },
     onError: (error) => assert.fail(error),
   })
 
@@ -110,6 +109,44 @@ describe('A git that maintains a repository', () => {
     assert.equal(signal, 'SIGKILL')
     await waitFor(() => hasEnded(Number(stdout)))
     assert.deepEqual(graphs(), [])
+  })
+})
+
+describe('A git that counts what a clean-up would delete', () => {
+  const listener = {
+    started: async () => assert.fail('there is nothing to delete'),
+    finished: async () => undefined,
+  }
+
+  /** Begins a count in one of two repositories that does not end by itself. */
+  const hanging = async () => {
+    const { directory } = emptyRepository()
+    emptyRepository(2, directory)
+    const begun = join(directory, 'begun')
+    const count = `case "$*" in */1.git*' rev-list '*) touch '${begun}'; exec sleep 60;; esac`
+    const transport = transportOf(directory, wrappedGit(count), 2)
+    const cleaning = transport.cleanUp(1, 'ada', listener).catch((error: Error) => error.message)
+    await waitFor(() => existsSync(begun))
+    const soon = <T>(work: Promise<T>) => Promise.race([work, sleep(20_000, 'late', { ref: false })])
+    return { transport, cleaning, soon }
+  }
+
+  it('ends when the server closes', async () => {
+    const { transport, cleaning, soon } = await hanging()
+    assert.equal(await soon(transport.close()), undefined)
+    assert.match(String(await cleaning), /could not clean up/)
+  })
+
+  it('ends when the repository is deleted', async () => {
+    const { transport, cleaning, soon } = await hanging()
+    assert.equal(await soon(transport.stop(1)), undefined)
+    assert.match(String(await soon(cleaning)), /could not clean up/)
+  })
+
+  it('lets the clean-ups of others go on', async () => {
+    const { transport, soon } = await hanging()
+    assert.equal(await soon(transport.cleanUp(2, 'grace', listener)), true)
+    await transport.close()
   })
 })
 
