@@ -1,9 +1,9 @@
 import type { Actor } from '../audit.ts'
 import { checkArgument, invalidMember, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
-import { definedMembers, pick, withEdit } from '../records/edits.ts'
+import { type EditOf, savedMembers, withEdit } from '../records/edits.ts'
 import type { Page, Slice } from '../records/pages.ts'
-import { type Account, accounts, type Preferences, type Visibility } from '../records/schema/index.ts'
+import { type Account, accounts } from '../records/schema/index.ts'
 import { type Store, takeNumber } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { Viewer } from './access.ts'
@@ -24,31 +24,16 @@ import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { type ForkServices, restrictForksFor } from './visibility.ts'
 
+/** What an edit may change, besides the password; not the name, since only `rename` checks it. */
+const EDITED = [
+  ...(['fullName', 'email', 'description', 'visibility', 'admin', 'active'] as const),
+  ...(['website', 'location', 'preferences'] as const),
+]
+
 /** Changes of an account; absent members stay as they are. */
-export interface AccountEdit {
-  /** Address of a user. */
-  email?: string | undefined
-  /** Name to show. */
-  fullName?: string | undefined
+export interface AccountEdit extends EditOf<Account, (typeof EDITED)[number]> {
   /** The new password, of 8 to 255 characters; only its hash is stored. */
   password?: string | undefined
-  /** URL. */
-  website?: string | undefined
-  /** Free text of the account about itself. */
-  description?: string | undefined
-  /** Place to show. */
-  location?: string | undefined
-  /** Whether the user administers the instance. */
-  admin?: boolean | undefined
-  /** Whether the user can sign in. */
-  active?: boolean | undefined
-  /**
-   * Who can see the account: everyone (`public`), signed-in users (`limited`), or itself, its members and
-   * administrators (`private`).
-   */
-  visibility?: Visibility | undefined
-  /** Settings that clients keep for the user. */
-  preferences?: Preferences | undefined
 }
 
 /** A user to create. */
@@ -108,7 +93,7 @@ export class Accounts {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
     const { name, password, admin } = user
     if (admin === true) giveAll(options.by, 'an administrator')
-    const record: Account = { ...blankAccount('user', name), ...definedMembers(pick(user, EDITS)), id: 0 }
+    const record: Account = { ...blankAccount('user', name), ...savedMembers(user, EDITED), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))
     if (password !== undefined) {
@@ -177,7 +162,7 @@ export class Accounts {
     return this.#store.write(async (tx) => {
       const before = await accountAt(tx, which)
       if (before === undefined) return undefined
-      const edit = pick(typeof change === 'function' ? change(before) : change, EDITS)
+      const edit = savedMembers(typeof change === 'function' ? change(before) : change, EDITED)
       const after = withEdit(before, { ...edit, ...hashed })
       // A link that sets a password must not replace this one.
       if (password !== undefined) delete after.passwordLink
@@ -243,23 +228,6 @@ export class Accounts {
     return this.#store.read((tx) => accounts.page(tx, 'name', { prefix: [kind], ...slice }, 'kind'))
   }
 }
-
-/**
- * The members that are saved as the caller gives them; the compiler asks for each of an edit. For the
- * compiler, a {@link NewAccount} is an edit, too: its name must not be saved, since only `rename` checks it.
- */
-const SAVED: Readonly<Record<Exclude<keyof AccountEdit, 'password'>, true>> = {
-  fullName: true,
-  email: true,
-  description: true,
-  visibility: true,
-  admin: true,
-  active: true,
-  website: true,
-  location: true,
-  preferences: true,
-}
-const EDITS = Object.keys(SAVED) as (keyof typeof SAVED)[]
 
 const hashGiven = (password: string, { by, client }: ChangeOptions, check?: () => Promise<unknown>) => {
   giveAll(by, 'a password')

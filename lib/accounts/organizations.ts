@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, invalid, isObject } from '../errors.ts'
-import { savedMembers } from '../records/edits.ts'
+import { type EditOf, savedMembers } from '../records/edits.ts'
 import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
@@ -11,7 +11,6 @@ import {
   memberships,
   repositories,
   teamMembers,
-  type Visibility,
 } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -23,22 +22,12 @@ import { existingAccount, NO_ACCOUNT, visibleAccount, visibleOrganization } from
 import { isMemberOrAdmin, refuseTooManyMemberships } from './memberships.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 
-export interface NewOrganization {
+/** The members of a new organization that are saved as the caller gives them, besides its name. */
+const GIVEN = ['fullName', 'description', 'website', 'location', 'visibility'] as const
+
+export interface NewOrganization extends EditOf<Account, (typeof GIVEN)[number]> {
   /** Name, unique without regard to case among users and organizations. */
   name: string
-  /** Name to show. */
-  fullName?: string | undefined
-  /** Description of the organization. */
-  description?: string | undefined
-  /** URL. */
-  website?: string | undefined
-  /** Place to show. */
-  location?: string | undefined
-  /**
-   * Who can see it: everyone (`public`), signed-in users (`limited`), or its members and administrators
-   * (`private`).
-   */
-  visibility?: Visibility | undefined
 }
 
 interface OwnedOrganization {
@@ -59,16 +48,6 @@ interface OwnershipOptions extends MemberOptions {
    * one who was in the organization by a team alone.
    */
   owner?: boolean
-}
-
-/** The members of an organization that are saved as the caller gives them. */
-const SAVED: Readonly<Record<keyof NewOrganization, true>> = {
-  name: true,
-  fullName: true,
-  description: true,
-  website: true,
-  location: true,
-  visibility: true,
 }
 
 /** Organizations and their members. */
@@ -93,7 +72,7 @@ export class Organizations {
     const blank = blankAccount('organization', organization.name)
     return this.#store.write(async (tx) => {
       const id = await takeNumber(tx, 'account')
-      const record: Account = { ...blank, ...savedMembers(organization, SAVED), id }
+      const record: Account = { ...blank, ...savedMembers(organization, GIVEN), id }
       if (owner !== undefined) requireMember(await existingAccount(tx, owner))
       await insertAccount(tx, record)
       const after = { kind: record.kind, visibility: record.visibility }

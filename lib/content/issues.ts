@@ -2,7 +2,7 @@ import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { AllotError, invalidMember } from '../errors.ts'
-import { creationTimes, savedMembers, withEdit } from '../records/edits.ts'
+import { creationTimes, type EditOf, savedMembers, withEdit } from '../records/edits.ts'
 import type { Slice, WithPage } from '../records/pages.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import { takeNumber, type WriteContext } from '../records/store.ts'
@@ -31,16 +31,9 @@ interface NewIssue {
   closed?: boolean | undefined
 }
 
-interface IssueEdit {
-  /** Title, one line. */
-  title?: string | undefined
-  /** Text, in markdown. */
-  body?: string | undefined
-  /** Closes or reopens it. */
-  state?: Issue['state'] | undefined
-}
-
-const SAVED: Readonly<Record<keyof IssueEdit, true>> = { title: true, body: true, state: true }
+/** What an edit may change. */
+const EDITED = ['title', 'body', 'state'] as const
+type IssueEdit = EditOf<Issue, (typeof EDITED)[number]>
 
 export interface WithIssue {
   /** The issue. */
@@ -226,7 +219,7 @@ export const writableIssue = async (
 }
 
 const edited = (before: Issue, edit: IssueEdit): Issue => {
-  const after = withEdit(before, savedMembers(edit, SAVED))
+  const after = withEdit(before, savedMembers(edit, EDITED))
   if (after.state === before.state) return after
   return { ...after, closedAt: after.state === 'closed' ? after.updatedAt : null }
 }

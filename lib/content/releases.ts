@@ -4,7 +4,7 @@ import { existingAccount, readableRepository } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
-import { savedMembers } from '../records/edits.ts'
+import { type EditOf, savedMembers } from '../records/edits.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import type { Page, Slice, WithPage } from '../records/pages.ts'
@@ -18,30 +18,9 @@ import { countTexts } from './daily-limits.ts'
 import { removeContent } from './removers.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
 
-/** Changes of a release; absent members stay as they are. */
-export interface ReleaseEdit {
-  /** Name of its tag. */
-  tag?: string | undefined
-  /** Branch or commit of the tag. */
-  target?: string | undefined
-  /** Title. */
-  name?: string | undefined
-  /** Text, in markdown. */
-  body?: string | undefined
-  /** Whether only users with write permission can see it. */
-  draft?: boolean | undefined
-  /** Whether it is not meant for production. */
-  prerelease?: boolean | undefined
-}
-
-const SAVED: Readonly<Record<keyof ReleaseEdit, true>> = {
-  tag: true,
-  target: true,
-  name: true,
-  body: true,
-  draft: true,
-  prerelease: true,
-}
+/** What an edit may change. */
+const EDITED = ['tag', 'target', 'name', 'body', 'draft', 'prerelease'] as const
+export type ReleaseEdit = EditOf<Release, (typeof EDITED)[number]>
 
 interface NewRelease extends ReleaseEdit {
   /** Name of its tag, unique in the repository. */
@@ -259,7 +238,7 @@ const list = async (
 const edited = (before: Release, edit: ReleaseEdit): Release => {
   // Clients in Go send an empty string for a member that is not set.
   const texts = { tag: edit.tag || undefined, target: edit.target || undefined, name: edit.name || undefined }
-  const after = { ...before, ...savedMembers({ ...edit, ...texts }, SAVED) }
+  const after = { ...before, ...savedMembers({ ...edit, ...texts }, EDITED) }
   return { ...after, publishedAt: after.draft ? null : (before.publishedAt ?? now()) }
 }
 

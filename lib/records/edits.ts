@@ -7,16 +7,16 @@ export const definedMembers = <T extends object>(edit: T): { [K in keyof T]: Exc
     [K in keyof T]: Exclude<T[K], undefined>
   }
 
+/** Changes of these members of a record; absent and undefined ones stay as they are. */
+export type EditOf<T, K extends keyof T> = { [Name in K]?: T[Name] | undefined }
+
 /**
  * The members of an edit that are saved, without undefined ones. Hosts may pass objects with others, such as
  * the body of a request, which must not get into the record.
- * @param saved every member of the edit: the compiler asks for each
+ * @param names of the members that an edit may change
  */
-export const savedMembers = <T extends object>(
-  edit: T,
-  saved: Readonly<Record<keyof T, true>>,
-): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  definedMembers(pick(edit, Object.keys(saved) as (keyof T)[]))
+export const savedMembers = <T extends object, K extends keyof T>(edit: T, names: readonly K[]) =>
+  definedMembers(pick(edit, names))
 
 /** The members of an object with these names, and no others. */
 export const pick = <T extends object, K extends keyof T>(object: T, names: readonly K[]): Pick<T, K> =>

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { savedMembers, withEdit } from '../records/edits.ts'
+import { type EditOf, savedMembers, withEdit } from '../records/edits.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkRepositoryName } from './names.ts'
@@ -7,31 +7,13 @@ import { refuseTaken } from './new-repository.ts'
 import { addRedirect } from './redirects.ts'
 import { normalTopics } from './topics.ts'
 
-export interface RepositoryEdit {
-  /** Name; the former name redirects to the new one. */
-  name?: string | undefined
-  /** Description of the repository. */
-  description?: string | undefined
-  /** URL. */
-  website?: string | undefined
-  /** Whether only accounts with a right on it and administrators can see it. */
-  private?: boolean | undefined
-  /** Whether it is read-only. */
-  archived?: boolean | undefined
-  /** Branch that HEAD names. */
-  defaultBranch?: string | undefined
+/** What an edit may change, besides the topics. */
+const EDITED = ['name', 'description', 'website', 'private', 'archived', 'defaultBranch'] as const
+
+/** Changes of a repository. A former name redirects to the new one. */
+export interface RepositoryEdit extends EditOf<Repository, (typeof EDITED)[number]> {
   /** Topics that people find it by, or a function that makes them of the present ones. */
   topics?: readonly string[] | ((present: readonly string[]) => readonly string[]) | undefined
-}
-
-const SAVED: Readonly<Record<keyof RepositoryEdit, true>> = {
-  name: true,
-  description: true,
-  website: true,
-  private: true,
-  archived: true,
-  defaultBranch: true,
-  topics: true,
 }
 
 /**
@@ -39,7 +21,8 @@ const SAVED: Readonly<Record<keyof RepositoryEdit, true>> = {
  * @throws AllotError invalid for topics
  */
 export const editOf = (before: Repository, edit: RepositoryEdit): Partial<Repository> => {
-  const { topics: change, ...members } = savedMembers(edit, SAVED)
+  const { topics: change } = edit
+  const members = savedMembers(edit, EDITED)
   if (change === undefined) return members
   const { topics: present = [] } = before
   const topics = normalTopics(typeof change === 'function' ? change(present) : change)

@@ -1,20 +1,18 @@
 import { invalidMember } from '../errors.ts'
+import type { EditOf } from '../records/edits.ts'
 import type { Hook } from '../records/schema/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { checkEvents } from './recipients.ts'
 
+/** What an edit may change. */
+export const HOOK_EDITED = [
+  ...(['url', 'contentType', 'secret', 'authorization', 'events', 'branchFilter', 'active'] as const),
+  // URL of the service in the request. A webhook without one keeps it.
+  'baseUrl' as const,
+]
+
 /** The settings of a webhook. Absent members keep their value, or have their default in a new webhook. */
-export interface HookEdit {
-  url?: string | undefined
-  contentType?: Hook['contentType'] | undefined
-  secret?: string | undefined
-  authorization?: string | undefined
-  events?: string[] | undefined
-  branchFilter?: string | undefined
-  active?: boolean | undefined
-  /** URL of the service in the request. A webhook without one keeps it. */
-  baseUrl?: string | undefined
-}
+export type HookEdit = EditOf<Hook, (typeof HOOK_EDITED)[number]>
 
 /** Longest texts, in characters. */
 export const HOOK_LIMITS = { url: 2048, secret: 255, authorization: 1024, branchFilter: 255 } as const

@@ -17,7 +17,7 @@ import { requireScopes } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import type { WebhookEvent } from './events.ts'
-import { checkHook, type HookEdit } from './hook-checks.ts'
+import { checkHook, HOOK_EDITED, type HookEdit } from './hook-checks.ts'
 import { removeHook } from './kept.ts'
 import type { Outbox } from './outbox.ts'
 import { type HookPlace, hookAt } from './places.ts'
@@ -231,24 +231,13 @@ const newHook = (
   ...creationTimes(),
 })
 
-const SAVED: Readonly<Record<keyof HookEdit, true>> = {
-  url: true,
-  contentType: true,
-  secret: true,
-  authorization: true,
-  events: true,
-  branchFilter: true,
-  active: true,
-  baseUrl: true,
-}
-
 /**
  * The header `Authorization` is for one receiver only: an edit that changes the receiver must give it again.
  */
 const edited = (before: Hook, by: HookActor, edit: HookEdit): Hook => {
   const baseUrl = before.baseUrl || (edit.baseUrl ?? '')
   const actsFor = { creator: by.id, scopes: keptScopes(by) }
-  const after = withEdit(before, { ...savedMembers(edit, SAVED), baseUrl, ...actsFor })
+  const after = withEdit(before, { ...savedMembers(edit, HOOK_EDITED), baseUrl, ...actsFor })
   const isSameReceiver = new URL(after.url).origin === new URL(before.url).origin
   return isSameReceiver || edit.authorization !== undefined ? after : { ...after, authorization: '' }
 }

@@ -42,7 +42,7 @@ describe('The published declarations', () => {
       ],
       ...['Allot.handler', 'Accounts.createUser', 'Issues.list', 'Ledger.put', 'StorageDriver.write'],
       ...[
-        'Account.visibility',
+        'Account.createdAt',
         'Repository.lfs',
         'DataOptions.quota',
         'QuotaSettings.warnAt',

@@ -93,7 +93,7 @@ describe('A form of a host that signs users in', () => {
       }
     })
 
-  it('is in these tables', () =>
+  it('is in OWN or ADMIN of this file, with what the log has of it', () =>
     assert.deepEqual(
       [...new Set([...OWN, ...ADMIN].map(([path]) => path))].sort(),
       pageRoutes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])).sort(),
