@@ -106,8 +106,11 @@ const recordToken = async (
   })
 }
 
+/** Bytes of a token, which is sent in hex. Tokens of another length are not looked for. */
+const TOKEN_BYTES = 20
+
 /** Made before the write that stores it, which may run again. */
-export const newToken = (): string => randomBytes(20).toString('hex')
+export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('hex')
 
 /**
  * Creates a token.
@@ -236,7 +239,7 @@ interface TokenSender {
 }
 
 /** A token, as requests send it. */
-export const TOKEN = /^[0-9a-f]{40}$/
+export const TOKEN = new RegExp(`^[0-9a-f]{${2 * TOKEN_BYTES}}$`)
 
 const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/
 

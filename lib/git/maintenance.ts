@@ -12,10 +12,16 @@ import {
   type ProcessLimits,
   type WriteListener,
 } from './process.ts'
-import type { EndListener, GitProcesses, Program } from './processes.ts'
+import type { GitProcesses, Program } from './processes.ts'
 
 /** Notified about each run of git, so that the size of the repository is counted. */
-export interface MaintenanceListener extends WriteListener, EndListener {}
+export interface MaintenanceListener extends WriteListener {
+  /**
+   * Called after git has ended.
+   * @param isCleaned as in {@link GitProcesses.isCleaned}
+   */
+  finished(isCleaned: boolean): Promise<void>
+}
 
 interface MaintenanceOptions {
   readonly directory: string
@@ -146,7 +152,7 @@ export class Maintenance {
     child.stdin.end('\n')
     child.stdout.resume()
     const { code } = await child.ended
-    await this.#options.processes.finish(child, listener)
+    await listener.finished(await this.#options.processes.isCleaned(child))
     return code === 0
   }
 

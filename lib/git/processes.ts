@@ -66,14 +66,6 @@ export interface ProcessesOptions extends ProcessLimits {
   readonly leftoverAge?: number
 }
 
-/** Notified about the end of a writer, so that its journal entry is settled. */
-export interface EndListener {
-  /**
-   * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
-   */
-  finished(isCleaned: boolean): Promise<void>
-}
-
 /** The long-running git processes, each started within its client's budget. */
 export class GitProcesses {
   readonly #options: ProcessesOptions
@@ -135,12 +127,12 @@ export class GitProcesses {
   }
 
   /**
-   * Reports the end of a writer, when what it left is removed. While other writers run, which may be for as
-   * long as clients like, nothing is removed: the last of them does it, and their journal entries stay until
-   * then.
+   * Waits until what a stopped writer left is removed. While other writers run, which may be for as long as
+   * clients like, nothing is removed: the last of them does it, and their journal entries stay until then.
+   * @returns false when some of it is not removed: the journal entry must stay
    */
-  async finish(writer: GitProcess, listener: EndListener): Promise<void> {
-    await listener.finished(await this.#repositoryOf.get(writer)!.recovered)
+  isCleaned(writer: GitProcess): Promise<boolean> {
+    return this.#repositoryOf.get(writer)!.recovered
   }
 
   /** Stops all processes of a repository. */

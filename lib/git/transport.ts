@@ -163,8 +163,8 @@ export class Transport {
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
     feed(request.body, child)
-    const { output, finished } = holdReport(child, push, (updates) =>
-      this.#processes.finish(child, { finished: (isCleaned) => listener.finished(updates, isCleaned) }),
+    const { output, finished } = holdReport(child, push, async (updates) =>
+      listener.finished(updates, await this.#processes.isCleaned(child)),
     )
     this.#track(finished)
     return output

@@ -43,30 +43,27 @@ export interface QuotaDefaults {
 /** The status of owners, which the store keeps until a record that it follows from changes. */
 export class Statuses {
   readonly #store: Store
-  /** The status in a transaction. */
-  readonly read: (tx: ReadTransaction, owner: number) => Promise<QuotaStatus>
+  readonly #defaults: QuotaDefaults
 
   constructor(store: Store, defaults: QuotaDefaults) {
     this.#store = store
-    this.read = (tx, owner) => readStatus(tx, owner, defaults)
+    this.#defaults = defaults
   }
 
   of(owner: number): Promise<QuotaStatus> {
     return this.#store.cached(`quota of ${owner}`, (tx) => this.read(tx, owner))
   }
-}
 
-const readStatus = async (
-  tx: ReadTransaction,
-  owner: number,
-  defaults: QuotaDefaults,
-): Promise<QuotaStatus> => {
-  // At once, which saves a round trip where a network is between.
-  const [record, storedGroups] = await Promise.all([
-    ownerUsages.get(tx, [owner]),
-    readStoredGroups(tx, owner, defaults),
-  ])
-  return { usage: usageOfRecord(record), storedGroups, groups: effectiveGroups(storedGroups, defaults) }
+  /** The status in a transaction. */
+  async read(tx: ReadTransaction, owner: number): Promise<QuotaStatus> {
+    const defaults = this.#defaults
+    // At once, which saves a round trip where a network is between.
+    const [record, storedGroups] = await Promise.all([
+      ownerUsages.get(tx, [owner]),
+      readStoredGroups(tx, owner, defaults),
+    ])
+    return { usage: usageOfRecord(record), storedGroups, groups: effectiveGroups(storedGroups, defaults) }
+  }
 }
 
 const readStoredGroups = async (
