@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
+import { routes } from '../../lib/api/index.ts'
 import type { AllotOptions, HostIdentity } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Listening, listen } from '../support/listen.ts'
@@ -118,8 +119,10 @@ const PATHS = [
   ...['/orgs/acme', '/orgs/acme/repos', '/orgs/acme/quota', '/orgs/acme/quota/check?subject=size:all'],
   ...NAMES.map((name) => `/repos/${name}`),
   ...['/repos/search', '/repos/search?q=o', '/repos/search?q=owner/o', '/repos/search?q=shared&limit=1'],
-  ...['/user/quota', '/user/quota/explain', '/user/quota/check?subject=size:all', '/user/quota/artifacts'],
-  '/orgs/acme/quota/artifacts',
+  ...['/user/quota', '/user/quota/explain', '/user/quota/check?subject=size:all', '/orgs/acme/quota/explain'],
+  ...['user', 'orgs/acme'].flatMap((owner) =>
+    ['artifacts', 'attachments', 'packages'].map((kind) => `/${owner}/quota/${kind}`),
+  ),
 ]
 
 /** Changes: each may be refused, when another one has taken what it changes. */
@@ -256,6 +259,28 @@ describe('A server that keeps replies', () => {
       const asked = [first, second].map((path) => ({ who: 'nobody', path, headers: {} }))
       assert.deepEqual(await inTurn(cached, asked), await said(uncached, asked))
     }
+  })
+})
+
+/** Whether the reply of a route is kept: then it asks for that before anything else. */
+const isKept = async ({ handle }: (typeof routes)[number]): Promise<boolean> => {
+  let isAsked = false
+  const cached = async () => {
+    isAsked = true
+  }
+  await handle({ params: {}, query: {}, page: {}, cached } as never, {} as never).catch(() => undefined)
+  return isAsked
+}
+
+describe('Each route whose reply is kept', () => {
+  it('is among PATHS of this file: add a path of it', async () => {
+    const missing: string[] = []
+    for (const route of routes.filter(({ method }) => method === 'GET')) {
+      const pattern = new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}(?:\\?|$)`)
+      const isHere = PATHS.some((path) => pattern.test(path))
+      if (!isHere && (await isKept(route))) missing.push(route.path)
+    }
+    assert.deepEqual(missing, [])
   })
 })
 
