@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, openFor, save } from '../driver-spec/fixture.ts'
-import { killGroup, printed, run, spawnChild } from '../support/child.ts'
+import { killGroup, printed, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { commandFor } from './opening.ts'
 
@@ -191,16 +191,4 @@ test('a driver whose opening failed can be opened later', async () => {
   await rm(location)
   await driver.open()
   await driver.close()
-})
-
-test('on a full disk writes are refused as full, reads work, and no acknowledged write is lost', async (t) => {
-  const location = inFolder()
-  const limited = ['-c', `ulimit -f 200; exec "$0" "$@"`]
-  const { stdout } = await run('bash', [...limited, ...commandFor({ mode: 'fill', locations: [location] })])
-  const { acknowledged, reasons, readable } = JSON.parse(stdout)
-  assert.ok(acknowledged > 10)
-  assert.deepEqual(reasons, ['full', 'full', 'full'])
-  assert.equal(readable, 1000)
-  const driver = await openFor(t, level(location))
-  assert.ok((await driver.read((tx) => keysBelow(tx, 'k'))).length >= acknowledged)
 })

@@ -15,8 +15,8 @@ const report = (/** @type {string} */ line) =>
 
 const bytes = (/** @type {string} */ text) => new TextEncoder().encode(text)
 
-const save = (/** @type {StorageDriver} */ driver, /** @type {string} */ key, value = 'written') =>
-  driver.write(async (tx) => tx.put(bytes(key), bytes(value)))
+const save = (/** @type {StorageDriver} */ driver, /** @type {string} */ key) =>
+  driver.write(async (tx) => tx.put(bytes(key), bytes('written')))
 
 const hold = async (/** @type {StorageDriver} */ driver) => {
   await driver.open().then(
@@ -46,21 +46,6 @@ const race = async (/** @type {StorageDriver} */ driver, /** @type {string} */ n
   }
 }
 
-/** Writes until the disk is full, and reports the outcome. */
-const fill = async (/** @type {StorageDriver} */ driver) => {
-  await driver.open()
-  let acknowledged = 0
-  /** @type {string[]} */
-  const reasons = []
-  while (reasons.length < 3 && acknowledged < 100_000)
-    await save(driver, `k${acknowledged}`, 'x'.repeat(1000)).then(
-      () => acknowledged++,
-      (error) => reasons.push(error.reason ?? String(error)),
-    )
-  const last = await driver.read((tx) => tx.get(bytes(`k${acknowledged - 1}`)))
-  report(JSON.stringify({ acknowledged, reasons, readable: last?.length }))
-}
-
 const begin = async (/** @type {Opening} */ opening) => {
   const { module, mode, locations, name = '' } = opening
   const [location, ...others] = locations
@@ -71,7 +56,7 @@ const begin = async (/** @type {Opening} */ opening) => {
     new Worker(new URL(import.meta.url), {
       workerData: { ...opening, locations: [other], name: `${name}.${at}` },
     }).on('message', report)
-  const modes = { hold, race, fill }
+  const modes = { hold, race }
   await modes[mode](level(location), name)
 }
 

@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads'
 export interface Opening {
   /**
    * `hold` opens the folder and keeps it open; `race` opens it, writes and closes it repeatedly, in several
-   * threads at once; `fill` writes until the disk is full.
+   * threads at once.
    */
-  mode: 'hold' | 'race' | 'fill'
+  mode: 'hold' | 'race'
   /** A path of the folder for each thread; they may be spelled differently. */
   locations: string[]
   /** Prefix of every key. */

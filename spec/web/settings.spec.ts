@@ -5,49 +5,16 @@ import { gnupg } from '../keys/gnupg.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { lacks } from '../support/requirements.mjs'
 import { madeBefore } from '../support/test-server.ts'
-import { createPageClient, type PageClient, startPages, words } from './browser.ts'
+import { type PageClient, startPages, words } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
 
 const CHOSEN = 'another long one'
-
-const fieldOf = (html: string, name: string): string =>
-  new RegExp(`<(?:input|textarea)[^>]*name="${name}"[^>]*>`).exec(html)![0]
 
 /** Names of the fields that are marked as wrong, and described by the message. */
 const markedIn = (html: string): string[] =>
   [...html.matchAll(/<(?:input|textarea)[^>]*aria-invalid[^>]*aria-describedby="failure\b[^>]*>/g)].map(
     ([tag]) => /name="([^"]*)"/.exec(tag)![1]!,
   )
-
-describe('The profile in the settings', () => {
-  it('is in the audit log when an administrator changes it with Sudo, and not when the user does', async () => {
-    const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
-      headers['x-host-user'] === 'boss' ? { id: 'boss', admin: true } : { id: 'ann' }
-    const host = await startPages({ authenticate })
-    const boss = { 'x-host-user': 'boss' }
-    const save = async (fullName: string, headers: Record<string, string>) => {
-      const browser = createPageClient(host.base)
-      await browser.get('/-/settings', headers)
-      const fields = { fullName, description: '', website: '', location: '' }
-      assert.equal((await browser.post('/-/settings', fields, headers)).status, 303)
-    }
-    await save('Ann', {})
-    await save('Ann B', { ...boss, sudo: 'ann' })
-    await save('Boss', boss)
-    const log = await (await fetch(`${host.api}/admin/audit`, { headers: boss })).json()
-    const changes = log.filter(({ action }: { action: string }) => action === 'account changed')
-    assert.deepEqual(
-      changes.map(
-        ({ actor, subject, after }: { actor: { login: string }; subject: string; after: string }) => [
-          actor.login,
-          subject,
-          after,
-        ],
-      ),
-      [['boss', 'ann', '{"fullName":"Ann B"}']],
-    )
-  })
-})
 
 describe('The password in the settings', () => {
   const allot = madeBefore(() => startPages({ login: { failures: 6 } }))
@@ -232,24 +199,9 @@ describe('The other settings of a user', () => {
   it('list SSH keys, add them, and delete them after a question', async () => {
     const add = (title: string, key: string) => browser.post('/-/settings/keys/ssh', { title, key })
     assert.match(words((await browser.get('/-/settings/keys')).text), /No SSH keys .* No GPG keys/)
-    for (const [title, key, marked] of [
-      ['laptop', 'no key', 'key'],
-      ['laptop', '', 'key'],
-      ['', SSH_KEY, 'title'],
-      ['x'.repeat(256), SSH_KEY, 'title'],
-    ] as const) {
-      const { status, text } = await add(title, key)
-      assert.equal(status, 422, title)
-      assert.deepEqual(markedIn(text), [marked])
-      assert.ok(title === '' || fieldOf(text, 'title').includes(`value="${title}"`))
-      assert.ok(key === '' || text.includes(`>${key}</textarea>`), 'what was entered stays')
-    }
     assert.equal((await add('laptop', `${SSH_KEY} ann@laptop\n`)).status, 303)
     const { text } = await browser.get('/-/settings/keys')
     assert.match(words(text), /laptop ssh-ed25519 SHA256:[\w+/]{43} · added on/)
-    const again = await add('desktop', SSH_KEY)
-    assert.match(words(again.text), /The key was added before/)
-    assert.deepEqual(markedIn(again.text), ['key'])
     const titled = await add('laptop', generateSshKey('ed25519').key)
     assert.match(words(titled.text), /Another key of yours has this title\./)
     assert.deepEqual(markedIn(titled.text), ['title'])
@@ -278,10 +230,6 @@ describe('The other settings of a user', () => {
       const armored = gpg.armored(fingerprint)
       const { text: form } = await browser.get('/-/settings/keys')
       assert.match(form, /The output of <code>gpg --armor --export<\/code>, with your address\./)
-      const refused = await browser.post('/-/settings/keys/gpg', { armored: 'no key' })
-      assert.equal(refused.status, 422)
-      assert.deepEqual(markedIn(refused.text), ['armored'])
-      assert.doesNotMatch(refused.text, /armored_public_key/)
       assert.equal((await browser.post('/-/settings/keys/gpg', { armored })).status, 303)
       const { text } = await browser.get('/-/settings/keys')
       assert.match(words(text), new RegExp(`${fingerprint.slice(-16)} ann@example\\.test · made on`))
