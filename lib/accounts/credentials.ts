@@ -9,7 +9,7 @@ import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
-import { existingUser } from './find.ts'
+import { existingUser, ofExisting } from './find.ts'
 import type { LastUses } from './last-uses.ts'
 
 export interface NewToken {
@@ -70,8 +70,11 @@ export class Tokens {
   }
 
   /** Tokens of a user, in the order of creation. */
-  list(account: number, slice: Slice): Promise<Page<Token>> {
-    return this.#store.read((tx) => tokens.page(tx, 'account', { prefix: [account], ...slice }))
+  async list(account: number, slice: Slice): Promise<Page<Token>> {
+    const page = await this.#store.read((tx) =>
+      ofExisting(tx, account, tokens.page(tx, 'account', { prefix: [account], ...slice })),
+    )
+    return page ?? { items: [], total: 0 }
   }
 
   /**

@@ -54,6 +54,19 @@ export const requireUser = (account: Account, what: UserOnly): Account => {
 export const existingUser = async (tx: ReadTransaction, id: number, what: UserOnly): Promise<Account> =>
   requireUser(await existingAccount(tx, id), what)
 
+/**
+ * What is found of an account, whose tokens and keys a job may remove after the account.
+ * @returns undefined when the account does not exist
+ */
+export const ofExisting = async <T>(
+  tx: ReadTransaction,
+  id: number,
+  finding: Promise<T>,
+): Promise<T | undefined> => {
+  const [account, found] = await Promise.all([accounts.get(tx, [id]), finding])
+  return account && found
+}
+
 /** The account with the name, if the viewer can see it. */
 export const visibleAccount = async (
   tx: ReadTransaction,

@@ -10,7 +10,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canSee, type Identity } from './access.ts'
 import { checkMaySignIn, unauthenticated } from './credentials.ts'
-import { existingUser } from './find.ts'
+import { existingUser, ofExisting } from './find.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>
@@ -34,13 +34,16 @@ class Keys<K extends Owned> {
   }
 
   /** Keys of a user, in the order of creation. */
-  list(account: number, slice: Slice): Promise<Page<K>> {
-    return this.store.read((tx) => this.#collection.page(tx, 'account', { prefix: [account], ...slice }))
+  async list(account: number, slice: Slice): Promise<Page<K>> {
+    const page = await this.store.read((tx) =>
+      ofExisting(tx, account, this.#collection.page(tx, 'account', { prefix: [account], ...slice })),
+    )
+    return page ?? { items: [], total: 0 }
   }
 
   /** A key of the account itself; undefined for other accounts' keys. */
   async get(account: number, id: number): Promise<K | undefined> {
-    const key = await this.store.read((tx) => this.#collection.get(tx, [id]))
+    const key = await this.store.read((tx) => ofExisting(tx, account, this.#collection.get(tx, [id])))
     return key?.account === account ? key : undefined
   }
 
@@ -119,7 +122,9 @@ export class SshKeys extends Keys<SshKey> {
   /** The account's key with the fingerprint, as a page of at most one. */
   async withFingerprint(account: number, fingerprint: string, slice: Slice): Promise<Page<SshKey>> {
     if (!FINGERPRINT.test(fingerprint)) return { items: [], total: 0 }
-    const key = await this.store.read((tx) => sshKeys.findBy(tx, 'fingerprint', [account, fingerprint]))
+    const key = await this.store.read((tx) =>
+      ofExisting(tx, account, sshKeys.findBy(tx, 'fingerprint', [account, fingerprint])),
+    )
     return pageOfOne(key, slice)
   }
 

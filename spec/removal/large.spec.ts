@@ -96,6 +96,26 @@ describe('An account with 300 empty repositories', () => {
   })
 })
 
+describe(`An account with ${MANY} access tokens`, () => {
+  it(`is deleted in transactions as small as those of one with ${FEW / 2}, and none of them is found any more`, async () => {
+    const { accounts, tokens } = server.allot.hosting
+    const removal = async (count: number) => {
+      const { id, name } = await accounts.createUser({ name: `user-${count}` })
+      let secret = ''
+      for (let n = 0; n < count; n++) ({ secret } = await tokens.create(id, `token ${n}`, ['all']))
+      sizes.length = 0
+      assert.equal((await server.as(server.root, 'DELETE', `/admin/users/${name}`)).status, 204)
+      assert.deepEqual(await tokens.list(id, { offset: 0, limit: 1 }), { items: [], total: 0 })
+      assert.equal(await tokens.verify(secret), undefined)
+      await waitFor(async () => (await pendingJobs()) === 0)
+      return Math.max(...sizes)
+    }
+    const few = await removal(FEW / 2)
+    assertSmall(await removal(MANY), few * 2)
+    assert.deepEqual((await server.allot.verify()).messages, [])
+  })
+})
+
 describe(`A repository with ${MANY} ledger entries`, () => {
   it('is transferred with all entries in one step, in transactions as small as those of a small repository', async () => {
     const give = (name: string, lists: { ann: number; ben: number }) =>

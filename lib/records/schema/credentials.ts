@@ -33,7 +33,7 @@ export const tokens = new Collection({
   unique: { hash: (token) => [token.hash], name: (token) => [token.account, token.name] },
   ordered: { account: (token) => [token.account] },
   counted: { account: (token) => [token.account] },
-  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
+  belongsTo: [{ to: 'account', by: 'account' }],
 })
 
 const Session = v.object({
@@ -110,7 +110,7 @@ export const sshKeys = new Collection({
     title: (key) => [key.account, titleHash(key.title)],
   },
   counted: { account: (key) => [key.account] },
-  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
+  belongsTo: [{ to: 'account', by: 'account' }],
 })
 
 const OpenPgpPart = v.object({
@@ -160,5 +160,5 @@ export const gpgKeys = new Collection({
   unique: { fingerprint: accountKey },
   ordered: { account: (key) => [key.account], fingerprint: (key) => [key.fingerprint] },
   counted: { account: (key) => [key.account] },
-  belongsTo: [{ to: 'account', by: 'account', removed: 'now' }],
+  belongsTo: [{ to: 'account', by: 'account' }],
 })
