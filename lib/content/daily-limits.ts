@@ -55,9 +55,9 @@ export const countGuestUpload = async (
 }
 
 /**
- * Counts the texts of an issue, a comment or a release that a user writes or changes, in the write that saves
- * them. A text that stays as it was counts as nothing, and so do those of accounts that do not exist: hosts
- * name any id, and an account can be deleted meanwhile.
+ * Counts the texts of an issue, a comment, a release or a commit status that a user writes or changes, in the
+ * write that saves them. A text that stays as it was counts as nothing, and so do those of accounts that do
+ * not exist: hosts name any id, and an account can be deleted meanwhile.
  * @param before the texts so far
  * @throws AllotError too_large beyond the limit
  */
@@ -76,7 +76,7 @@ export const countTexts = async (
   if (bytes > maxTextPerDay)
     throw new AllotError(
       'too_large',
-      `you can write ${maxTextPerDay} bytes of text a day in issues, comments and releases: try again tomorrow`,
+      `you can write ${maxTextPerDay} bytes of text a day in issues, comments, releases and commit statuses: try again tomorrow`,
     )
   await save(tx, writer, bytes)
 }

@@ -4,10 +4,12 @@ import { now } from '../clock.ts'
 import { invalidMember } from '../errors.ts'
 import { pageOfAll, type Slice, type WithPage } from '../records/pages.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
-import { type Store, takeNumber } from '../records/store.ts'
+import { takeNumber } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { countTexts } from './daily-limits.ts'
 
 /** Contexts of a commit, all of which a request for the combined status reads. */
 const MAX_CONTEXTS = 1000
@@ -46,16 +48,17 @@ export interface CombinedStatus extends WithPage<CommitStatus> {
  * return undefined when the viewer cannot see the repository.
  */
 export class CommitStatuses {
-  readonly #store: Store
+  readonly #services: Pick<RepositoryServices, 'store' | 'maxTextPerDay'>
 
-  constructor(store: Store) {
-    this.#store = store
+  constructor(services: Pick<RepositoryServices, 'store' | 'maxTextPerDay'>) {
+    this.#services = services
   }
 
   /**
    * Adds a status, which replaces the one before of the same context. Those before stay listed.
    * @throws AllotError forbidden without write permission; invalid for too many statuses, and for a
-   * text that is too long; not_found when the viewer was deleted meanwhile
+   * text that is too long; too_large beyond the texts of a day; not_found when the viewer was deleted
+   * meanwhile
    */
   async create(
     viewer: SignedIn,
@@ -65,11 +68,12 @@ export class CommitStatuses {
   ): Promise<InRepository<{ status: CommitStatus }> | undefined> {
     const context = given || DEFAULT_CONTEXT
     checkStatusTexts({ context, description, targetUrl })
-    return this.#store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const access = await writeAccess(tx, viewer, path, 'code')
       if (access === undefined) return undefined
       requireWriter(access)
       const { id: creator } = await existingAccount(tx, viewer.id)
+      await countTexts(tx, this.#services, creator, [context, description, targetUrl])
       const { repository } = access
       const status: CommitStatus = {
         id: await takeNumber(tx, 'commitStatus'),
@@ -99,7 +103,7 @@ export class CommitStatuses {
     { state, isOldestFirst = false }: StatusQuery,
     slice: Slice,
   ): Promise<InRepository<WithPage<CommitStatus>> | undefined> {
-    return this.#store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'code')
       if (repository === undefined) return undefined
       const commit = [repository.id, sha]
@@ -119,7 +123,7 @@ export class CommitStatuses {
     sha: string,
     slice: Slice,
   ): Promise<InRepository<CombinedStatus> | undefined> {
-    return this.#store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'code')
       if (repository === undefined) return undefined
       const all = await commitStatuses.list(tx, 'current', { prefix: [repository.id, sha] })

@@ -245,7 +245,7 @@ const contentOf = (services: Services, { log }: Host) => ({
   issues: new Issues(services),
   comments: new Comments(services),
   issueSubscriptions: new IssueSubscriptions(services.store, services.readBudget),
-  statuses: new CommitStatuses(services.store),
+  statuses: new CommitStatuses(services),
   releases: new Releases(services),
   attachments: new Attachments(services, logError(log, 'the download of an attachment could not be counted')),
   packages: new Packages(services),

@@ -93,8 +93,8 @@ const General = v.strictObject({
    */
   issues: enabled,
   /**
-   * Texts of issues, comments and releases that one person can write in a day (UTC): bytes, or `"100 MiB"`.
-   * More gets 413. Default: `104857600`.
+   * Texts of issues, comments, releases and commit statuses that one person can write in a day (UTC): bytes,
+   * or `"100 MiB"`. More gets 413. Default: `104857600`.
    */
   maxTextPerDay: v.optional(Size, 100 * 1024 * 1024),
   /** Whether commit statuses are served, which CI systems set; needs `contents`. Default: `true`. */

@@ -56,7 +56,7 @@ export interface RepositoryServices {
   readonly outbox: Outbox
   /** Visibility of a new repository whose creator does not say it. */
   readonly newRepositories: 'public' | 'private'
-  /** Bytes of texts of issues, comments and releases that a user can write in a day. */
+  /** Bytes of texts of issues, comments, releases and commit statuses that a user can write in a day. */
   readonly maxTextPerDay: number
 }
 

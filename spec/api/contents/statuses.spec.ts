@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
 import { peopleBefore, start, startBefore } from '../../support/test-server.ts'
 
 /** A repository of ann's whose commit has no statuses. */
@@ -118,6 +119,25 @@ describe('A commit status', () => {
       assertError(await allot.as(ann, 'POST', `${at}/statuses/${sha}`, body), 422, message)
       assertList(await allot.as(ann, 'GET', `${at}/statuses/${sha}`), 'status', [])
     })
+
+  it('counts as text that its creator writes in a day, of which there is a limit', async () => {
+    const guarded = await start({ repositories: { directory: temporaryDirectory() }, maxTextPerDay: 100 })
+    try {
+      const { root } = guarded
+      await guarded.made(root, '/user/repos', { name: 'app', auto_init: true })
+      const write = (description: string) =>
+        guarded.as(root, 'POST', '/repos/root/app/statuses/main', {
+          state: 'success',
+          context: 'ci',
+          description,
+        })
+      assert.equal((await write('x'.repeat(80))).status, 201)
+      assertError(await write('x'.repeat(17)), 413, /100 bytes of text a day .* commit statuses/)
+      assert.equal((await write('x'.repeat(16))).status, 201)
+    } finally {
+      await guarded.stop()
+    }
+  })
 
   it('stays with the repository when that is renamed, and goes with it when it is deleted', async () => {
     const { at, sha } = await aRepository()
