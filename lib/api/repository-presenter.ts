@@ -30,7 +30,7 @@ const withoutParent = resource<RepositoryDetails>()({
   empty: [v.boolean(), ({ repository }) => repository.empty],
   private: [v.boolean(), ({ repository }) => repository.private],
   fork: [v.boolean(), ({ repository }) => repository.parent !== null],
-  mirror: [v.boolean(), ({ repository }) => repository.mirror],
+  mirror: [v.boolean(), () => false],
   /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
   size: [f.number(12), ({ repository: { size, lfs } }) => Math.floor((size + lfs) / 1024)],
   html_url: [f.link('/alice/app'), (details, to) => pageOf(details, to)],

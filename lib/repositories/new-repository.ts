@@ -35,7 +35,6 @@ export const recordOf = (
   website: '',
   private: repository.private ?? false,
   empty: repository.autoInit !== true,
-  mirror: false,
   archived: repository.archived ?? false,
   parent: null,
   defaultBranch: repository.defaultBranch ?? 'main',

@@ -120,7 +120,6 @@ const account = {
 const repository = {
   ...{ id: 1, owner: 1, name: 'r', description: '', website: '', private: false, empty: true },
   ...{
-    mirror: false,
     archived: false,
     parent: null,
     defaultBranch: 'main',

@@ -7,6 +7,6 @@ export const account = (id: number, visibility: Visibility): Account => ({
 
 export const repository = (id: number, owner: number, isPrivate = false): Repository => ({
   ...{ id, owner, name: `name-${id}`, description: '', website: '', private: isPrivate },
-  ...{ empty: true, mirror: false, archived: false, parent: null, defaultBranch: 'main' },
+  ...{ empty: true, archived: false, parent: null, defaultBranch: 'main' },
   ...{ size: 0, lfs: 0, stars: 0, forks: 0, watchers: 0, createdAt: 1, updatedAt: 1 },
 })

@@ -18,8 +18,6 @@ const Repository = v.object({
   private: v.boolean(),
   /** Whether it has no commit. */
   empty: v.boolean(),
-  /** Whether it is a copy of a repository elsewhere. */
-  mirror: v.boolean(),
   /** Whether it is read-only. */
   archived: v.boolean(),
   /** Topics in lower case, in alphabetical order; absent: none. */

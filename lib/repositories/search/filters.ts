@@ -138,13 +138,14 @@ const ownerPredicate = async (tx: ReadTransaction, name: string) => {
 
 const matchesMode = async (
   tx: ReadTransaction,
-  { parent, mirror }: Repository,
+  { parent }: Repository,
   mode: SearchMode,
 ): Promise<boolean> => {
-  if (mode === 'mirror') return mirror
+  // No repository is a mirror.
+  if (mode === 'mirror') return false
   // A job makes the forks of a deleted repository independent.
   const isFork = parent !== null && (await repositoryById(tx, parent)) !== undefined
-  return mode === 'fork' ? isFork : !isFork && !mirror
+  return isFork === (mode === 'fork')
 }
 
 /** The stars of a user whom the viewer cannot see match nothing. */

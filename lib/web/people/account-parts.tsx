@@ -46,12 +46,11 @@ export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' 
   )
 }
 
-/** The labels of a repository: private, archived, mirror and fork. */
+/** The labels of a repository: private, archived and fork. */
 export const RepositoryTags = ({ repository }: { repository: Repository }) => (
   <>
     {repository.private && <span class="tag">private</span>}
     {repository.archived && <span class="tag">archived</span>}
-    {repository.mirror && <span class="tag">mirror</span>}
     {repository.parent !== null && <span class="tag">fork</span>}
   </>
 )

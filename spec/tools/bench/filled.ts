@@ -172,7 +172,7 @@ export const partsOfNames = (parts: number, repos: number): string[] =>
 
 const repository = (id: number, owner: number, starred: number) => ({
   ...{ id, owner, name: nameOf(id), description: 'made for a measurement', website: '' },
-  ...{ private: false, empty: false, mirror: false, archived: false, parent: null },
+  ...{ private: false, empty: false, archived: false, parent: null },
   ...{ defaultBranch: 'main', size: id, stars: starred, forks: 0, watchers: 0 },
   ...{ createdAt: WHEN, updatedAt: WHEN },
 })

@@ -179,6 +179,6 @@ const fillEntries = async (filler: Filler, repository: number, count: number) =>
 
 const repository = (id: number, owner: number, sizes: { size: number; lfs: number }) => ({
   ...{ id, owner, name: `repository-${id}`, description: '', website: '', ...sizes },
-  ...{ private: false, empty: false, mirror: false, archived: false, parent: null },
+  ...{ private: false, empty: false, archived: false, parent: null },
   ...{ defaultBranch: 'main', stars: 0, forks: 0, watchers: 0, createdAt: WHEN, updatedAt: WHEN },
 })
