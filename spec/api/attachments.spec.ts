@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
 import { memory } from '../../drivers/memory/index.ts'
+import { deferred } from '../../lib/deferred.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Answer, type Mount, type Person, start, type TestServer } from '../support/test-server.ts'
@@ -398,6 +399,31 @@ describe('GET /attachments/{uuid}', () => {
     assert.equal(await count(), 1)
     await Promise.all([1, 2, 3].map(async () => (await get(uuid)).arrayBuffer()))
     await waitFor(async () => (await count()) === 4)
+  })
+
+  it('is sent also while no write ends, and counted then', async () => {
+    const driver = memory()
+    let written: Promise<unknown> = Promise.resolve()
+    const write: typeof driver.write = async (body) => {
+      await written
+      return driver.write(body)
+    }
+    const server = await start({ driver: { ...driver, write }, repositories: false })
+    const { root } = server
+    await server.made(root, '/user/repos', { name: 'app' })
+    await server.made(root, '/repos/root/app/issues', { title: 'one' })
+    await server.attach(root, '/repos/root/app/issues/1', 'bytes', 'a.txt')
+    const { uuid } = (await server.as(root, 'GET', '/repos/root/app/issues/1/assets')).body[0]
+    const { promise, resolve } = deferred<void>()
+    written = promise
+    const sent = await fetch(`${server.base}/attachments/${uuid}`, { signal: AbortSignal.timeout(10_000) })
+    assert.equal(await sent.text(), 'bytes')
+    resolve(undefined)
+    await waitFor(
+      async () =>
+        (await server.as(root, 'GET', '/repos/root/app/issues/1/assets')).body[0].download_count === 1,
+    )
+    await server.stop()
   })
 
   it('is visible to those who can see its issue, comment or release, and deleted with it', async () => {

@@ -234,6 +234,23 @@ describe('The table of what uses the storage', () => {
     assert.equal((await ann.post('/-/storage/ann/remove', { item: Array(51).fill('x') })).status, 422)
   })
 
+  it('deletes LFS objects of an archived repository for those who administer it alone', async () => {
+    const owner = await allot.person('lena', { password: PASSWORD })
+    const { id, username } = { id: owner.id, username: 'lena' }
+    const writer = await allot.person('will')
+    await allot.as(owner, 'POST', '/user/repos', { name: 'old' })
+    await allot.upload(owner, `/lena/old/info/lfs/objects/${OID}/5`, 'large')
+    await allot.as(owner, 'PUT', '/repos/lena/old/collaborators/will', { permission: 'write' })
+    assert.equal((await allot.as(owner, 'PATCH', '/repos/lena/old', { archived: true })).status, 200)
+    const repository = (await allot.as(owner, 'GET', '/repos/lena/old')).body.id
+    const { lfs } = allot.allot.hosting
+    const remove = (user: { id: number; username: string }) =>
+      lfs.remove({ ...user, admin: false }, repository, OID)
+    await assert.rejects(remove({ id: writer.id, username: 'will' }), /archived/)
+    assert.ok(await remove({ id, username }))
+    assert.equal((await allot.as(owner, 'GET', '/user/quota')).body.used.size.git.LFS, 0)
+  })
+
   it('shows and filters by who attached a file, and deletes everything that one user attached', async () => {
     const [olga, mallory] = [
       await allot.person('olga', { password: PASSWORD }),
