@@ -32,8 +32,7 @@ interface MaintenanceOptions {
 }
 
 /**
- * `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. Its commit-graph
- * would have no changed paths.
+ * `git gc` moves unreachable objects into a cruft pack. Its commit-graph would have no changed paths.
  */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false', 'gc.writeCommitGraph=false']
 /**
@@ -51,9 +50,9 @@ const PAUSE_MS = 600_000
 const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
 
 /**
- * Background work on repositories, one at a time: `git gc`, and the commit-graph with the changed paths of
- * each commit, which let a search of the last commit of a file skip the commits that did not change it
- * (git-commit-graph, "--changed-paths").
+ * Work on repositories: a clean-up, and in the background, one at a time, `git gc` and the commit-graph with
+ * the changed paths of each commit, which let a search of the last commit of a file skip the commits that did
+ * not change it (git-commit-graph, "--changed-paths").
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions
@@ -83,7 +82,8 @@ export class Maintenance {
     const isGraphNeeded = !this.#failed.has(id) && size >= MIN_SIZE && (await needsGraph(folder, size))
     if (!(isGcNeeded || isGraphNeeded) || !this.mayRun()) return
     await this.#turns.run('', async () => {
-      if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc(), listener))) return
+      // Pushes go on meanwhile, so it deletes no object: one may get a reference again (git-gc, "NOTES").
+      if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc('--no-prune'), listener))) return
       if (size < MIN_SIZE || this.#options.closing.aborted) return
       if (!(await this.#succeeds(id, 'commit-graph', [...configuration(), ...GRAPH], listener)))
         this.#failed.add(id)

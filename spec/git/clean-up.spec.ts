@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { wrappedGit } from '../support/wrapped-git.ts'
 import { createPageClient, words } from '../web/browser.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
-import { entriesIn, large, notesIn } from './scene.ts'
+import { entriesIn, large, notesIn, scatter } from './scene.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
 import { beginPush, pushBody } from './slow-push.ts'
 
@@ -22,11 +22,27 @@ const HOUR = 3600
 
 const driver = memory()
 const folder = temporaryDirectory()
-const [hold, log] = [join(folder, 'hold'), join(folder, 'log')]
+const [hold, log, packed] = ['hold', 'log', 'packed'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+]
+/** The git that `git gc` runs: it waits after packing unreachable objects, before it deletes old packs. */
+const packing = wrappedGit(
+  `case "$*" in pack-objects*' --cruft '*)
+    git "$@"
+    touch '${packed}'
+    while [ -e '${hold}' ]; do sleep 0.05; done
+    exit;;
+  esac`,
+)
 /** A git that notes its arguments, and waits before it deletes objects while there is a file `hold`. */
 const noting = wrappedGit(
   `echo "$*" >> '${log}'
-  case "$*" in *' gc '*--prune=*|*' prune --expire='*) while [ -e '${hold}' ]; do sleep 0.05; done;; esac`,
+  case "$*" in
+    *' gc '*--prune=*|*' prune --expire='*) while [ -e '${hold}' ]; do sleep 0.05; done;;
+    *' gc '*) export GIT_EXEC_PATH='${dirname(packing)}';;
+  esac`,
   folder,
 )
 
@@ -46,9 +62,9 @@ before(async () => {
 
 const cleanUp = (path: string, who: Person | undefined = alice) => allot.as(who, 'POST', `/repos/${path}/gc`)
 
-/** Makes all objects two hours old; those of pushes that go on may vanish meanwhile. */
-const age = (repository: string): void => {
-  const then = Date.now() / 1000 - 2 * HOUR
+/** Makes all objects some hours old; those of pushes that go on may vanish meanwhile. */
+const age = (repository: string, hours = 2): void => {
+  const then = Date.now() / 1000 - hours * HOUR
   const folders = readdirSync(join(repository, 'objects')).filter((name) =>
     /^(?:[0-9a-f]{2}|pack)$/.test(name),
   )
@@ -351,6 +367,23 @@ const hurry = (t: TestContext): void => {
   const start = read()
   t.mock.method(performance, 'now', () => start + 20 * (read() - start))
 }
+
+it('Beside pushes, git gc in the background keeps old objects that a push refers to again', async () => {
+  const { path, folder, push, id } = await withBranch('again', { b: randomBytes(300_000) })
+  await git(folder, 'repack', '-adq')
+  await push(':extra')
+  scatter(folder)
+  age(folder, 20 * 24)
+  writeFileSync(hold, '')
+  await push('main~1:refs/heads/other')
+  await waitFor(() => existsSync(packed))
+  await push('main:extra')
+  rmSync(hold)
+  await waitFor(async () => (await notesIn(driver)) === 0)
+  assert.equal(await hasObject(folder, id), true)
+  await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, alice))
+  await allot.assertCounted('alice')
+})
 
 describe('A push that waits for a clean-up', () => {
   /** A server of which two processes of git occupy all places, and on which a process is soon idle. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { deflateSync } from 'node:zlib'
 import { folderOf } from '../../lib/git/folders.ts'
 import { initialize } from '../../lib/git/initialize.ts'
 import { fetchFrom } from '../../lib/git/remote-fetch.ts'
@@ -14,6 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { craftedPack, deltaTo, type Entry } from './crafted-pack.ts'
 import { deepFile, largeCommits, longHeader, longNames, type Planted, plant } from './planted.ts'
+import { scatter } from './scene.ts'
 import { bytesIn, startGit } from './served.ts'
 import { pktLine } from './slow-push.ts'
 
@@ -211,18 +211,6 @@ describe('The faults of old histories', () => {
       assert.equal(await git(folderOf(directory, 1), 'rev-parse', 'old'), id)
     })
 })
-
-/** Objects in the folder by which git estimates the number of loose objects. */
-const scatter = (folder: string): void => {
-  mkdirSync(join(folder, 'objects/17'), { recursive: true })
-  for (let at = 0, found = 0; found < 30; at++) {
-    const blob = `blob ${String(at).length}\0${at}`
-    const name = createHash('sha1').update(blob).digest('hex')
-    if (!name.startsWith('17')) continue
-    writeFileSync(join(folder, 'objects/17', name.slice(2)), deflateSync(blob))
-    found++
-  }
-}
 
 describe('A push', () => {
   const MIB = 1024 * 1024

@@ -1,5 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
 import { type BegunPush, diskEntries } from '../../lib/records/schema/index.ts'
@@ -21,6 +23,18 @@ export const notesIn = async (driver: StorageDriver): Promise<number> => (await 
 
 export const quarantines = (folder: string) =>
   readdirSync(`${folder}/objects`).filter((name) => /^(?:tmp_objdir|incoming)-/.test(name))
+
+/** Objects in the folder by which git estimates the number of loose objects. */
+export const scatter = (folder: string): void => {
+  mkdirSync(join(folder, 'objects/17'), { recursive: true })
+  for (let at = 0, found = 0; found < 30; at++) {
+    const blob = `blob ${String(at).length}\0${at}`
+    const name = createHash('sha1').update(blob).digest('hex')
+    if (!name.startsWith('17')) continue
+    writeFileSync(join(folder, 'objects/17', name.slice(2)), deflateSync(blob))
+    found++
+  }
+}
 
 export interface Scene {
   allot: ServedGit
