@@ -4,11 +4,11 @@ import { hash } from 'node:crypto'
  * The caches of records and credentials; those of git data are in `lib/git/objects` and
  * `lib/repositories/contents`. "Memory of caches" in docs/operations.md has the bound of each:
  *
- * - `Store.cached` (lib/records/store.ts): whole replies of the JSON API, by what a request sends, the
- *   senders of tokens, the commits of references, and of owners the quota status and the repositories with
- *   their usage. A write drops what was read from its keys before it is committed, and nothing else ends an
- *   entry, so only a write can end a token. Only on a store of one process: elsewhere each of these reads the
- *   records;
+ * - `ReadCache` (lib/storage/read-cache.ts), by `Store.load`: whole replies of the JSON API, by what a
+ *   request sends, the senders of tokens, the commits of references, and of owners the quota status and the
+ *   repositories with their usage. A write drops what was read from its keys before it is committed, and
+ *   nothing else ends an entry, so only a write can end a token. Only on a store of one process: elsewhere
+ *   each of these reads the records;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;

@@ -22,11 +22,7 @@ import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 import { removeContent } from './removers.ts'
 import type { ContentServices } from './services.ts'
 
-interface NewIssue {
-  /** Title, one line. */
-  title: string
-  /** Text, in markdown. */
-  body?: string | undefined
+interface NewIssue extends Pick<Issue, 'title'>, EditOf<Issue, 'body'> {
   /** Whether it is closed from the beginning. */
   closed?: boolean | undefined
 }
