@@ -12,12 +12,6 @@ import { ServiceSections } from './services.ts'
 const Creators = v.picklist(['users', 'administrators'])
 
 /** The options without a section. */
-/** Whether everything below the path can belong to the API. */
-const hasNoOther = (basePath: string): boolean =>
-  !['/api/swagger', '/api/packages', '/attachments', '/avatars', '/-'].some((other) =>
-    `${other}/`.startsWith(`${basePath}/`),
-  )
-
 const General = v.strictObject({
   /**
    * Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git
@@ -26,11 +20,7 @@ const General = v.strictObject({
   data: v.optional(nonEmptyText('a folder'), './data'),
   /** Path below which all routes are. Default: `"/api/v1"`. */
   basePath: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/, 'expected a path such as /api/v1'),
-      v.check(hasNoOther, 'expected a path below which Allot has no other addresses, such as /api/v1'),
-    ),
+    v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')),
     '/api/v1',
   ),
   /**

@@ -14,12 +14,6 @@ export interface PersonAtTime {
   readonly offset: number
 }
 
-/** An armored signature, and the text that it signs. */
-export interface Signature {
-  readonly text: string
-  readonly payload: string
-}
-
 export interface Commit {
   readonly id: string
   readonly tree: string
@@ -27,8 +21,8 @@ export interface Commit {
   readonly author: PersonAtTime
   readonly committer: PersonAtTime
   readonly message: string
-  /** Undefined when the commit is not signed. */
-  readonly signature: Signature | undefined
+  /** The armored signature and what it signs; undefined when the commit is not signed. */
+  readonly signature: { readonly text: string; readonly payload: string } | undefined
 }
 
 /** An annotated tag. */
@@ -39,10 +33,7 @@ export interface Tag {
   readonly object: { readonly id: string; readonly type: string }
   /** Absent from the oldest tags. */
   readonly tagger: PersonAtTime | undefined
-  /** Without the signature. */
   readonly message: string
-  /** Undefined when the tag is not signed. */
-  readonly signature: Signature | undefined
 }
 
 /** One entry of a folder. */
@@ -129,24 +120,16 @@ const payloadOf = (text: string): string => {
   return text.slice(0, start) + (end < 0 ? '' : text.slice(end))
 }
 
-/** The line that begins the signature at the end of a tag. */
-const TAG_SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm
-
 /** @param text of which the message ends with {@link CUT} when it is cut */
 export const parseTag = ({ id, content, isCut }: ParsedText): Tag => {
-  const text = decode(content, isCut)
-  const { headers, message: whole } = headersOf(text, isCut)
+  const { headers, message } = headersOf(decode(content, isCut), isCut)
   const tagger = headerIn(headers, 'tagger')
-  const start = [...whole.matchAll(TAG_SIGNATURE)].at(-1)?.index ?? whole.length
-  const [message, signature] = [whole.slice(0, start), whole.slice(start)]
   return {
     id,
     name: headerIn(headers, 'tag') ?? '',
     object: { id: headerIn(headers, 'object') ?? '', type: headerIn(headers, 'type') ?? '' },
     tagger: tagger === undefined ? undefined : parsePerson(tagger),
     message,
-    signature:
-      signature === '' ? undefined : { text: signature, payload: text.slice(0, text.lastIndexOf(signature)) },
   }
 }
 

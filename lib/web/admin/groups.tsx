@@ -52,16 +52,11 @@ export const groupPageRoutes = [
   }),
   adminForm('/-/admin/group', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
-    const [shown, chosen, present] = [form.all('shown'), form.all('rule'), group.rules.map(nameOf)]
-    // What others have added or removed since the page was shown stays so.
-    const kept = present.filter((name) => chosen.includes(name) || !shown.includes(name))
-    const added = chosen.filter((name) => !present.includes(name) && !shown.includes(name))
-    const rules = [...kept, ...added]
-    const plan = { groups: [{ name: group.name, rules }] }
+    const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
     return {
       plan: () => plan,
       // Without a rule, the group limits nothing.
-      asksFirst: group.rules.length > 0 && rules.length === 0,
+      asksFirst: group.rules.length > 0 && form.all('rule').length === 0,
       async run() {
         await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
@@ -101,8 +96,6 @@ export const groupPageRoutes = [
     }
   }),
 ]
-
-const nameOf = ({ name }: { name: string }): string => name
 
 const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGroup> => {
   return existing(await quota.groups.get(name), `there is no group named ${name}`)
@@ -196,14 +189,7 @@ const groupView = async ({ quota, hosting }: PageServices, group: QuotaGroup, pa
         title={labelOf('rules')}
         about="An owner with this group must be within each of them."
       >
-        <Post
-          to="/-/admin/group"
-          fields={[
-            ['name', group.name] as const,
-            ...group.rules.map((rule) => ['shown', rule.name] as const),
-          ]}
-          class="stacked"
-        >
+        <Post to="/-/admin/group" fields={{ name: group.name }} class="stacked">
           <RuleBoxes group={group} rules={rules} />
           <ActionButtons label="Save" />
         </Post>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
-import { aCheckout, git, urlFor } from '../../git/client.ts'
+import { git, urlFor } from '../../git/client.ts'
 import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound } from '../../support/expectations.ts'
@@ -55,26 +55,6 @@ describe('Branches, tags and references', () => {
     assert.equal(annotated.message, 'Version 1\n')
     assert.deepEqual([annotated.object.type, annotated.object.sha], ['commit', ids.second])
     assert.equal(annotated.tagger.email, 'ada@example.test')
-  })
-
-  it('have the signature of an annotated tag apart from its message, and what it signs', async () => {
-    const [path, folder] = [await allot.repository(ann, 'signed'), await aCheckout({ a: 'one\n' })]
-    for (const kind of ['PGP SIGNATURE', 'SSH SIGNATURE']) {
-      const name = kind.slice(0, 3)
-      const payload = `object ${await git(folder, 'rev-parse', 'HEAD')}\ntype commit\ntag ${name}\ntagger A <a@example.test> 0 +0000\n\nSigned\n`
-      const signature = `-----BEGIN ${kind}-----\n\nabcd\n-----END ${kind}-----\n`
-      writeFileSync(`${folder}/tag`, payload + signature)
-      const id = await git(folder, 'hash-object', '-t', 'tag', '-w', 'tag')
-      await git(folder, 'push', '--quiet', urlFor(allot, path, ann), `${id}:refs/tags/${name}`)
-      const { body: tag } = await allot.as(ann, 'GET', `/repos/${path}/git/tags/${id}`)
-      assert.equal(tag.message, 'Signed\n')
-      assert.deepEqual(tag.verification, {
-        ...{ verified: false, reason: 'this server does not verify signatures', signer: null },
-        ...{ signature, payload },
-      })
-      const { body: listed } = await allot.as(ann, 'GET', `/repos/${path}/tags/${name}`)
-      assert.equal(listed.message, 'Signed')
-    }
   })
 
   it('are listed together, by the beginning of their names, or one alone', async () => {
