@@ -67,6 +67,14 @@ export class Maintenance {
     maxWaitMs: 60_000,
     message: 'other repositories are being cleaned up: try again',
   })
+  /** A clean-up of a repository counts what the one before it has left. */
+  readonly #repositories = new ClientBudget({
+    slots: 100,
+    slotsPerPlace: 1,
+    queue: 100,
+    maxWaitMs: 60_000,
+    message: 'the repository is being cleaned up: try again',
+  })
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
@@ -104,7 +112,11 @@ export class Maintenance {
    * @returns whether references reach every object that is left
    * @throws AllotError unavailable when others take too long, or git fails
    */
-  async cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
+  cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
+    return this.#repositories.run(client, () => this.#cleanUp(id, client, listener), { place: String(id) })
+  }
+
+  async #cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
     const folder = folderOf(this.#options.directory, id)
     // Counts take as long as the repository is large: other clients' turns do not wait for them.
     const unused = await this.#unusedIn(id, client)

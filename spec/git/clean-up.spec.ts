@@ -156,6 +156,15 @@ describe('A clean-up', () => {
     await allot.assertCounted('alice')
   })
 
+  it('deletes once, however many requests of one repository come at the same time', async () => {
+    const { path, folder, id } = await deleted('at-once')
+    const earlier = pruned()
+    const all = await Promise.all(Array.from({ length: 5 }, () => cleanUp(path)))
+    assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]))
+    assert.equal(pruned() - earlier, 1)
+    assert.equal(await hasObject(folder, id), false)
+  })
+
   it('is not possible in a damaged repository, which the log says', async () => {
     const { path, folder } = await deleted('damaged', { b: 'two\n' })
     const tree = await git(folder, 'rev-parse', 'main^{tree}')
