@@ -26,9 +26,16 @@ import { type ForkServices, restrictForksFor } from './visibility.ts'
 
 /** What an edit may change, besides the password; not the name, since only `rename` checks it. */
 const EDITED = [
-  ...(['fullName', 'email', 'description', 'visibility', 'admin', 'active'] as const),
-  ...(['website', 'location', 'preferences'] as const),
-]
+  'fullName',
+  'email',
+  'description',
+  'visibility',
+  'admin',
+  'active',
+  'website',
+  'location',
+  'preferences',
+] as const
 
 /** Changes of an account; absent members stay as they are. */
 export interface AccountEdit extends EditOf<Account, (typeof EDITED)[number]> {

@@ -6,10 +6,16 @@ import { checkEvents } from './recipients.ts'
 
 /** What an edit may change. */
 export const HOOK_EDITED = [
-  ...(['url', 'contentType', 'secret', 'authorization', 'events', 'branchFilter', 'active'] as const),
+  'url',
+  'contentType',
+  'secret',
+  'authorization',
+  'events',
+  'branchFilter',
+  'active',
   // URL of the service in the request. A webhook without one keeps it.
-  'baseUrl' as const,
-]
+  'baseUrl',
+] as const
 
 /** The settings of a webhook. Absent members keep their value, or have their default in a new webhook. */
 export type HookEdit = EditOf<Hook, (typeof HOOK_EDITED)[number]>
