@@ -315,6 +315,8 @@ describe('Beside pushes, a clean-up', () => {
     })
     // On a busy machine, pushes may take more than 10 seconds.
     for (const status of await cleaning) assert.ok(status === 200 || status === 503, String(status))
+    // A repository of 4 MiB and more gets a commit-graph in the background after a push.
+    await waitFor(async () => (await notesIn(driver)) === 0)
     await allot.assertCounted('alice')
     for (const [at, checkout] of checkouts.entries())
       assert.equal(await git(folder, 'rev-parse', `own-${at}`), await git(checkout, 'rev-parse', 'main'))
