@@ -76,18 +76,32 @@ export class Hooks {
   }
 
   /**
+   * Checks whether a webhook could be created, whoever creates it.
+   * @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already
+   */
+  check(place: Authorizer<HookPlace>, given: NewHook): Promise<void> {
+    return this.#options.store.read(async (tx) => {
+      const found = await place(tx)
+      if (found !== undefined) await this.#checkNew(tx, found, given)
+    })
+  }
+
+  async #checkNew(tx: ReadTransaction, { scope, target }: HookPlace, given: NewHook): Promise<void> {
+    checkHook(given, this.#options.addresses)
+    if ((await hooks.count(tx, 'target', [scope, target])) >= MAX_HOOKS)
+      throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
+  }
+
+  /**
    * @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already; forbidden for credentials
    * without the scopes of what the webhook sends
    */
   async create(by: HookActor, place: Authorizer<HookPlace>, given: NewHook): Promise<ShownHook | undefined> {
-    const { store, addresses } = this.#options
-    return store.write(async (tx) => {
+    return this.#options.store.write(async (tx) => {
       const found = await place(tx)
       if (found === undefined) return undefined
+      await this.#checkNew(tx, found, given)
       const { scope, target } = found
-      checkHook(given, addresses)
-      if ((await hooks.count(tx, 'target', [scope, target])) >= MAX_HOOKS)
-        throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
       const id = await takeNumber(tx, 'hook')
       const hook = newHook({ id, scope, target, creator: by.id, scopes: keptScopes(by) }, given)
       requireScopes(by, { scope: scopesOfHook(hook) })

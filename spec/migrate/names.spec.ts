@@ -327,6 +327,12 @@ describe('Webhooks', () => {
     assert.match(text, /^ {2}webhooks of other types than .*: webhook 2 of ann\/demo$/m)
     assert.match(text, /^ {2}webhooks that are refused here: webhook 4 of ann\/demo \(config\.url: .+\)$/m)
     assert.match(text, /^ {2}email addresses of organizations: office@example\.org of acme$/m)
+    const compared = await target.compared({ ...source, root: { ...target.root, token: 'secret' } })
+    assert.match(
+      compared.text,
+      /^ {2}webhooks that are refused here: webhook 4 of ann\/demo \(config\.url: .+\)$/m,
+    )
+    assert.ok(compared.isSame(), compared.text)
     const { hooks } = target.allot.hosting
     const { id } = (await found('ann', 'demo'))!
     const place = async () => ({ scope: 'repository', target: id, name: 'ann/demo' }) as const

@@ -155,20 +155,22 @@ const itemFor = ({ allot, report, baseUrl = '' }: Migration, list: HookList, hoo
   const { config, branch_filter: branchFilter } = hook
   const contentType = config.content_type === 'form' ? 'form' : 'json'
   const values = membersOf({ url: config.url, contentType, events: eventsOf(hook), branchFilter })
+  const given = { ...values, type: typeOf(hook)!, baseUrl, active: false }
   return {
     name: String(hook.id),
     label: String(hook.id),
     values,
-    async create() {
-      const given = { ...values, type: typeOf(hook)!, baseUrl, active: false }
+    async isPossible() {
       try {
-        return (await hooks.create(list.creator, list.place, given)) !== undefined
+        await hooks.check(list.place, given)
+        return true
       } catch (error) {
         if (!(error instanceof AllotError)) throw error
         report.note('notCopied', REFUSED, `${labelOf(list, hook)} (${error.message})`)
         return false
       }
     },
+    create: async () => (await hooks.create(list.creator, list.place, given)) !== undefined,
     edit: ({ id }, edit: Partial<typeof values>) => hooks.edit(list.creator, list.place, id!, edit),
   }
 }
