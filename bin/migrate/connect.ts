@@ -2,7 +2,16 @@ import * as v from 'valibot'
 import { parseAddress, withoutEndSlashes } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
 import { SourceUser } from './shapes.ts'
-import { apiPath, parseJson, parseResponse, SCOPES, Source, SourceError, sourceError } from './source.ts'
+import {
+  apiPath,
+  DRAFTS_SCOPE,
+  parseJson,
+  parseResponse,
+  SCOPES,
+  Source,
+  SourceError,
+  sourceError,
+} from './source.ts'
 import { LIMITS } from './source-requests.ts'
 
 /**
@@ -77,7 +86,7 @@ const probesOf = async (source: Source): Promise<[scope: string, path: string][]
   return [
     ['read:admin', '/admin/users?limit=1'],
     ['read:organization', '/user/orgs?limit=1'],
-    ['read:repository', '/user/repos?limit=1'],
+    [DRAFTS_SCOPE, '/user/repos?limit=1'],
     ['read:package', `/packages/${encodeURIComponent(source.login)}?limit=1`],
     ...(path === undefined ? [] : [['read:issue', `/repos/${path}/issues?limit=1`] as [string, string]]),
   ]
@@ -102,6 +111,11 @@ const ownToken = async (source: Source): Promise<v.InferOutput<typeof SourceToke
   return undefined
 }
 
+const lacking = (login: string, scope: string) =>
+  new Error(
+    `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
+  )
+
 /**
  * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked
  * here.
@@ -111,16 +125,16 @@ const checkScopes = async (source: Source): Promise<void> => {
   const { base, login } = source
   for (const [scope, path] of await probesOf(source)) {
     const { status } = await source.request(path)
-    if (status === 401 || status === 403)
-      throw new Error(
-        `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
-      )
+    if (status === 401 || status === 403) throw lacking(login, scope)
     // The source can lack packages and issues, or have them turned off.
     const canBeAbsent = scope === 'read:package' || scope === 'read:issue'
     if (status >= 300 && !(status === 404 && canBeAbsent))
       throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
   }
   const own = await ownToken(source)
+  // No request that only reads is refused without it: the drafts are just absent.
+  if (own?.scopes && !own.scopes.some((scope) => scope === 'all' || scope === DRAFTS_SCOPE))
+    throw lacking(login, DRAFTS_SCOPE)
   if (own?.scopes?.includes('public-only') || (own?.repositories?.length ?? 0) > 0)
     throw new Error(
       `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,

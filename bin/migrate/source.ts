@@ -176,8 +176,10 @@ const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   return all
 }
 
+/** Scope without which a Gitea shows no drafts of releases. It includes `read:repository`. */
+export const DRAFTS_SCOPE = 'write:repository'
 /** Scopes that a migration needs. */
-export const SCOPES = 'read:admin, read:issue, read:organization, read:package, read:repository, read:user'
+export const SCOPES = `read:admin, read:issue, read:organization, read:package, read:user, ${DRAFTS_SCOPE}`
 
 /** The source answered with an error status. */
 export class SourceError extends Error {

@@ -39,10 +39,9 @@ describe('A source', () => {
     assert.equal((await connectSource(`${source.api}/`, source.root.token)).base, source.base)
   })
 
-  const SCOPES = ['admin', 'issue', 'organization', 'package', 'repository', 'user'].map(
-    (one) => `read:${one}`,
-  )
-  for (const lacking of SCOPES.slice(0, 5))
+  const READ = ['admin', 'issue', 'organization', 'package', 'user'].map((one) => `read:${one}`)
+  const SCOPES = [...READ, 'write:repository']
+  for (const lacking of SCOPES.filter((one) => one !== 'read:user'))
     it(`whose token lacks ${lacking} is refused with the name of the scope, and nothing is copied`, async () => {
       const token = await source.scoped(source.root, ...SCOPES.filter((one) => one !== lacking))
       await assert.rejects(
@@ -51,6 +50,16 @@ describe('A source', () => {
       )
       assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
     })
+
+  it('whose token only reads repositories is refused, since it may not see drafts', async () => {
+    const connect = async (repository: string) =>
+      connectSource(source.base, await source.scoped(source.root, ...READ, repository))
+    await assert.rejects(
+      connect('read:repository'),
+      /lacks the scope write:repository: nothing was copied; use /,
+    )
+    assert.equal((await connect('write:repository')).login, 'root')
+  })
 
   it('whose token sees only what is public is refused, and nothing is copied', async () => {
     const secret = source.root.token
