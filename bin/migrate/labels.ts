@@ -1,7 +1,10 @@
 import { type MigrationRecord, PACKAGE_TYPES } from '../../lib/records/schema/index.ts'
 
-/** The kinds of copies. LFS objects are only added; `finished` says that no run may follow. */
-export type Kind = Exclude<MigrationRecord['kind'], 'lfs' | 'finished'>
+/**
+ * The kinds of copies. LFS objects are only added; git follows references; `finished` says that no run may
+ * follow.
+ */
+export type Kind = Exclude<MigrationRecord['kind'], 'lfs' | 'reference' | 'finished'>
 
 /** What the reports say of packages that are left behind. */
 export const OTHER_PACKAGES = `packages of other types than ${PACKAGE_TYPES.join(', ')}`

@@ -9,6 +9,7 @@ import {
   startProcess,
   type WriteListener,
 } from './process.ts'
+import { runGit } from './run.ts'
 
 /** A repository on another server. */
 export interface RemoteOrigin {
@@ -23,6 +24,11 @@ export interface RemoteOrigin {
 interface RemoteFetch extends WriteListener {
   directory: string
   git: string
+  isEmpty: boolean
+  /** References that are overwritten, although they have diverged. */
+  overwritten?: readonly string[]
+  /** References that are removed, with the ids that they have. */
+  removed?: ReadonlyMap<string, string>
 }
 
 /** A connection that transfers less than a byte per second for so long is closed. */
@@ -42,25 +48,30 @@ const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
 
 /**
  * Fetches every branch, tag and note into a repository: atomically into an empty one, else what is new or
- * fast-forwards. References that have diverged stay as they are, and git then ends with code 1.
+ * fast-forwards. Other references that have diverged stay as they are, and git then ends with code 1.
  */
 export const fetchFrom = async (
   id: number,
   { url, authorization }: RemoteOrigin,
-  { directory, git, isEmpty, ...listener }: RemoteFetch & { isEmpty: boolean },
+  { directory, git, isEmpty, overwritten = [], removed = new Map(), started }: RemoteFetch,
 ): Promise<ExitResult> => {
   const fetch = ['fetch', '--quiet', '--no-write-fetch-head', '--update-head-ok', '--stdin']
   const atomic = isEmpty ? ['--atomic'] : []
-  const args = [
-    ...[...configuration(...CONFIGURATION), `--git-dir=${folderOf(directory, id)}`],
-    ...[...fetch, ...atomic, url],
-  ]
+  const folder = `--git-dir=${folderOf(directory, id)}`
+  const args = [...[...configuration(...CONFIGURATION), folder], ...[...fetch, ...atomic, url]]
   const env = remoteEnvironment(authorization)
   const child = await startProcess(args, { git, env, timeout: MAX_WORK_MS, isDetached: true })
   child.stdout.resume()
   // git waits for the references on its standard input, and changes nothing before.
-  await announce(child, listener)
-  child.stdin.end(REFS)
+  await announce(child, {
+    async started(pid) {
+      await started(pid)
+      // Before the fetch, which may bring `a/b` in the place of `a`.
+      for (const [name, target] of removed) await runGit(git, [folder, 'update-ref', '-d', name, target])
+    },
+  })
+  // Of two lines for one reference, git follows the first.
+  child.stdin.end(overwritten.map((name) => `+${name}:${name}\n`).join('') + REFS)
   return child.ended
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { select } from '../../bin/migrate/index.ts'
-import { commit, git } from '../git/client.ts'
+import { commit, git, urlFor } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import {
   madeBefore,
@@ -126,13 +126,48 @@ describe('A migration', () => {
     assert.deepEqual(await shown(), ['ben'])
   })
 
-  it('fetches what was pushed since, and leaves branches unchanged that have diverged here', async () => {
+  const amended = async (message: string) => {
+    await git(checkout, 'commit', '--quiet', '--amend', '--message', message)
+    await git(checkout, 'push', '--quiet', '--force', 'origin', 'main')
+  }
+  const assertSameRefs = async () =>
+    assert.equal(await refsOf(target, target.root, 'ann/demo'), await refsOf(source, source.root, 'ann/demo'))
+
+  it('fetches what was pushed since, also by force, and removes deleted tags', async () => {
     await commit(checkout, { b: 'two\n' })
     await git(checkout, 'push', '--quiet', 'origin', 'main')
     assert.ok((await target.from(source)).isComplete())
-    assert.equal(await refsOf(target, target.root, 'ann/demo'), await refsOf(source, source.root, 'ann/demo'))
-    await git(checkout, 'commit', '--quiet', '--amend', '--message', 'another')
-    await git(checkout, 'push', '--quiet', '--force', 'origin', 'main')
+    await assertSameRefs()
+    await amended('another')
+    await git(checkout, 'tag', '--force', '--annotate', '--message', 'moved', 'v1')
+    await git(checkout, 'tag', 'old')
+    await git(checkout, 'push', '--quiet', '--force', 'origin', 'v1', 'old')
+    assert.ok((await target.from(source)).isComplete())
+    await assertSameRefs()
+    await git(checkout, 'push', '--quiet', 'origin', ':old')
+    await git(checkout, 'push', '--quiet', 'origin', 'main:refs/tags/old/one')
+    const report = await target.from(source)
+    assert.ok(report.isComplete(), report.text)
+    await assertSameRefs()
+  })
+
+  it('leaves branches and tags unchanged that were changed here', async () => {
+    await git(checkout, 'push', '--quiet', 'origin', 'main:refs/tags/kept')
+    assert.ok((await target.from(source)).isComplete())
+    await git(checkout, 'commit', '--quiet', '--amend', '--message', 'made here')
+    const here = urlFor(target, 'ann/demo', target.root)
+    await git(
+      checkout,
+      'push',
+      '--quiet',
+      '--force',
+      here,
+      'main',
+      'main:refs/tags/kept',
+      'main:refs/tags/own',
+    )
+    await amended('made there')
+    await git(checkout, 'push', '--quiet', 'origin', ':refs/tags/kept')
     const before = await refsOf(target, target.root, 'ann/demo')
     const report = await target.from(source)
     assert.match(report.text, /repository ann\/demo: .*diverged here, and stay unchanged/)

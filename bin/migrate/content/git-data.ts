@@ -1,5 +1,8 @@
 import { invalid } from '../../../lib/errors.ts'
-import { fetchFrom } from '../../../lib/git/remote-fetch.ts'
+import { localReferences, type References, remoteReferences } from '../../../lib/git/remote-check.ts'
+import { fetchFrom, type RemoteOrigin } from '../../../lib/git/remote-fetch.ts'
+import type { MigrationRecord } from '../../../lib/records/schema/index.ts'
+import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
 import { apiPath, type Migration, reportErrors } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
@@ -19,34 +22,90 @@ export const copyGitData = (migration: Migration, copied: CopiedRepository): Pro
   })
 
 /**
- * Fetches branches and tags. The push journal records the fetch before git changes anything, so that the next
- * start counts what an interrupted fetch has left, and the next migration completes it.
+ * Fetches branches and tags. A reference that is as an earlier run has left it follows the source in any
+ * case: it is overwritten after a forced push there, and a tag is removed. The push journal records the fetch
+ * before git changes anything, so that the next start counts what an interrupted fetch has left, and the next
+ * migration completes it.
  */
 const fetchGitData = async (
-  { source, allot, report }: Migration,
+  migration: Migration,
   git: NonNullable<Migration['git']>,
-  { repository: { id, empty, size }, given }: CopiedRepository,
+  copied: CopiedRepository,
 ): Promise<void> => {
+  const { source, allot, report } = migration
+  const { repository, given } = copied
+  const { id, empty, size } = repository
   const { pushJournal } = allot.hosting
   let entry: number | undefined
   const url = `${source.base + apiPath(given.owner.login, given.name)}.git`
-  const { code, stderr } = await fetchFrom(
-    id,
-    { url, authorization: source.authorization },
-    {
-      ...git,
-      isEmpty: empty,
-      async started(pid) {
-        entry = await pushJournal.begin(id, pid)
-      },
+  const origin = { url, authorization: source.authorization }
+  const before = await referencesOf(migration, git, copied, origin)
+  const { code, stderr } = await fetchFrom(id, origin, {
+    ...git,
+    isEmpty: empty,
+    ...followed(before),
+    async started(pid) {
+      entry = await pushJournal.begin(id, pid)
     },
-  )
+  })
   const after = entry === undefined ? undefined : await pushJournal.settle(entry, id)
+  await saveReferences(migration, copied, before, await localReferences(git.git, git.directory, id))
   if (code !== 0 && isRefused(stderr, given)) return report.note('notCopied', OF_INACTIVE, given.full_name)
   if (code !== 0)
     throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
   if (after === undefined || after.size === size) return report.count('git data', 'found')
   report.count('git data', 'copied')
+}
+
+interface Sides {
+  /** Undefined when the source does not give them: the fetch says why. */
+  readonly there: References | undefined
+  readonly here: References
+  /** As the last run left them. */
+  readonly records: readonly MigrationRecord[]
+}
+
+const referencesOf = async (
+  { migrationLog }: Migration,
+  { git, directory }: NonNullable<Migration['git']>,
+  { repository: { id, empty }, key }: CopiedRepository,
+  origin: RemoteOrigin,
+): Promise<Sides> => ({
+  there: await remoteReferences(git, origin).catch(() => undefined),
+  here: empty ? new Map() : await localReferences(git, directory, id),
+  records: (await migrationLog.list('reference', key)).filter(({ copy }) => copy?.id === id),
+})
+
+/** What the fetch overwrites and removes: only what has not changed here since the last run. */
+const followed = ({ there, here, records }: Sides) => {
+  const unchanged = there === undefined ? [] : records.filter(({ name, digest }) => here.get(name) === digest)
+  const names = unchanged.map(({ name }) => name)
+  const gone = names.filter((name) => name.startsWith('refs/tags/') && !there?.has(name))
+  return {
+    overwritten: names.filter((name) => there?.has(name) && there.get(name) !== here.get(name)),
+    removed: new Map(gone.map((name) => [name, here.get(name)!])),
+  }
+}
+
+/** Records the references that this run has changed, and those that are as at the source. */
+const saveReferences = async (
+  { migrationLog }: Migration,
+  { repository: { id }, key: scope }: CopiedRepository,
+  { there, here, records }: Sides,
+  now: References,
+): Promise<void> => {
+  const known = new Map(records.map(({ name, digest }) => [name, digest]))
+  const fetched = [...now].filter(
+    ([name, target]) =>
+      name.startsWith('refs/') &&
+      name.length <= MAX_NAME &&
+      (there?.get(name) === target || here.get(name) !== target) &&
+      known.get(name) !== target,
+  )
+  await migrationLog.save(
+    fetched.map(([name, digest]) => ({ kind: 'reference', scope, name, copy: { id }, digest })),
+  )
+  if (there !== undefined) await migrationLog.remove(records.filter(({ name }) => !there.has(name)))
 }
 
 /** Whether the source refuses the git data because of its owner. A Gitea does that also to administrators. */

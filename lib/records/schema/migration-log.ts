@@ -36,6 +36,7 @@ const MigrationRecord = v.object({
       'teamRepository',
     ],
     ...['collaborator', 'hook', 'publicMember', 'quotaRule', 'quotaGroup', 'quotaAssignment', 'finished'],
+    'reference',
   ] as const),
   /**
    * What the record belongs to: the id of an account or a repository at the source, of the latter also with
@@ -44,14 +45,16 @@ const MigrationRecord = v.object({
   scope: v.string(),
   /**
    * Of accounts and repositories, and of what leads to them: the id at the source. Of teams and quotas, the
-   * name in lower case; of others, what identifies them at the source.
+   * name in lower case; of references, the whole name, such as `refs/heads/main`; of others, what identifies
+   * them at the source.
    */
   name: v.string(),
   /** The copy; absent until it is created. A run that ended between the two leaves the record so. */
   copy: v.optional(CopyIds),
   /**
    * SHA-256 in hex of the members that the copy had when a run last changed it; of LFS objects, of the
-   * references that lead to them. Absent until the copy is created.
+   * references that lead to them. Of a reference, the id of the object that it had then. Absent until the
+   * copy is created.
    */
   digest: v.optional(v.string()),
   /**
