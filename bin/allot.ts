@@ -26,4 +26,10 @@ try {
 const kept: object[] = []
 process.nextTick(() => kept.push(executionAsyncResource()))
 
-await import('./main.ts')
+/** Those of `engines` in package.json. An older Node says no more than that it lacks an export. */
+const [major = 0, minor = 0] = process.version.slice(1).split('.').map(Number)
+if (major > 20 || (major === 20 && minor >= 12)) await import('./main.ts')
+else {
+  process.stderr.write(`allot: Node.js ${process.version} is too old: install 20.12 or later\n`)
+  process.exitCode = 1
+}

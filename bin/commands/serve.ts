@@ -39,7 +39,11 @@ export const addServeCommand = (program: Command): void => {
         'allot serve --port 443 --tls-certificate fullchain.pem --tls-key privkey.pem --redirect-port 80',
       ),
     )
-    .action(runServer)
+    .allowExcessArguments()
+    .action((flags: Flags, { args: [word] }: Command) => {
+      if (word === undefined) return runServer(flags)
+      throw new UsageError(`${word} belongs to no option: with npm start, write -- before the options`)
+    })
 }
 
 const MAX_PORT = 65_535

@@ -173,6 +173,12 @@ describe('allot user, token and org', () => {
       2,
       /^allot: --port x: expected a number from 0 to 65535\n$/,
     ],
+    [
+      'what npm start passes on without `--`',
+      'serve 4567',
+      2,
+      /^allot: 4567 belongs to no option: with npm start, write -- before the options\n$/,
+    ],
     ...['token delete ci 1', 'org delete x', 'quota rules delete r', 'quota groups delete g'].map(
       (command): [string, string, number, RegExp] => [
         `JSON of ${command}, which prints no result`,

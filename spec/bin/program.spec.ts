@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -13,6 +13,26 @@ describe('allot without arguments', () => {
     const { code, out, err } = await allot([])
     assert.deepEqual([code, out], [2, ''])
     assert.match(err, /^error: name one of the commands of allot\n\nUsage: allot /)
+  })
+})
+
+describe('allot on a Node that is too old', () => {
+  it('says so before it loads anything', async () => {
+    const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(engines.node)!
+    const outcomes = [`v${major}.${minor}.0`, `v${major}.${Number(minor) - 1}.9`, 'v18.20.8'].map(
+      (version) => {
+        const source = `Object.defineProperty(process, 'version', { value: '${version}' })`
+        const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(source)}` }
+        return allot(['--version'], undefined, { env })
+      },
+    )
+    const [oldest, ...older] = await Promise.all(outcomes)
+    assert.equal(oldest!.code, 0, oldest!.err)
+    for (const { code, err } of older) {
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`^allot: Node.js v\\S+ is too old: install ${major}.${minor} or later\n$`))
+    }
   })
 })
 

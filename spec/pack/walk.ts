@@ -15,7 +15,8 @@ import { folder, install, pack, root, run } from './packed.ts'
  * the documents, as they stand, to a token, a repository, a rule that bites, the pages and a call of the
  * typed client.
  */
-const [embed, quota] = snippetsOf('README.md', 'ts') as [string, string]
+const embed = snippetsOf('README.md', 'ts')[1]!
+const quota = snippetsOf('docs/quota.md', 'ts')[0]!
 
 /** The snippet of the page about embedding that imports a package and has the pages. */
 const mountOf = (name: string): string =>

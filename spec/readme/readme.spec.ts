@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { documents, proseOf, readDocument, sectionOf, snippetsOf } from './documents.ts'
+import { documents, proseOf, readDocument, sectionOf } from './documents.ts'
 import { CONFIGURATION, tables } from './options.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -19,20 +19,27 @@ const codeIn = (document: string): string[] =>
   [...proseOf(document).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
 
 describe('The documents', () => {
-  it('have a README of at most 250 lines', () => {
-    assert.ok(readDocument('README.md').split('\n').length <= 251)
+  it('have a README of at most 150 lines', () => {
+    assert.ok(readDocument('README.md').split('\n').length <= 151)
   })
 
-  it('begin with code of an example', () => {
-    const [first] = snippetsOf('README.md', 'typescript')
-    const example = readDocument('examples/saas-files.ts')
-    for (const part of first!.trim().split('\n\n')) assert.ok(example.includes(part), part)
-    assert.ok(readDocument('README.md').indexOf('```') === readDocument('README.md').indexOf('```typescript'))
+  it('begin with code of the quota alone, within the first 50 lines', () => {
+    const [beginning, code] = readDocument('README.md').split('```')
+    assert.match(code!, /^ts\nimport \{ createQuota/)
+    assert.ok(`${beginning}${code}`.split('\n').length <= 50)
   })
 
-  it('are all linked from the README', () => {
-    for (const document of documents.filter((path) => path !== 'README.md'))
-      assert.ok(readDocument('README.md').includes(`](${document})`), document)
+  it('can all be reached from the README, which ends with at most ten links', () => {
+    const reached = new Set(['README.md'])
+    for (const path of reached)
+      for (const [, target] of proseOf(path).matchAll(/\]\(([^()\s#]+\.md)[)#]/g))
+        reached.add(join(dirname(path), target!))
+    assert.deepEqual(
+      documents.filter((document) => !reached.has(document)),
+      [],
+    )
+    const [, last] = readDocument('README.md').split('## Read on')
+    assert.ok(last!.match(/\]\(/g)!.length <= 10)
   })
 
   it('have the tables of options, with the texts and defaults of the schemas', () => {

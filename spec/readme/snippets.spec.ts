@@ -315,11 +315,11 @@ describe('The ts snippets', () => {
       return ended
     }
 
-    const first = runSnippet('README-md-0.ts', cwd)
+    const first = runSnippet('README-md-1.ts', cwd)
     authorization = (await printed(first.child, /Authorization: (token [0-9a-f]{40})\n/))[1]!
     assert.deepEqual(await userOn(await first.port), ['root', true])
     await stop(first)
-    const second = runSnippet('README-md-0.ts', cwd)
+    const second = runSnippet('README-md-1.ts', cwd)
     assert.deepEqual(await userOn(await second.port), ['root', true])
     assert.doesNotMatch((await stop(second)).stdout, /Authorization/)
   })
