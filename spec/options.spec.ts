@@ -6,8 +6,11 @@ import * as v from 'valibot'
 import { readConfig } from '../bin/config/config.ts'
 import { level } from '../drivers/level/index.ts'
 import { memory } from '../drivers/memory/index.ts'
+import { streamRoutesFor } from '../lib/api/index.ts'
+import { REFERENCE_PATH } from '../lib/http/reference-page.ts'
 import { createAllot, createLimitedServer, importAllot } from '../lib/index.ts'
 import { HostOptions, Options } from '../lib/options/index.ts'
+import { loginRoutes, pageRoutes } from '../lib/web/page-routes.ts'
 import { allot } from './bin/in-process.ts'
 import { temporaryDirectory } from './support/folder.ts'
 
@@ -17,11 +20,26 @@ const SECRET = 'postgres://allot:secret@db/allot'
 
 const UNITS = 'is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB, such as 10 GiB'
 
-/** Options that are wrong, and the whole message. */
+/** Paths of routes besides those of the API, up to their first parameter. */
+const OTHER_PATHS = new Set(
+  [
+    ...streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true }),
+    ...pageRoutes,
+    ...loginRoutes,
+    { path: REFERENCE_PATH },
+  ]
+    .map(({ path }) => path.replace(/\/?(?:\{.*)?$/, ''))
+    .filter((path) => path !== ''),
+)
+
+const APART =
+  'expected a path neither above nor below another path of Allot (/-, /api/packages, /api/swagger, /attachments, /avatars), such as /api/v1'
+
 /** The message of an unknown option without a section. */
 const unknown = (name: string, { entries }: { entries: object }): string =>
   `${name}: there is no such option; expected one of: ${Object.keys(entries).join(', ')}`
 
+/** Options that are wrong, and the whole message. */
 const WRONG: readonly [options: unknown, message: string][] = [
   ...['localhost:3000', 'localhost', 'https://git.example.org/', 'https://git.example.org/api/v1'].map(
     (baseUrl): [unknown, string] => [
@@ -29,6 +47,14 @@ const WRONG: readonly [options: unknown, message: string][] = [
       'baseUrl: expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
     ],
   ),
+  ...['api/v1', '/', '/api/', '/..', '/api/../v1'].map((basePath): [unknown, string] => [
+    { driver, basePath },
+    'basePath: expected a path such as /api/v1',
+  ]),
+  ...['/api', '/-', '/-/api', '/api/packages', '/attachments/x'].map((basePath): [unknown, string] => [
+    { driver, basePath },
+    `basePath: ${APART}`,
+  ]),
   [undefined, "expected an object with options, such as { data: './data' }, received undefined"],
   [SECRET, "expected an object with options, such as { data: './data' }, received a string"],
   [
@@ -136,6 +162,23 @@ describe('createAllot', () => {
     it(`refuses wrong options with: ${message}`, async () => {
       await assert.rejects(createAllot(options as never), { name: 'AllotError', code: 'invalid', message })
     })
+
+  it('takes as basePath any path beside its other paths, and none of these or below', async () => {
+    assert.ok(OTHER_PATHS.size > 30)
+    for (const path of OTHER_PATHS)
+      for (const basePath of [path, `${path}/x`])
+        await assert.rejects(createAllot({ driver, basePath }), { message: `basePath: ${APART}` })
+    for (const basePath of [
+      '/api/v1',
+      '/api/v2',
+      '/api/package',
+      '/avatar',
+      '/-x',
+      '/x/-/y',
+      '/.well-known/x',
+    ])
+      await (await createAllot({ driver: memory(), repositories: false, basePath })).close()
+  })
 
   it('has the same messages in importAllot and createLimitedServer', async () => {
     const nothing = async function* () {}

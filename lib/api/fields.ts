@@ -59,11 +59,21 @@ export const longText = v.pipe(v.string(), v.maxLength(BODY_LIMIT))
 export const fullNameText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.fullName))
 export const emailText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.email))
 export const locationText = v.pipe(v.string(), v.maxLength(TEXT_LIMITS.account.location))
+/** Whether the digits of base64 are those of whole bytes. */
+const hasWholeBytes = (text: string): boolean => {
+  const digits = text.replace(/\s+/g, '')
+  return digits.endsWith('=') ? digits.length % 4 === 0 : digits.length % 4 !== 1
+}
+
 /**
  * Bytes as base64. The expression takes linear time: only what an equals sign precedes can match its last
  * blanks.
  */
-export const base64 = v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'must be base64'))
+export const base64 = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'must be base64'),
+  v.check(hasWholeBytes, 'must be base64'),
+)
 /** The name of a quota rule or group. */
 const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 export const ruleName = example(quotaName, 'small')

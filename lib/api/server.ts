@@ -101,7 +101,7 @@ export const serverRoutes = [
     run: async (_request, { options }) => ({
       enabled: options.issues,
       allowed_types: '*/*',
-      max_size: Math.floor(options.attachments.maxSize / 1024 ** 2),
+      max_size: Math.ceil(options.attachments.maxSize / 1024 ** 2),
       max_files: 1,
     }),
   }),

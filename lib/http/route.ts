@@ -163,6 +163,8 @@ export interface StreamRoute<I extends Caller = Caller, S = unknown> {
   readonly path: string
   /** Whether the last parameter takes the rest of the path, with its slashes. */
   readonly takesRest?: boolean
+  /** Expression that the last parameter, at the end of the path, matches; any text when absent. */
+  readonly matching?: string
   /** `optional` when absent. */
   readonly auth?: 'none'
   /** Content type that the request must have. */

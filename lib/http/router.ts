@@ -6,6 +6,8 @@ export interface Routed {
   readonly path: string
   /** Whether the last parameter takes the rest of the path, with its slashes. */
   readonly takesRest?: boolean
+  /** Expression that the last parameter, at the end of the path, matches; any text when absent. */
+  readonly matching?: string
 }
 
 export interface Match<R> {
@@ -89,8 +91,9 @@ export class Router<R extends Routed> {
 /**
  * `{x}` is `:x` to find-my-way, or `*` when it takes the rest of the path, and a literal colon is doubled.
  */
-const routerPath = ({ path, takesRest }: Routed): string => {
+const routerPath = ({ path, takesRest, matching }: Routed): string => {
   const pattern = path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
+  if (matching !== undefined) return `${pattern}(${matching})`
   return takesRest ? pattern.replace(LAST_PARAMETER, '*') : pattern
 }
 

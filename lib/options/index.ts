@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/host-users.ts'
 import { AvatarUrl, type HtmlUrlFunction } from '../host-pages/html-urls.ts'
 import type { Log } from '../http/index.ts'
+import { isPathBelow } from '../http/request-url.ts'
 import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
@@ -11,6 +12,13 @@ import { ServiceSections } from './services.ts'
 
 const Creators = v.picklist(['users', 'administrators'])
 
+/** Where Allot serves besides the API. */
+const OTHER_PATHS = ['/-', '/api/packages', '/api/swagger', '/attachments', '/avatars']
+
+/** Whether no path can belong to the API and to something else. */
+const isApart = (basePath: string): boolean =>
+  !OTHER_PATHS.some((other) => isPathBelow(other, basePath) || isPathBelow(basePath, other))
+
 /** The options without a section. */
 const General = v.strictObject({
   /**
@@ -18,9 +26,19 @@ const General = v.strictObject({
    * data) and `files`. Default: `"./data"`.
    */
   data: v.optional(nonEmptyText('a folder'), './data'),
-  /** Path below which all routes are. Default: `"/api/v1"`. */
+  /**
+   * Path below which all routes are. It is neither above nor below a path at which Allot serves something
+   * else: `/-`, `/api/packages`, `/api/swagger`, `/attachments` and `/avatars`. Default: `"/api/v1"`.
+   */
   basePath: v.optional(
-    v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')),
+    v.pipe(
+      v.string(),
+      v.regex(/^(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/, 'expected a path such as /api/v1'),
+      v.check(
+        isApart,
+        `expected a path neither above nor below another path of Allot (${OTHER_PATHS.join(', ')}), such as /api/v1`,
+      ),
+    ),
     '/api/v1',
   ),
   /**

@@ -104,12 +104,16 @@ export const failureView = (status: number, message: string, isForm = false): Vi
 }
 
 const FAILURE_TITLES: Readonly<Record<number, string>> = {
+  400: 'Not understood',
   403: 'Access denied',
   404: 'Not found',
   405: 'Not possible here',
   409: 'Conflict',
   413: 'Too large',
+  415: 'Not understood',
+  422: 'Not accepted',
   429: 'Too many attempts',
   500: 'Something went wrong',
   503: 'Temporarily unavailable',
+  507: 'No space left',
 }

@@ -68,6 +68,10 @@ export const loginRoutes = [
   ...sessionPageRoutes,
 ]
 
+/** The files of issues, comments and releases. */
+const hasAttachments = (served: PageServices['settings']['servedPages']): boolean =>
+  served.has('issue') || served.has('release')
+
 const TOKEN_PAGES = /^\/-\/(?:account(?:\/|$)|admin\/account\/token$)/
 
 /**
@@ -85,6 +89,7 @@ export const pageRoutesFor = (
   ...pageRoutes
     .filter(({ kind }) => kind === undefined || servedPages.has(kind))
     .filter(({ path }) => hasTokens || !TOKEN_PAGES.test(path))
+    .filter(({ path }) => hasAttachments(servedPages) || !attachmentPageRoutes.some((of) => of.path === path))
     .map((route) =>
       requireSignIn && route.auth === 'optional' ? { ...route, auth: 'required' as const } : route,
     ),

@@ -7,7 +7,6 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { newSessionSecret } from '../accounts/sessions.ts'
 import { AllotError } from '../errors.ts'
-import { PLAIN_PATH } from '../http/mount.ts'
 import { requireScopes } from '../scopes.ts'
 import { browserOf } from './parts/browser-name.ts'
 import { FlashMessage, Notice, Post, Submit, useEntered, usePageContext } from './parts/components.tsx'
@@ -138,14 +137,17 @@ export const signInTo = (path: string, search: string): string => {
  */
 const PAGE_QUERY = /^[!$-;=?-~]{1,2000}$/
 
+/** Segments that are neither empty nor `.` or `..`, of the characters of an encoded path of a page. */
+const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+!'()*-]+)+$/
+
 /**
  * The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another
  * site.
  */
 export const targetOf = (to: string | null): string => {
   const [path = '', ...rest] = (to ?? '').split('?')
-  // No segment of a plain path is empty, so that it cannot begin with the name of another host.
-  if (path !== '/' && !PLAIN_PATH.test(path)) return '/'
+  // No segment is empty, so that the path cannot begin with the name of another host.
+  if (path !== '/' && !PAGE_PATH.test(path)) return '/'
   const query = rest.join('?')
   return PAGE_QUERY.test(query) ? `${path}?${query}` : path
 }

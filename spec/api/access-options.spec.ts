@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
@@ -37,7 +38,8 @@ describe('With requireSignIn', () => {
   it('so do git, Git LFS, packages and downloads, with a challenge, and avatars stay open', async () => {
     const all = { git: true, contents: true, lfs: true, packages: true, issues: true }
     for (const { method, path } of streamRoutesFor(all)) {
-      const url = `${allot.base}${path.replace('{owner}/{repo}', 'alice/open').replaceAll(/\{\w+\}/g, 'a')}`
+      const own = path.replace('{owner}/{repo}', 'alice/open').replace('{uuid}', randomUUID())
+      const url = allot.base + own.replaceAll(/\{\w+\}/g, 'a')
       const { status, headers } = await fetch(url, { method, redirect: 'manual' })
       const expected = path.startsWith('/avatars') ? [200, false] : [401, true]
       assert.deepEqual([status, headers.has('www-authenticate')], expected, `${method} ${path}`)

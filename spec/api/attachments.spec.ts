@@ -5,11 +5,12 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import express from 'express'
 import { memory } from '../../drivers/memory/index.ts'
 import { deferred } from '../../lib/deferred.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Answer, type Mount, type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const LARGEST = 200_000
@@ -449,6 +450,23 @@ describe('GET /attachments/{uuid}', () => {
     it(`answers 404 for ${uuid.slice(0, 40)}, which does not exist`, async () => {
       assert.equal((await get(uuid, ann)).status, 404)
     })
+})
+
+describe('A path below /attachments that is not one of an attachment', () => {
+  it('can be one of the host', async () => {
+    const mount: Mount = (handler) =>
+      express()
+        .use(handler)
+        .use((_req, res) => void res.send('from the host'))
+    const { base } = await start({ repositories: false }, { mount })
+    for (const [method, path] of [
+      ['GET', 'new'],
+      ['POST', 'x'],
+    ] as const)
+      assert.equal(await (await fetch(`${base}/attachments/${path}`, { method })).text(), 'from the host')
+    const unknown = await fetch(`${base}/attachments/00000000-0000-0000-0000-000000000000`)
+    assert.deepEqual([unknown.status, await unknown.text()], [404, 'there is no such attachment\n'])
+  })
 })
 
 describe('The attachments of an archived repository', () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, type TestContext } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
 import { AUDIT_DAYS, MAX_OF_USER } from '../../lib/audit.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
+import type { StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 import { madeBefore, type Person, start, type TestServer } from '../support/test-server.ts'
 
 interface Entry {
@@ -304,6 +307,28 @@ describe('The audit log after a quiet time', () => {
     for (let limit = 1; limit <= 3; limit++) await setLimit(allot, limit)
     const { headers, body } = await allot.as(allot.root, 'GET', '/admin/audit')
     assert.deepEqual([headers.get('x-total-count'), body.length], ['3', 3])
+  })
+
+  it('is asked for expired changes at some of the changes of a large plan only', async () => {
+    const real = memory()
+    let ranges = 0
+    const counting = (tx: WriteTransaction): WriteTransaction => ({
+      ...tx,
+      range(range) {
+        if (decodeKey(range.start)[0] === 'audit') ranges++
+        return tx.range(range)
+      },
+    })
+    const driver: StorageDriver = { ...real, write: (work) => real.write((tx) => work(counting(tx))) }
+    const allot = await start({ repositories: false, driver })
+    const rules = Array.from({ length: 400 }, (_, at) => ({
+      name: `r${at}`,
+      limit: 1,
+      subjects: ['size:all'],
+    }))
+    ranges = 0
+    await allot.done(allot.root, 'POST', '/admin/quota/apply', { rules })
+    assert.ok(ranges >= 1 && ranges <= 400 / 10, `${ranges}`)
   })
 
   it('is freed of expired changes in each of the stores of a process that take turns', async (t) => {

@@ -72,7 +72,12 @@ describe('The dialect `forgejo`', () => {
   })
 
   it('sends a body with 404', async () => {
-    assertError(await allot.request('GET', '/users/nobody'), 404, /^The target couldn't be found\.$/)
+    for (const path of ['/users/nobody', '/orgs/nope', '/orgs/nope/quota'])
+      assertError(
+        await allot.request('GET', path, { token: allot.root.token }),
+        404,
+        /^The target couldn't be found\.$/,
+      )
     assertError(await allot.request('GET', '/no/such/path'), 404)
   })
 

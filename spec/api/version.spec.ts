@@ -56,7 +56,7 @@ describe('GET /settings/ui, /settings/repository and /settings/attachment', () =
     const other = await start({
       ...{ lfs: false, forks: false, issues: false, contents: false },
       git: { http: false },
-      attachments: { maxSize: '1 MiB' },
+      attachments: { maxSize: 1000 },
     })
     const { http_git_disabled, forks_disabled, lfs_disabled } = await settings(other, 'repository')
     assert.deepEqual([http_git_disabled, forks_disabled, lfs_disabled], [true, true, true])

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -122,8 +123,10 @@ describe('/-/metrics', () => {
       return sums
     }
     const before = await counts()
-    for (const { method, path } of streams)
-      await (await fetch(origin + path.replaceAll(/\{(\w+)\}/g, '$1'), { method })).text()
+    for (const { method, path } of streams) {
+      const url = path.replace('{uuid}', randomUUID()).replaceAll(/\{(\w+)\}/g, '$1')
+      await (await fetch(origin + url, { method })).text()
+    }
     const after = await counts()
     for (const { method, path } of streams) {
       const label = `${method} ${path}`

@@ -96,6 +96,13 @@ describe('The table of owners', () => {
     assert.deepEqual(rest, [])
   })
 
+  it('tells several groups of an owner apart in the CSV file', async () => {
+    const change = { owner: 'ben', group: 'free' }
+    await root.post('/-/admin/owners', { ...change, change: 'add' })
+    assert.match((await root.get('/-/admin/owners.csv?q=ben')).text, /^ben,.*,"free, paid",\d*$/m)
+    await root.post('/-/admin/owners', { ...change, change: 'remove' })
+  })
+
   it('changes the groups of several owners at once, after a preview', async () => {
     const change = { owner: ['ann', 'acme'], group: 'paid', change: 'add' }
     const shown = await root.post('/-/admin/owners', { ...change, do: 'preview' })
@@ -137,6 +144,18 @@ describe('The table of owners', () => {
     assert.deepEqual(await listed('?state=over'), ['acme'])
     await allot.allot.quota.rules.edit('builds', { limit: 40 * 1024 ** 2 })
     assert.deepEqual(await listed('?state=over'), ['acme', 'ann'])
+  })
+
+  it('is read again for what a form has changed, and not for what it only asks or previews', async (t) => {
+    const { ownerTable } = allot.allot.hosting
+    const changed = t.mock.method(ownerTable, 'changed')
+    await root.post('/-/admin/account/delete', { name: 'ben' })
+    await root.post('/-/admin/account/token', { name: 'ben', token: 'new', scope: 'read:user' })
+    await root.post('/-/admin/groups', { name: 'asked', do: 'preview' })
+    assert.equal(changed.mock.callCount(), 0)
+    await root.post('/-/admin/groups', { name: 'asked' })
+    assert.equal(changed.mock.callCount(), 1)
+    await allot.allot.quota.groups.remove('asked')
   })
 
   it('is for administrators', async () => {
@@ -426,6 +445,25 @@ describe('The forms about accounts', () => {
     assert.deepEqual(ticked, [names.at(-1)])
     for (const page of ['rules', 'groups', 'owners'])
       assert.ok((await root.get(`/-/admin/${page}`)).text.includes(names.at(-1)!), page)
+  })
+
+  it('keep the rules that others have added to a group since its page was shown, and add none that they removed', async () => {
+    const { groups, rules } = allot.allot.quota
+    const names = ['one', 'two', 'three', 'four']
+    for (const name of names) await rules.create({ name, limit: 1, subjects: ['size:wiki'] })
+    await groups.create({ name: 'shared', rules: ['one', 'two'] })
+    const shownIn = ({ text }: { text: string }) =>
+      [...text.matchAll(/name="shown" value="([^"]*)"/g)].map(([, name]) => name!)
+    const shown = shownIn(await root.get('/-/admin/group?name=shared'))
+    await groups.addRule('shared', 'three')
+    await groups.removeRule('shared', 'one')
+    const refused = await root.post('/-/admin/group', { name: 'shared', shown, rule: ['one', 'deleted'] })
+    assert.deepEqual(shownIn(refused), shown)
+    await root.post('/-/admin/group', { name: 'shared', shown, rule: ['one', 'four'] })
+    const saved = (await groups.get('shared'))!.rules.map(({ name }) => name)
+    assert.deepEqual(saved, ['three', 'four'])
+    await groups.remove('shared')
+    for (const name of names) await rules.remove(name)
   })
 
   it('say which groups use a rule, with links', async () => {

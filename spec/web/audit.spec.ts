@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
 import { AUDIT_SEARCHED, recordAudit } from '../../lib/audit.ts'
-import type { WriteContext } from '../../lib/records/store.ts'
+import { rangeBelow } from '../../lib/records/key-codec.ts'
+import { Store, type WriteContext } from '../../lib/records/store.ts'
 import { wordFor } from '../../lib/web/parts/labels.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { startPages } from './browser.ts'
@@ -182,6 +184,30 @@ describe('The page of the audit log', () => {
       text: 'ann groups changed details too long for the log root',
       links: ['account?name=ann', 'account?name=root'],
     })
+  })
+})
+
+describe('A change that a later version of Allot has recorded', () => {
+  it('is shown without a link, and is found by its subject', async () => {
+    const driver = memory()
+    const allot = await startPages({ driver })
+    const root = await allot.signedIn('', allot.root.token)
+    const by = { id: allot.root.id, username: 'root' }
+    await new Store(driver).write((tx) => recordAudit(tx, by, { action: 'rule created', subject: 'Mars' }))
+    const replace = (before: string, after: string) =>
+      driver.write(async (tx) => {
+        for await (const [key, value] of tx.range(rangeBelow(['audit', 'r'])))
+          if (Buffer.from(value).includes('Mars'))
+            tx.put(key, Buffer.from(Buffer.from(value).toString().replace(before, after)))
+      })
+    await replace('rule created', 'planet moved')
+    for (const query of ['', '?subject=mars']) {
+      const [row] = rowsOf((await root.get(`/-/admin/audit${query}`)).text)
+      assert.equal(row!.text, 'Mars planet moved root')
+    }
+    const { status, text } = await root.get('/-/admin/audit?kind=rule&subject=mars')
+    assert.deepEqual([status, rowsOf(text)], [200, []])
+    await replace('planet moved', 'rule created')
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore, peopleBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -103,6 +104,24 @@ describe('A file that a page sends', () => {
       await browser.get(page)
       await waitFor(async () => (await downloads()) === before + 1)
     }
+  })
+
+  it('is no attachment where issues and releases are turned off', async () => {
+    const kept = { driver: memory(), files: { directory: temporaryDirectory() } }
+    const first = await startPages({ ...kept, repositories: false })
+    const { token } = first.root
+    await first.as(first.root, 'POST', '/user/repos', { name: 'code' })
+    await first.as(first.root, 'POST', '/repos/root/code/issues', { title: 'A bug' })
+    const body = new FormData()
+    body.append('attachment', new Blob(['bytes']), 'file')
+    const sent = await fetch(`${first.api}/repos/root/code/issues/1/assets`, {
+      ...{ method: 'POST', headers: { authorization: `token ${token}` }, body },
+    })
+    const page = `/-/attachments/${((await sent.json()) as { uuid: string }).uuid}`
+    assert.equal((await first.browser().get(page)).status, 200)
+    await first.stop()
+    const second = await startPages({ ...kept, repositories: false, issues: false }, { root: 'again' })
+    assert.equal((await second.browser().get(page)).status, 404)
   })
 
   it('has a tag and can be resumed, as one that the API sends', async () => {

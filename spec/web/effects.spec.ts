@@ -75,7 +75,7 @@ describe('What a change does to owners', () => {
   })
 
   it('is said of the last rule of a group, which asks first', async () => {
-    const text = await asked('group', { name: 'free' })
+    const text = await asked('group', { name: 'free', shown: ['total', 'builds'] })
     assert.match(words(text), /Group free loses the rules total and builds .* Nothing has been saved yet/)
     assert.equal(states(text).filter((state) => state.endsWith(': No limit anymore (near)')).length, 5)
     assert.match(text, /<input type="hidden" name="confirmed" value="yes"/)
@@ -147,7 +147,7 @@ describe('What a change does to owners', () => {
       ['groups', { name: 'new' }, 'New group new'],
       [
         'group',
-        { name: 'free', rule: ['total', 'plenty'] },
+        { name: 'free', shown: ['total', 'builds'], rule: ['total', 'plenty'] },
         'Group free gets the rule plenty and loses the rule builds',
       ],
       [

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { POINTER } from '../api/contents/repository.ts'
 import { aCheckout, commit, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
 import { madeBefore } from '../support/test-server.ts'
+import { words } from './browser.ts'
 import { startSite } from './site.ts'
 
 const site = madeBefore(() => startSite())
@@ -212,5 +213,25 @@ describe('The README of a folder', () => {
       const { status, headers } = await site.browser().get(picture)
       assert.deepEqual([status, headers.get('content-type')], [200, 'image/png'])
     }
+  })
+})
+
+describe('A commit that another person made later than its author', () => {
+  it('has the same day in each list and on its page, which names both', async () => {
+    const checkout = await aCheckout({ file: 'one\n' })
+    const head = await git(checkout, 'cat-file', 'commit', 'HEAD')
+    const later = head
+      .replace(/^author .*$/m, 'author Ada <ada@example.test> 1000000000 +0000')
+      .replace(/^committer .*$/m, 'committer Cid <cid@example.test> 1500000000 +0000')
+    writeFileSync(join(checkout, 'later'), `${later}\n`)
+    const id = await git(checkout, 'hash-object', '-t', 'commit', '-w', 'later')
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'later' })
+    await git(checkout, 'push', '--quiet', urlFor(site, 'mia/later', site.mia), `${id}:refs/heads/main`)
+    for (const path of ['', '/src/branch/main', '/commits/branch/main', '/branches', `/commit/${id}`]) {
+      const text = await pageOf(`/mia/later${path}`)
+      assert.match(text, /2017/, path)
+      assert.doesNotMatch(text, /2001/, path)
+    }
+    assert.match(words(await pageOf(`/mia/later/commit/${id}`)), /Ada is the author, Cid committed on/)
   })
 })

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AllotError, invalid, invalidMember } from '../../lib/errors.ts'
+import { errorExamples } from '../../lib/http/failure.ts'
+import { failureView } from '../../lib/web/document.tsx'
 import { messageOf, refusalOf } from '../../lib/web/parts/labels.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { createPageClient, startPages, words } from './browser.ts'
@@ -185,6 +187,13 @@ describe('A page', () => {
     assert.equal(logged.length, 1)
     const [, id] = /log has it as ([\w-]+)/.exec(text)!
     assert.equal((logged[0] as { requestId: string }).requestId, id)
+  })
+})
+
+describe('The page of a failure', () => {
+  it('has a title for each status that an error has', () => {
+    for (const status of Object.keys(errorExamples).map(Number))
+      if (status !== 401) assert.notEqual(failureView(status, '').title, 'Request failed', `${status}`)
   })
 })
 

@@ -19,6 +19,7 @@ describe('Signing in to the pages', () => {
       ['/-/storage/nobody', '/-/sign-in?to=%2F-%2Fstorage%2Fnobody'],
       ['/-/admin/owners?page=7', '/-/sign-in?to=%2F-%2Fadmin%2Fowners%3Fpage%3D7'],
       ['/?page=7', '/-/sign-in?to=%2F%3Fpage%3D7'],
+      ["/-/storage/a%20b!'(1)*", "/-/sign-in?to=%2F-%2Fstorage%2Fa%2520b!'(1)*"],
       [`/-/admin/owners?q=${'a'.repeat(3000)}`, '/-/sign-in?to=%2F-%2Fadmin%2Fowners'],
     ]) {
       const { status, headers } = await allot.browser().get(path!)

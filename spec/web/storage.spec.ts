@@ -324,7 +324,7 @@ describe('The administration pages', () => {
       (await groups()).at(-1)!.rules.map((rule) => rule.name),
       ['builds', 'plenty'],
     )
-    await root.post('/-/admin/group', { name, confirmed: 'yes' })
+    await root.post('/-/admin/group', { name, shown: ['builds', 'plenty'], confirmed: 'yes' })
     assert.deepEqual((await groups()).at(-1)!.rules, [])
     assert.equal((await root.post('/-/admin/group/members', { name, owner: 'acme' })).status, 303)
     const page = await root.get(`/-/admin/group?name=${query}&done=added`)

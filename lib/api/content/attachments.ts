@@ -152,5 +152,7 @@ const download = async (
   return fileReply(headers, found)
 }
 
-/** The files themselves, at the `browser_download_url` of each attachment. */
-export const downloadRoutes = [stream({ method: 'GET', path: '/attachments/{uuid}', handle: download })]
+/** The files, at the `browser_download_url` of each attachment; other paths may be a host's own. */
+export const downloadRoutes = [
+  stream({ method: 'GET', path: '/attachments/{uuid}', matching: '^[\\da-f-]{36}$', handle: download }),
+]

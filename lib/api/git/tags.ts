@@ -65,7 +65,7 @@ const annotatedTag = resource<GitTag & { readonly urls: RepositoryUrls }>()({
     v.object({ type: text('commit'), url: CommitMeta.entries.url, sha: Sha }),
     ({ object: { type, id }, urls }) => ({ type, url: `${urls.api}/git/${type}s/${id}`, sha: id }),
   ],
-  verification: [Verification, () => presentVerification(undefined)],
+  verification: [Verification, ({ signature }) => presentVerification(signature)],
   archive_download_count: archiveDownloads,
 })
 

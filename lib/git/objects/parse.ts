@@ -14,6 +14,12 @@ export interface PersonAtTime {
   readonly offset: number
 }
 
+/** An armored signature, and the text that it signs. */
+export interface Signature {
+  readonly text: string
+  readonly payload: string
+}
+
 export interface Commit {
   readonly id: string
   readonly tree: string
@@ -21,8 +27,8 @@ export interface Commit {
   readonly author: PersonAtTime
   readonly committer: PersonAtTime
   readonly message: string
-  /** The armored signature and what it signs; undefined when the commit is not signed. */
-  readonly signature: { readonly text: string; readonly payload: string } | undefined
+  /** Undefined when the commit is not signed. */
+  readonly signature: Signature | undefined
 }
 
 /** An annotated tag. */
@@ -33,7 +39,10 @@ export interface Tag {
   readonly object: { readonly id: string; readonly type: string }
   /** Absent from the oldest tags. */
   readonly tagger: PersonAtTime | undefined
+  /** Without the signature. */
   readonly message: string
+  /** Undefined when the tag is not signed. */
+  readonly signature: Signature | undefined
 }
 
 /** One entry of a folder. */
@@ -120,9 +129,15 @@ const payloadOf = (text: string): string => {
   return text.slice(0, start) + (end < 0 ? '' : text.slice(end))
 }
 
-/** @param text of which the message ends with {@link CUT} when it is cut */
+/** Begins the line, whatever follows on it, with which git begins the signature at the end of a tag. */
+const TAG_SIGNATURE = /(?<=\n)-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----/g
+
+/** @param text of which the message, or the signature, ends with {@link CUT} when it is cut */
 export const parseTag = ({ id, content, isCut }: ParsedText): Tag => {
-  const { headers, message } = headersOf(decode(content, isCut), isCut)
+  const text = decode(content, isCut)
+  const start = [...text.matchAll(TAG_SIGNATURE)].at(-1)?.index
+  const payload = text.slice(0, start)
+  const { headers, message } = headersOf(payload, isCut && start === undefined)
   const tagger = headerIn(headers, 'tagger')
   return {
     id,
@@ -130,6 +145,7 @@ export const parseTag = ({ id, content, isCut }: ParsedText): Tag => {
     object: { id: headerIn(headers, 'object') ?? '', type: headerIn(headers, 'type') ?? '' },
     tagger: tagger === undefined ? undefined : parsePerson(tagger),
     message,
+    signature: start === undefined ? undefined : { text: text.slice(start) + (isCut ? CUT : ''), payload },
   }
 }
 

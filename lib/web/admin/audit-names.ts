@@ -42,9 +42,9 @@ const SUBJECT_KINDS: Readonly<Record<AuditWord, (subject: string) => Kind | unde
     subject.includes('/') ? 'repository' : subject.includes(' ') ? undefined : 'account',
 }
 
-/** The kind of what a record is about; undefined when it has no page. */
+/** The kind of what a record is about; undefined when it has no page, or when a later version wrote it. */
 export const subjectKind = (record: AuditRecord): Kind | undefined =>
-  SUBJECT_KINDS[auditWord(record)](record.subject)
+  (SUBJECT_KINDS as Partial<typeof SUBJECT_KINDS>)[auditWord(record)]?.(record.subject)
 
 export const isAssignment = ({ action }: AuditRecord): boolean => action === 'groups assigned'
 

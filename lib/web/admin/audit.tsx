@@ -54,7 +54,7 @@ const matches =
   ({ actor, kind, subject }: Filter) =>
   (record: AuditRecord): boolean =>
     (actor === '' || record.actorName.toLowerCase() === actor.toLowerCase()) &&
-    (kind === '' || KINDS[auditWord(record)][0] === kind) &&
+    (kind === '' || (KINDS as Partial<typeof KINDS>)[auditWord(record)]?.[0] === kind) &&
     record.subject.toLowerCase().includes(subject.toLowerCase())
 
 export const auditPageRoutes = [

@@ -52,11 +52,16 @@ export const groupPageRoutes = [
   }),
   adminForm('/-/admin/group', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
-    const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
+    const [shown, chosen, present] = [form.all('shown'), form.all('rule'), group.rules.map(nameOf)]
+    // What others have added or removed since the page was shown stays so.
+    const kept = present.filter((name) => chosen.includes(name) || !shown.includes(name))
+    const added = chosen.filter((name) => !present.includes(name) && !shown.includes(name))
+    const rules = [...kept, ...added]
+    const plan = { groups: [{ name: group.name, rules }] }
     return {
       plan: () => plan,
       // Without a rule, the group limits nothing.
-      asksFirst: group.rules.length > 0 && form.all('rule').length === 0,
+      asksFirst: group.rules.length > 0 && rules.length === 0,
       async run() {
         await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
@@ -96,6 +101,8 @@ export const groupPageRoutes = [
     }
   }),
 ]
+
+const nameOf = ({ name }: { name: string }): string => name
 
 const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGroup> => {
   return existing(await quota.groups.get(name), `there is no group named ${name}`)
@@ -218,14 +225,15 @@ const groupView = async ({ quota, hosting }: PageServices, group: QuotaGroup, pa
 const ruleText = ({ name, limit }: QuotaRule): string => `${name} (${unbrokenLimit(limit)})`
 
 const RuleBoxes = ({ group, rules }: { group: QuotaGroup; rules: readonly QuotaRule[] }) => {
-  const chosen = useChosen(
-    'rule',
-    group.rules.map(({ name }) => name),
-  )
+  const present = group.rules.map(nameOf)
+  const [shown, chosen] = [useChosen('shown', present), useChosen('rule', present)]
   return (
     <fieldset>
       <legend class="hidden">{labelOf('rules')}</legend>
       <FieldFailure field="rules" />
+      {shown.map((name) => (
+        <input key={name} type="hidden" name="shown" value={name} />
+      ))}
       {rules.length === 0 && <p>No rules exist yet.</p>}
       {rules.map(({ name, limit, subjects }) => (
         <div key={name} class="line">

@@ -46,7 +46,7 @@ export const ownerPageRoutes = [
           limit: ({ binding }) => String(binding?.limit ?? ''),
           rule: ({ binding }) => binding?.rule ?? '',
           state: ({ state }) => state,
-          groups: ({ groups }) => groups.map(({ name }) => name).join(' '),
+          groups: ({ groups }) => groups.map(({ name }) => name).join(', '),
           growth: (owner) => String((history && growthIn(history, owner)) ?? ''),
         },
         rows.slice(0, MAX_CSV),

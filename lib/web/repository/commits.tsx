@@ -14,12 +14,12 @@ import { Diff, readDiff } from './diff.tsx'
 
 export type People = ReadonlyMap<string, Account>
 
-/** The accounts of authors, as far as the viewer may know that an address is theirs. */
+/** The accounts of authors and committers, as far as the viewer may know that an address is theirs. */
 export const authorsOf = (
   { services, user, pagesUrl }: RepositoryRequest,
   commits: readonly Commit[],
 ): Promise<People> => {
-  const emails = new Set(commits.map(({ author }) => author.email))
+  const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
   return services.store.read((tx) => accountsByAddress(tx, user, emails, new URL(pagesUrl).hostname))
 }
 
@@ -51,6 +51,9 @@ export const commitPageRoutes = [
     },
   }),
 ]
+
+const isCommittedByAuthor = ({ author, committer }: Commit): boolean =>
+  author.email === committer.email && author.name === committer.name
 
 /** Files of a commit that its page lists. */
 const MAX_FILES = 200
@@ -94,7 +97,15 @@ const commitView = async (
           </pre>
         )}
         <p class="small">
-          <Author author={commit.author} people={people} /> committed on{' '}
+          <Author author={commit.author} people={people} />
+          {isCommittedByAuthor(commit) ? (
+            ' committed on '
+          ) : (
+            <>
+              {' '}
+              is the author, <Author author={commit.committer} people={people} /> committed on{' '}
+            </>
+          )}
           <Day seconds={commit.committer.time} />
         </p>
         <dl class="ids">

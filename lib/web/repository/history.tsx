@@ -73,11 +73,11 @@ const historyView = async (request: RepositoryRequest, rest: string): Promise<Vi
         // Where the number of commits is not known, the pages before this one have some.
         total={total ?? number - 1}
         empty={<Empty title="No commits" />}
-        row={({ id, author, ...commit }) => (
+        row={({ id, author, committer, ...commit }) => (
           <li key={id} class="line">
             <div>
               <StrongLink to={`${view.path}/commit/${id}`}>{subjectOf(commit)}</StrongLink>
-              <Facts facts={[<Author author={author} people={people} />, <Day seconds={author.time} />]} />
+              <Facts facts={[<Author author={author} people={people} />, <Day seconds={committer.time} />]} />
             </div>
             <Link
               to={filePath(view, { kind: 'commit', name: id }, path)}

@@ -70,7 +70,6 @@ header nav a[aria-current] { opacity: 1; font-weight: 600; box-shadow: inset 0 -
 .account.choice > summary:hover, .account.choice[open] > summary { background: color-mix(in srgb, var(--header-link) 8%, transparent); }
 .account > summary[aria-current] { font-weight: 650; }
 .account.choice > .card { inset-inline: auto 0; min-width: 13rem; padding: var(--s2); max-height: none; color: var(--text); }
-.account .who { padding: var(--s1) var(--s3) var(--s3); margin: 0 0 var(--s2); border-bottom: 1px solid var(--border); }
 .account.choice .plain { margin: 0; }
 .account .card :is(a, button) { display: flex; align-items: center; justify-content: start; gap: var(--s3); width: 100%; padding: var(--s2) var(--s3); min-height: 0; border: 0;
   border-radius: calc(var(--radius) - 2px); background: none; box-shadow: none; color: var(--text); font-weight: 400; line-height: var(--line-3); text-align: start; text-decoration: none; }
@@ -108,8 +107,6 @@ section > h2:first-child, .section-head { margin-bottom: var(--s4); }
 section > :last-child, .card > :last-child { margin-bottom: 0; }
 main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 0 var(--s4); align-items: start; }
-.columns > section { height: calc(100% - var(--s4)); }
 .sides > div { min-width: 0; }
 .narrow { max-width: 26rem; margin: 6vh auto 0; padding: var(--s8); background: var(--card); border: 1px solid var(--border);
   border-radius: var(--card-radius); box-shadow: var(--shadow); }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
-import { git, urlFor } from '../../git/client.ts'
+import { CUT, parseTag } from '../../../lib/git/objects/parse.ts'
+import { aCheckout, git, urlFor } from '../../git/client.ts'
 import { startGit } from '../../git/served.ts'
 import { run } from '../../support/child.ts'
 import { assertError, assertList, assertNotFound } from '../../support/expectations.ts'
@@ -55,6 +56,55 @@ describe('Branches, tags and references', () => {
     assert.equal(annotated.message, 'Version 1\n')
     assert.deepEqual([annotated.object.type, annotated.object.sha], ['commit', ids.second])
     assert.equal(annotated.tagger.email, 'ada@example.test')
+  })
+
+  it('have the signature of an annotated tag apart from its message, and what it signs', async () => {
+    const [path, folder] = [await allot.repository(ann, 'signed'), await aCheckout({ a: 'one\n' })]
+    for (const kind of ['PGP SIGNATURE', 'SSH SIGNATURE']) {
+      const name = kind.slice(0, 3)
+      const payload = `object ${await git(folder, 'rev-parse', 'HEAD')}\ntype commit\ntag ${name}\ntagger A <a@example.test> 0 +0000\n\nSigned\n`
+      const signature = `-----BEGIN ${kind}-----\n\nabcd\n-----END ${kind}-----\n`
+      writeFileSync(`${folder}/tag`, payload + signature)
+      const id = await git(folder, 'hash-object', '-t', 'tag', '-w', 'tag')
+      await git(folder, 'push', '--quiet', urlFor(allot, path, ann), `${id}:refs/tags/${name}`)
+      const { body: tag } = await allot.as(ann, 'GET', `/repos/${path}/git/tags/${id}`)
+      assert.equal(tag.message, 'Signed\n')
+      assert.deepEqual(tag.verification, {
+        ...{ verified: false, reason: 'this server does not verify signatures', signer: null },
+        ...{ signature, payload },
+      })
+      const { body: listed } = await allot.as(ann, 'GET', `/repos/${path}/tags/${name}`)
+      assert.equal(listed.message, 'Signed')
+    }
+  })
+
+  it('have a signature as git finds it: the last line that begins with one, also with a carriage return', () => {
+    const head = 'object 0\ntype commit\ntag v\ntagger A <a@example.test> 0 +0000\n\n'
+    const begin = '-----BEGIN PGP SIGNATURE-----'
+    const parsed = (text: string, isCut = false) => {
+      const { name, message, signature } = parseTag({ id: '', content: Buffer.from(text), isCut })
+      assert.equal(name, 'v')
+      return { message, signature }
+    }
+    for (const [message, text] of [
+      ['One\r\n', `${begin}\r\n\r\nabcd\r\n-----END PGP SIGNATURE-----\r\n`],
+      ['', `${begin}\n`],
+      [`Quoted:\n${begin}\nx\n`, `${begin}\nx\n`],
+      [`> ${begin}\n`, `${begin} of another\n`],
+    ] as const)
+      for (const isCut of [false, true])
+        assert.deepEqual(parsed(head + message + text, isCut), {
+          message,
+          signature: { text: isCut ? text + CUT : text, payload: head + message },
+        })
+    assert.deepEqual(parsed(`${head}One\n ${begin}\n\r${begin}\n`), {
+      message: `One\n ${begin}\n\r${begin}\n`,
+      signature: undefined,
+    })
+    assert.deepEqual(parsed(`${head}One\n${begin.slice(0, -1)}`, true), {
+      message: `One\n${begin.slice(0, -1)}${CUT}`,
+      signature: undefined,
+    })
   })
 
   it('are listed together, by the beginning of their names, or one alone', async () => {
