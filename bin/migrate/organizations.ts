@@ -146,7 +146,8 @@ const copyPublicMembers = async (
 ): Promise<void> => {
   const { source, names, allot } = migration
   const { memberships, organizations } = allot.hosting
-  const listed = await ifAvailable(source.list(SourceLogin, apiPath('orgs', name, 'public_members')))
+  const path = apiPath('orgs', name, 'public_members')
+  const listed = await ifAvailable(source.list(SourceLogin, path))
   if (listed === undefined) return
   const setPublic = ({ id, name: login }: Account, isPublic: boolean) =>
     memberships.setPublic(withAdminRights(id), organization.name, login, isPublic)
@@ -166,7 +167,11 @@ const copyPublicMembers = async (
     remove: (member) => setPublic(member, false),
     notHere: (label) => [NOT_MEMBER, `${label} of ${name}`],
   })
-  const items = listed.map(({ login }) => things.itemFor(names.key(login), login))
+  const items: Item[] = []
+  // A Gitea lists all members to an administrator.
+  for (const { login } of listed)
+    if ((await source.request(path + apiPath(login))).status === 204)
+      items.push(things.itemFor(names.key(login), login))
   await new Copies(migration, things).synchronize(items)
 }
 
