@@ -316,7 +316,11 @@ describe('Webhooks', () => {
       { id: 3, url: 'https://ci.example.org/three', events: ['push', 'moon_phase'] },
       { id: 4, url: 'http://127.0.0.1/four' },
     ]
-    source.model.organizations[0]!.hooks = [{ id: 5, url: 'https://ci.example.org/five' }]
+    // Accounts and repositories have the same ids.
+    Object.assign(source.model.organizations[0]!, {
+      id: 10,
+      hooks: [{ id: 5, url: 'https://ci.example.org/five' }],
+    })
     source.model.organizations[0]!.email = 'office@example.org'
     const text = await run()
     assert.match(text, /^webhooks: 3 copied/m)
@@ -333,6 +337,7 @@ describe('Webhooks', () => {
       /^ {2}webhooks that are refused here: webhook 4 of ann\/demo \(config\.url: .+\)$/m,
     )
     assert.ok(compared.isSame(), compared.text)
+    assert.match(await run(), /^webhooks: 0 copied, 3 already there$/m)
     const { hooks } = target.allot.hosting
     const { id } = (await found('ann', 'demo'))!
     const place = async () => ({ scope: 'repository', target: id, name: 'ann/demo' }) as const

@@ -62,7 +62,8 @@ export const copyWebhooks = async (
     const { id: target, name } = account
     const list =
       kind === 'user' ? { path: '/user/hooks', sudo: label } : { path: `${apiPath('orgs', label)}/hooks` }
-    const scope = migration.names.keyHere(account)
+    // A repository can have the same id.
+    const scope = `account/${migration.names.keyHere(account)}`
     add({ scope: 'account', target, name }, createdFor(account), { scope, label, ...list })
   }
   for (const { owner, repository, given, key: scope } of repositories) {

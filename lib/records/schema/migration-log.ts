@@ -40,7 +40,8 @@ const MigrationRecord = v.object({
   ] as const),
   /**
    * What the record belongs to: the id of an account or a repository at the source, of the latter also with
-   * the kind of contents, or the name of a quota group; empty for accounts and repositories.
+   * the kind of contents, or the name of a quota group; empty for accounts and repositories. Webhooks belong
+   * to both, and have `account/` before the id of an account.
    */
   scope: v.string(),
   /**
