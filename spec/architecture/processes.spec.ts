@@ -10,7 +10,6 @@ const EXCEPTIONS = [
   'spec/api/client-types.ts',
   'spec/cover.ts',
   'spec/driver-spec/durability.ts',
-  'spec/postgres/workers.ts',
   'spec/support/group-runs.ts',
 ]
 

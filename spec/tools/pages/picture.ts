@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { PASSWORD, startFixture } from './fixture.ts'
+import { PASSWORD, startFixture } from '../../web/fixture.ts'
 
-/** Takes the screenshot in docs/administration.md again: `npx tsx spec/web/picture.ts`. */
-const folder = fileURLToPath(new URL('../../docs/', import.meta.url))
+/** Takes the screenshot in docs/administration.md again: `npx tsx spec/tools/pages/picture.ts`. */
+const folder = fileURLToPath(new URL('../../../docs/', import.meta.url))
 const allot = await startFixture()
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
 try {
