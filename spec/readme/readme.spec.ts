@@ -47,6 +47,18 @@ describe('The documents', () => {
       assert.equal(sectionOf(CONFIGURATION, name), table(), 'run: npx tsx spec/readme/options.ts')
   })
 
+  it('name the commit and the day of each table that was measured', () => {
+    let count = 0
+    for (const document of documents)
+      for (const [, name, head] of readDocument(document).matchAll(
+        /^<!-- (bench of .*|costs|faults|fleet faults|hostile) -->\n\| (.*?) \|/gm,
+      )) {
+        assert.match(head!, / \([0-9a-f]{8}, \d{4}-\d\d-\d\d\)$/, `${document}: ${name}`)
+        count++
+      }
+    assert.ok(count > 15)
+  })
+
   it('give a reason for every dependency, and for nothing else', () => {
     const rows = proseOf('docs/dependencies.md').match(/^\| `.*$/gm)!
     const named = rows.flatMap((row) =>

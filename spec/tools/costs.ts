@@ -2,8 +2,8 @@ import { postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { startCluster } from '../postgres/cluster.ts'
 import { countTrips } from '../postgres/count-queries.ts'
-import { replaceSection } from '../readme/documents.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { replaceMeasured } from './measured.ts'
 
 /**
  * `npm run costs`: round trips and bytes between a server and its database for some requests. `--docs` writes
@@ -85,4 +85,4 @@ const table = [
 ].join('\n')
 process.stdout.write(`${table}\n`)
 await cluster.dispose()
-if (process.argv.includes('--docs')) replaceSection('docs/scale.md', 'costs', table)
+if (process.argv.includes('--docs')) replaceMeasured('docs/scale.md', 'costs', table)

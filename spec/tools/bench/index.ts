@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { replaceSection } from '../../readme/documents.ts'
+import { replaceMeasured } from '../measured.ts'
 import { changes } from './changes.ts'
 import { clone } from './clone.ts'
 import { deletionOf } from './deletion.ts'
@@ -135,7 +135,7 @@ const withRatio = (measurement: Measurement) => ({ ...measurement, ratio: ratioO
 const measured: Measurement[] = []
 for (const bench of benches) {
   const rows = await bench.run({ rounds, say })
-  if (flags.docs) replaceSection('docs/performance.md', `bench of ${bench.name}`, table(rows))
+  if (flags.docs) replaceMeasured('docs/performance.md', `bench of ${bench.name}`, table(rows))
   measured.push(...rows)
 }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { replaceSection } from '../../readme/documents.ts'
 import { buildProgram } from '../../support/build.ts'
+import { replaceMeasured } from '../measured.ts'
 import type { Outcome } from './load.ts'
 import { missingPrograms } from './programs.ts'
 import { strikes } from './strikes.ts'
@@ -58,8 +58,8 @@ const runFleet = async (): Promise<void> => {
   }
   const table = [...HEAD, ...rows].join('\n')
   process.stdout.write(`${table}\n`)
-  if (values.docs) replaceSection('docs/operations.md', 'fleet faults', table)
+  if (values.docs) replaceMeasured('docs/operations.md', 'fleet faults', table)
 }
 
-if (values.only === undefined) await import('../../postgres/faults-table.ts')
+if (values.only === undefined) await import('./one-database.ts')
 await runFleet()

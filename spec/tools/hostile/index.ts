@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { folderOf } from '../../../lib/git/folders.ts'
 import type { Served } from '../../bin/program.ts'
-import { replaceSection } from '../../readme/documents.ts'
 import { buildProgram } from '../../support/build.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { createSender } from '../../support/request.ts'
+import { replaceMeasured } from '../measured.ts'
 import { type Attack, type AttackSetup, attacks } from './attacks.ts'
 import { type Resident, watchMemory } from './memory.ts'
 import type { Measurement } from './victim.ts'
@@ -145,5 +145,5 @@ for (const attack of selected) {
 }
 const table = [...HEAD, ...rows.map(rowOf), '', `${footer}.`].join('\n')
 process.stdout.write(`${table}\n`)
-if (flags.security) replaceSection('SECURITY.md', 'hostile', table)
+if (flags.security) replaceMeasured('SECURITY.md', 'hostile', table)
 process.exit(rows.every(isReached) ? 0 : 1)

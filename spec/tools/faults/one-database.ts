@@ -1,5 +1,5 @@
-import { replaceSection } from '../readme/documents.ts'
-import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
+import { type Fault, type FaultOutcome, faults, runFault } from '../../postgres/faults.ts'
+import { replaceMeasured } from '../measured.ts'
 
 /**
  * `npm run faults`: runs each fault and prints the outcomes as a table; `--docs` writes the table into
@@ -32,5 +32,5 @@ const table = [
   ...rows,
 ].join('\n')
 process.stdout.write(`${table}\n`)
-if (process.argv.includes('--docs')) replaceSection('docs/operations.md', 'faults', table)
+if (process.argv.includes('--docs')) replaceMeasured('docs/operations.md', 'faults', table)
 process.exitCode = isCorrect ? 0 : 1
