@@ -23,6 +23,13 @@ export interface MaintenanceListener extends WriteListener {
   finished(isCleaned: boolean): Promise<void>
 }
 
+/** Of the two runs of git that a clean-up takes: the first one deletes no object, and pushes go on. */
+export interface CleanUpListeners {
+  readonly beside: MaintenanceListener
+  /** Its `started` waits for pushes, and makes others wait. */
+  readonly alone: MaintenanceListener
+}
+
 interface MaintenanceOptions {
   readonly directory: string
   readonly processes: GitProcesses
@@ -107,24 +114,28 @@ export class Maintenance {
   /**
    * Deletes the objects that nothing refers to and that are an hour old, when it is the turn of the client.
    * No push may run meanwhile: git would also delete an object that a push has found to be there and not
-   * stored again, and a pack that a push stores again.
-   * @param listener whose `started` waits for pushes, and makes others wait
+   * stored again, and a pack that a push stores again. So that pushes wait for a short time only, everything
+   * is packed before, beside them.
    * @returns whether references reach every object that is left
    * @throws AllotError unavailable when others take too long, or git fails
    */
-  cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
-    return this.#repositories.run(client, () => this.#cleanUp(id, client, listener), { place: String(id) })
+  cleanUp(id: number, client: string, listeners: CleanUpListeners): Promise<boolean> {
+    return this.#repositories.run(client, () => this.#cleanUp(id, client, listeners), { place: String(id) })
   }
 
-  async #cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
+  async #cleanUp(id: number, client: string, { beside, alone }: CleanUpListeners): Promise<boolean> {
     const folder = folderOf(this.#options.directory, id)
     // Counts take as long as the repository is large: other clients' turns do not wait for them.
     const unused = await this.#unusedIn(id, client)
     if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
     await this.#turns.run(client, async () => {
       const isPacked = (await packsIn(folder)).length > 0
-      const expire = isPacked ? gc(`--prune=${EXPIRY}`) : [...configuration(), 'prune', `--expire=${EXPIRY}`]
-      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, listener), MAX_ALONE_MS, client)))
+      if (isPacked && !(await this.#succeeds(id, 'gc', gc('--no-prune'), beside, undefined, client)))
+        throw new AllotError('unavailable', FAILED)
+      const expire = isPacked
+        ? repack(await usedPacksIn(folder))
+        : [...configuration(), 'prune', `--expire=${EXPIRY}`]
+      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, alone), MAX_ALONE_MS, client)))
         throw new AllotError('unavailable', FAILED)
     })
     const left = await this.#unusedIn(id, client)
@@ -198,6 +209,12 @@ export class Maintenance {
 
 const gc = (...more: readonly string[]): string[] => [...configuration(...GC), 'gc', '--quiet', ...more]
 
+/** Deletes what is old in the cruft pack, and packs single objects; the other packs stay as they are. */
+const repack = (usedPacks: readonly string[]): string[] => {
+  const kept = usedPacks.map((name) => `--keep-pack=${name}`)
+  return [...configuration(), 'repack', '-dlq', '--cruft', `--cruft-expiration=${EXPIRY}`, ...kept]
+}
+
 /**
  * Deletes the commit-graph, which could name commits that git is about to delete: the next search of a
  * history, or push, has it written again.
@@ -242,6 +259,12 @@ const needsGraph = async (folder: string, size: number): Promise<boolean> => {
 
 const packsIn = async (folder: string): Promise<string[]> =>
   (await filesIn(join(folder, 'objects/pack'))).filter((name) => name.endsWith('.pack'))
+
+/** Those that are not cruft packs. */
+const usedPacksIn = async (folder: string): Promise<string[]> => {
+  const names = await filesIn(join(folder, 'objects/pack'))
+  return names.filter((name) => name.endsWith('.pack') && !names.includes(name.replace(/pack$/, 'mtimes')))
+}
 
 const filesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
 

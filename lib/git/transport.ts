@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { folderOf } from './folders.ts'
 import { checkedObjects } from './fsck.ts'
-import { Maintenance, type MaintenanceListener } from './maintenance.ts'
+import { type CleanUpListeners, Maintenance, type MaintenanceListener } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
 import { completionOf, GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
@@ -181,8 +181,8 @@ export class Transport {
   }
 
   /** See {@link Maintenance.cleanUp}. */
-  async cleanUp(id: number, client: string, listener: MaintenanceListener): Promise<boolean> {
-    const work = this.#maintenance.cleanUp(id, client, listener)
+  async cleanUp(id: number, client: string, listeners: CleanUpListeners): Promise<boolean> {
+    const work = this.#maintenance.cleanUp(id, client, listeners)
     this.#track(work.catch(() => undefined))
     return work
   }

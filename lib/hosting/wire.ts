@@ -136,7 +136,7 @@ const quotaRecorder = (outbox: Outbox): QuotaEventRecorder => ({
 
 /**
  * Starts what runs between requests.
- * @returns the timer of what is done every hour: idle repositories are cleaned up, and what killed processes
+ * @returns the timer of what is done every hour: repositories are cleaned up, and what killed processes
  * left in the journals of the disk of a shared store is settled
  */
 export const startBackground = (app: App): NodeJS.Timeout => {
@@ -145,10 +145,10 @@ export const startBackground = (app: App): NodeJS.Timeout => {
   start()
   sender?.start()
   const onError = logError(host.log, 'what killed servers left could not be looked for')
-  const onCleanUpError = logError(host.log, 'idle repositories could not be cleaned up')
+  const onCleanUpError = logError(host.log, 'repositories could not be cleaned up')
   const everyHour = async () => {
     if (store.driver.shared) await hosting.disk.settleAbandoned().catch(onError)
-    await hosting.git?.maintenance.cleanUpIdle().catch(onCleanUpError)
+    await hosting.git?.maintenance.cleanUpDue().catch(onCleanUpError)
   }
   return setInterval(everyHour, HOUR_MS).unref()
 }

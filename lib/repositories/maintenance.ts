@@ -23,7 +23,7 @@ const SPARE_SECONDS = 60
 /**
  * Maintains repositories (`Maintenance` in lib/git), and counts what that changes: in the background after a
  * push or a fork, and after the first search of a history, since repositories also come from imports,
- * migrations and former versions; when somebody asks; and a day after the last push.
+ * migrations and former versions; when somebody asks; and a day after the first push since the last clean-up.
  */
 export class RepositoryMaintenance {
   readonly #options: MaintenanceOptions
@@ -50,10 +50,10 @@ export class RepositoryMaintenance {
   }
 
   /**
-   * Cleans up the repositories that have changed since their last clean-up, and not for a day; stops when the
-   * server is busy.
+   * Cleans up the repositories whose first change since their last clean-up was a day ago, whether pushes go
+   * on or not; stops when the server is busy.
    */
-  async cleanUpIdle(): Promise<void> {
+  async cleanUpDue(): Promise<void> {
     const { store, transport, onError } = this.#options
     for (;;) {
       const latest = Date.now() - DAY_MS
@@ -67,7 +67,7 @@ export class RepositoryMaintenance {
 
   /**
    * Marks a repository as changed now, so that no other server cleans it up, too, and one that cannot be
-   * cleaned up is tried again a day later.
+   * cleaned up, or whose objects are too young, is tried again a day later.
    * @param latest when it must have been changed at the latest, in milliseconds since 1970
    */
   #claim(id: number, latest?: number): Promise<Repository | undefined> {
@@ -82,7 +82,8 @@ export class RepositoryMaintenance {
 
   async #cleanUp({ id, uncleanedSince }: Repository, client: string): Promise<Repository | undefined> {
     const { store, transport } = this.#options
-    const isClean = await transport.cleanUp(id, client, this.#alone(id)).catch(async (error) => {
+    const listeners = { beside: this.#beside(id), alone: this.#alone(id) }
+    const isClean = await transport.cleanUp(id, client, listeners).catch(async (error) => {
       if ((await store.read((tx) => repositoryById(tx, id))) !== undefined) throw error
       return false
     })

@@ -262,7 +262,7 @@ const marksOf = (
   const isAlone = by === 'maintenance alone' || by === 'killed'
   return {
     updatedAt: push === undefined ? updatedAt : now(),
-    uncleanedSince: isChanged ? Date.now() : uncleanedSince,
+    uncleanedSince: isChanged ? (uncleanedSince ?? Date.now() - 1) + 1 : uncleanedSince,
     pushesWaitUntil: isAlone ? undefined : pushesWaitUntil,
   }
 }

@@ -22,17 +22,15 @@ const HOUR = 3600
 
 const driver = memory()
 const folder = temporaryDirectory()
-const [hold, log, packed] = ['hold', 'log', 'packed'].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string,
-]
+const [hold, log, holdPacking, packed] = ['hold', 'log', 'hold-packing', 'packed'].map((name) =>
+  join(folder, name),
+) as [string, string, string, string]
 /** The git that `git gc` runs: it waits after packing unreachable objects, before it deletes old packs. */
 const packing = wrappedGit(
   `case "$*" in pack-objects*' --cruft '*)
     git "$@"
     touch '${packed}'
-    while [ -e '${hold}' ]; do sleep 0.05; done
+    while [ -e '${holdPacking}' ]; do sleep 0.05; done
     exit;;
   esac`,
 )
@@ -40,7 +38,7 @@ const packing = wrappedGit(
 const noting = wrappedGit(
   `echo "$*" >> '${log}'
   case "$*" in
-    *' gc '*--prune=*|*' prune --expire='*) while [ -e '${hold}' ]; do sleep 0.05; done;;
+    *' repack '*|*' prune --expire='*) while [ -e '${hold}' ]; do sleep 0.05; done;;
     *' gc '*) export GIT_EXEC_PATH='${dirname(packing)}';;
   esac`,
   folder,
@@ -57,7 +55,7 @@ before(async () => {
   )
   allot = served
   alice = await allot.person('alice')
-  atEnd(() => rmSync(hold, { force: true }))
+  for (const file of [hold, holdPacking]) atEnd(() => rmSync(file, { force: true }))
 })
 
 const cleanUp = (path: string, who: Person | undefined = alice) => allot.as(who, 'POST', `/repos/${path}/gc`)
@@ -102,7 +100,7 @@ const deleted = async (
 }
 
 /** How often git has looked for what to delete. */
-const pruned = () => readFileSync(log, 'utf8').match(/ (?:gc|prune) .*--(?:prune|expire)=/g)?.length ?? 0
+const pruned = () => readFileSync(log, 'utf8').match(/ --(?:cruft-expiration|expire)=/g)?.length ?? 0
 
 const hasObject = async (repository: string, id: string) =>
   (await attempt(repository, ['cat-file', '-e', id])).code === 0
@@ -273,6 +271,23 @@ describe('Beside pushes, a clean-up', () => {
     await driver.write((tx) => diskEntries.remove(tx, ['push', entry.id]))
   })
 
+  it('packs everything before it lets pushes wait, and does not forget a push of that time', async () => {
+    const { path, folder, id, push } = await withBranch('packing', { b: randomBytes(300_000) })
+    await git(folder, 'repack', '-adq')
+    await push(':extra')
+    age(folder)
+    const release = holdNextPacking()
+    const cleaning = cleanUp(path)
+    await waitFor(() => existsSync(packed))
+    await push('main~1:refs/heads/meanwhile')
+    assert.deepEqual([await waiting(path), await hasObject(folder, id)], [false, true])
+    release()
+    assert.equal((await cleaning).status, 200)
+    assert.equal(await hasObject(folder, id), false)
+    assert.notEqual((await record(path))!.uncleanedSince, undefined)
+    await allot.assertCounted('alice')
+  })
+
   it('lets a push wait while it deletes, which stores again what was deleted', async () => {
     const { path, folder, id, push } = await deleted('deleting')
     writeFileSync(hold, '')
@@ -369,6 +384,16 @@ const record = async (path: string) => {
   return allot.allot.hosting.repositories.find({ id: alice.id, admin: false }, owner, name)
 }
 
+/**
+ * The next `git gc` that deletes nothing waits after packing.
+ * @returns lets it go on
+ */
+const holdNextPacking = () => {
+  rmSync(packed, { force: true })
+  writeFileSync(holdPacking, '')
+  return () => rmSync(holdPacking)
+}
+
 /** Whether pushes wait. */
 const waiting = async (path: string) => (await record(path))?.pushesWaitUntil !== undefined
 
@@ -385,11 +410,11 @@ it('Beside pushes, git gc in the background keeps old objects that a push refers
   await push(':extra')
   scatter(folder)
   age(folder, 20 * 24)
-  writeFileSync(hold, '')
+  const release = holdNextPacking()
   await push('main~1:refs/heads/other')
   await waitFor(() => existsSync(packed))
   await push('main:extra')
-  rmSync(hold)
+  release()
   await waitFor(async () => (await notesIn(driver)) === 0)
   assert.equal(await hasObject(folder, id), true)
   await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, alice))
@@ -452,13 +477,18 @@ describe('A push that waits for a clean-up', () => {
   })
 })
 
-describe('The clean-up of idle repositories', () => {
+describe('The clean-up that nobody asks for', () => {
+  /** @returns how often the clean-up has run git after so many hours */
   const after = async (t: TestContext, hours: number) => {
     if (existsSync(log)) rmSync(log)
-    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * HOUR * 1000 })
-    await allot.allot.hosting.git!.maintenance.cleanUpIdle()
-    t.mock.timers.reset()
+    await at(t, hours, () => allot.allot.hosting.git!.maintenance.cleanUpDue())
     return existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0
+  }
+
+  const at = async (t: TestContext, hours: number, work: () => Promise<unknown>) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * HOUR * 1000 })
+    await work()
+    t.mock.timers.reset()
   }
 
   it('cleans up once what was pushed to a day ago, and does not look at it again before the next push', async (t) => {
@@ -476,6 +506,23 @@ describe('The clean-up of idle repositories', () => {
     await after(t, 25)
     assert.equal(await hasObject(folder, id), false)
     assert.equal((await record(path))!.uncleanedSince, undefined)
+  })
+
+  it('cleans up what is pushed to every few hours a day after the first push, and again a day later', async (t) => {
+    await after(t, 25)
+    const { folder, push, id } = await deleted('pushed')
+    for (const hours of [8, 16, 24]) await at(t, hours, () => push(`main~1:refs/heads/at-${hours}`))
+    assert.deepEqual([await after(t, 23), await hasObject(folder, id)], [0, true])
+    await after(t, 25)
+    assert.equal(await hasObject(folder, id), false)
+    await at(t, 26, () => push('main:extra', 'main~1:refs/heads/at-26'))
+    await at(t, 27, () => push(':extra'))
+    age(folder)
+    await at(t, 49, () => push('main~1:refs/heads/at-49'))
+    assert.deepEqual([await after(t, 49), await hasObject(folder, id)], [0, true])
+    await after(t, 51)
+    assert.equal(await hasObject(folder, id), false)
+    await allot.assertCounted('alice')
   })
 
   it('tries one that cannot be cleaned up again a day later', async (t) => {

@@ -117,6 +117,7 @@ describe('A git that counts what a clean-up would delete', () => {
     started: async () => assert.fail('there is nothing to delete'),
     finished: async () => undefined,
   }
+  const listeners = { beside: listener, alone: listener }
 
   /** Begins a count in one of two repositories that does not end by itself. */
   const hanging = async () => {
@@ -125,7 +126,7 @@ describe('A git that counts what a clean-up would delete', () => {
     const begun = join(directory, 'begun')
     const count = `case "$*" in */1.git*' rev-list '*) touch '${begun}'; exec sleep 60;; esac`
     const transport = transportOf(directory, wrappedGit(count), 2)
-    const cleaning = transport.cleanUp(1, 'ada', listener).catch((error: Error) => error.message)
+    const cleaning = transport.cleanUp(1, 'ada', listeners).catch((error: Error) => error.message)
     await waitFor(() => existsSync(begun))
     const soon = <T>(work: Promise<T>) => Promise.race([work, sleep(20_000, 'late', { ref: false })])
     return { transport, cleaning, soon }
@@ -145,7 +146,7 @@ describe('A git that counts what a clean-up would delete', () => {
 
   it('lets the clean-ups of others go on', async () => {
     const { transport, soon } = await hanging()
-    assert.equal(await soon(transport.cleanUp(2, 'grace', listener)), true)
+    assert.equal(await soon(transport.cleanUp(2, 'grace', listeners)), true)
     await transport.close()
   })
 })

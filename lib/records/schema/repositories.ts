@@ -31,8 +31,9 @@ const Repository = v.object({
   /** Bytes of LFS objects. */
   lfs: bytes,
   /**
-   * When its git data was last changed, in milliseconds since 1970; absent: what nothing refers to was
-   * deleted since then (lib/repositories/maintenance.ts).
+   * When its git data was first changed after its last clean-up, or that clean-up left something, in
+   * milliseconds since 1970; absent: references reach all of it (lib/repositories/maintenance.ts). Each later
+   * change adds one: a clean-up that has begun sees that something has changed.
    */
   uncleanedSince: v.optional(integer),
   /** Until when pushes wait while git deletes objects, in seconds since 1970; absent: they do not. */
