@@ -131,12 +131,11 @@ export class SshKeys extends Keys<SshKey> {
   /** The key that signs in: that of the account which added it first, among those that still exist. */
   signingIn(fingerprint: string): Promise<SshKey | undefined> {
     return this.store.read(async (tx) => {
-      const keys = await sshKeys.list(tx, 'fingerprint', { prefix: [fingerprint], limit: OTHERS_LIMIT })
-      const owners = await accounts.getMany(
-        tx,
-        keys.map((key) => [key.account]),
-      )
-      return keys.find((_, index) => owners[index] !== undefined)
+      for await (const entry of sshKeys.entries(tx, 'fingerprint', { prefix: [fingerprint] })) {
+        const [key] = await sshKeys.load(tx, [entry])
+        if (key !== undefined && (await accounts.get(tx, [key.account])) !== undefined) return key
+      }
+      return undefined
     })
   }
 

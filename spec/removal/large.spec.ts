@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { jobs } from '../../lib/records/schema/index.ts'
+import { JOB_LIMITS } from '../../lib/records/jobs.ts'
+import { jobs, sshKeys as keyRecords, type SshKey } from '../../lib/records/schema/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
 import { watchTransactions } from '../counted.ts'
 import { madeBefore, type Person, peopleBefore, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { finishJobs, openFixture } from './fixture.ts'
 
 /*
  * Counts what each transaction reads and changes, since others wait for it. `npm run bench` measures how long
@@ -15,11 +18,13 @@ const MANY = 2000
 /** As many as one write may move. */
 const FEW = 500
 
-const uncounted = memory()
 /** How many records and index entries each transaction reads or changes. */
 const sizes: number[] = []
-const driver = watchTransactions(uncounted, ({ read, changed }) => sizes.push(read.length + changed.length))
+const watched = (driver: StorageDriver) =>
+  watchTransactions(driver, ({ read, changed }) => sizes.push(read.length + changed.length))
 
+const uncounted = memory()
+const driver = watched(uncounted)
 const server = madeBefore(() => start({ driver, repositories: false }))
 const [ann, ben] = peopleBefore(server, 'ann', 'ben', 'cy', 'dee')
 before(async () => {
@@ -96,24 +101,72 @@ describe('An account with 300 empty repositories', () => {
   })
 })
 
-describe(`An account with ${MANY} access tokens`, () => {
-  it(`is deleted in transactions as small as those of one with ${FEW / 2}, and none of them is found any more`, async () => {
-    const { accounts, tokens } = server.allot.hosting
+const fingerprintOf = (number: number) => `SHA256:${String(number).padStart(43, '0')}`
+
+const keyOf = (account: number, id: number, fingerprint = fingerprintOf(id)): SshKey => ({
+  ...{ id, account, fingerprint },
+  ...{ title: `key ${id}`, key: 'ssh-ed25519 AAAA', createdAt: 0 },
+})
+
+describe(`An account with ${MANY} access tokens and as many SSH keys`, () => {
+  it(`is deleted in transactions as small as those of one with ${FEW / 2}, and none is found while its job is pending`, async () => {
+    const store = memory()
+    const fixture = await openFixture(watched(store), JOB_LIMITS)
+    const { accounts, tokens, sshKeys } = fixture.hosting
+    const first = { offset: 0, limit: 1 }
     const removal = async (count: number) => {
-      const { id, name } = await accounts.createUser({ name: `user-${count}` })
+      const { id } = await accounts.createUser({ name: `user-${count}` })
       let secret = ''
       for (let n = 0; n < count; n++) ({ secret } = await tokens.create(id, `token ${n}`, ['all']))
+      const ids = Array.from({ length: count }, (_, n) => id * MANY + n)
+      await store.write(async (tx) => {
+        for (const key of ids) await keyRecords.save(tx, keyOf(id, key))
+      })
+      const key = ids.at(-1)!
+      assert.equal((await sshKeys.signingIn(fingerprintOf(key)))?.account, id)
       sizes.length = 0
-      assert.equal((await server.as(server.root, 'DELETE', `/admin/users/${name}`)).status, 204)
-      assert.deepEqual(await tokens.list(id, { offset: 0, limit: 1 }), { items: [], total: 0 })
-      assert.equal(await tokens.verify(secret), undefined)
-      await waitFor(async () => (await pendingJobs()) === 0)
+      await accounts.remove(id)
+      const isKept = await store.read((tx) => keyRecords.get(tx, [key]))
+      assert.equal(isKept !== undefined, count === MANY)
+      for (const list of [tokens, sshKeys])
+        assert.deepEqual(await list.list(id, first), { items: [], total: 0 })
+      assert.deepEqual(await sshKeys.withFingerprint(id, fingerprintOf(key), first), { items: [], total: 0 })
+      for (const found of [
+        tokens.verify(secret),
+        sshKeys.get(id, key),
+        sshKeys.signingIn(fingerprintOf(key)),
+      ])
+        assert.equal(await found, undefined)
+      await assert.rejects(sshKeys.signIn(key), { code: 'unauthenticated' })
+      await finishJobs(fixture)
+      assert.equal(await store.read((tx) => keyRecords.get(tx, [key])), undefined)
       return Math.max(...sizes)
     }
     const few = await removal(FEW / 2)
     assertSmall(await removal(MANY), few * 2)
-    assert.deepEqual((await server.allot.verify()).messages, [])
   })
+})
+
+it('An SSH key that many accounts had signs in the first that exists, while their jobs are pending', async () => {
+  const fixture = await openFixture(memory(), { maxPerTransaction: 1, batchSize: 1 })
+  const { accounts, sshKeys } = fixture.hosting
+  const shared = fingerprintOf(0)
+  /** The write that removes the account removes the first of its keys. */
+  const withKeys = async (number: number) => {
+    const { id } = await accounts.createUser({ name: `user-${number}` })
+    await fixture.store.write(async (tx) => {
+      await keyRecords.save(tx, keyOf(id, 2 * number))
+      await keyRecords.save(tx, keyOf(id, 2 * number + 1, shared))
+    })
+    return id
+  }
+  for (let number = 1; number <= 30; number++) await accounts.remove(await withKeys(number))
+  const owners = [await withKeys(31), await withKeys(32)]
+  assert.equal(await fixture.store.read((tx) => keyRecords.get(tx, [2])), undefined)
+  assert.notEqual(await fixture.store.read((tx) => keyRecords.get(tx, [3])), undefined)
+  assert.equal((await sshKeys.signingIn(shared))?.account, owners[0])
+  await finishJobs(fixture)
+  assert.equal((await sshKeys.signingIn(shared))?.account, owners[0])
 })
 
 describe(`A repository with ${MANY} ledger entries`, () => {
