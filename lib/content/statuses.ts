@@ -73,7 +73,7 @@ export class CommitStatuses {
       if (access === undefined) return undefined
       requireWriter(access)
       const { id: creator } = await existingAccount(tx, viewer.id)
-      await countTexts(tx, this.#services, creator, [context, description, targetUrl])
+      await countTexts(tx, this.#services, creator, [given, description, targetUrl])
       const { repository } = access
       const status: CommitStatus = {
         id: await takeNumber(tx, 'commitStatus'),
