@@ -37,6 +37,21 @@ it('A search reads keys of what it counts and the records of its page, however m
   await driver.close()
 })
 
+it('A search reads none of the public repositories of the viewer that do not match', async () => {
+  const { driver, during } = countReads(memory())
+  await driver.open()
+  const store = new Store(driver)
+  const search = new Search(store, createReadBudget())
+  await store.write((tx) => accounts.save(tx, account(1, 'limited')))
+  const find = () => during(() => search.repositories({ id: 1, admin: false }, { q: 'other' }, NONE))
+  const reads = await find()
+  await store.write(async (tx) => {
+    for (let id = 1; id <= OWNERS; id++) await repositories.save(tx, repository(id, 1))
+  })
+  assert.equal(await find(), reads)
+  await driver.close()
+})
+
 it('A search with private=false reads each owner once, and none for private repositories', async () => {
   const { driver, during } = countReads(memory())
   await driver.open()

@@ -171,12 +171,22 @@ const withOpenOwners = (tx: ReadTransaction, open: readonly Audience[]) => {
   return async (entries: readonly IndexEntry[]): Promise<IndexEntry[]> => {
     const owners = entries.map((entry) => repositories.orderOf(entry)[2] as number | undefined)
     const others = [...new Set(owners)].filter((owner): owner is number => !isOpen.has(owner))
-    for (const owner of others) isOpen.set(owner, false)
-    const keys = others.flatMap((owner) => open.map((audience) => [audience, owner] as const))
-    const counts = await accounts.counts(tx, 'audience', keys)
-    for (const [at, [, owner]] of keys.entries()) if (counts[at]! > 0) isOpen.set(owner, true)
+    const found = await openAmong(tx, open, others)
+    for (const owner of others) isOpen.set(owner, found.has(owner))
     return entries.filter((_, at) => isOpen.get(owners[at]))
   }
+}
+
+/** Those of the owners who are of an audience. Most are of the first one. */
+const openAmong = async (tx: ReadTransaction, open: readonly Audience[], owners: readonly number[]) => {
+  const found = new Set<number>()
+  for (const audience of open) {
+    const others = owners.filter((owner) => !found.has(owner))
+    const keys = others.map((owner) => [audience, owner] as const)
+    const counts = await accounts.counts(tx, 'audience', keys)
+    for (const [at, owner] of others.entries()) if (counts[at]! > 0) found.add(owner)
+  }
+  return found
 }
 
 /**
@@ -206,14 +216,20 @@ const listingsOf = async (
   return [
     await searchEntries(tx, repositories, [false], word, NUMBERS),
     ...(open.includes(PRIVATE) ? [await searchEntries(tx, repositories, [true], word, NUMBERS)] : []),
-    ...(await ownPrefixes(tx, own.owners)).map(listing),
+    ...(await ownPrefixes(tx, open, own.owners)).map(listing),
     ...sharedListing(shared, word),
   ]
 }
 
-/** Prefixes of listings by name that are not empty, of owners all of whose repositories the viewer sees. */
-const ownPrefixes = async (tx: ReadTransaction, owners: readonly number[]) => {
-  const prefixes = owners.flatMap((owner) => [false, true].map((isPrivate) => [owner, isPrivate] as const))
+/**
+ * Prefixes of listings by name that are not empty, of owners all of whose repositories the viewer sees. Those
+ * by n-gram have the public ones of open owners already.
+ */
+const ownPrefixes = async (tx: ReadTransaction, open: readonly Audience[], owners: readonly number[]) => {
+  const isOpen = await openAmong(tx, open, owners)
+  const prefixes = owners.flatMap((owner) =>
+    (isOpen.has(owner) ? [true] : [false, true]).map((isPrivate) => [owner, isPrivate] as const),
+  )
   const counts = await repositories.counts(tx, 'owner', prefixes)
   return prefixes.filter((_, index) => counts[index]! > 0)
 }
