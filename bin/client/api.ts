@@ -265,6 +265,8 @@ const UNKNOWN_AUTHORITY =
 const FETCH_FAULTS: Partial<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens on this port: start the server, or correct the port',
   ERR_SSL_WRONG_VERSION_NUMBER: 'this port does not speak https: write http:// in the address',
+  // The bound of node itself, which a clean-up of a large repository can exceed.
+  UND_ERR_HEADERS_TIMEOUT: 'the server did not answer within 300 s, and may still be at work',
   UND_ERR_SOCKET: 'the server closed the connection: write https:// in the address if it speaks https',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,

@@ -21,19 +21,26 @@ const cleanUp = (names: readonly string[], { json, ...flags }: ApiFlags & PrintF
   for (const name of names) pathOf(name)
   return withApi(flags, async (api) => {
     const cleaned: (CleanedUp & { repository: string })[] = []
-    const failed: string[] = []
+    const failed = new Map<string, string[]>()
     for (const name of names.length > 0 ? names : await allNames(api)) {
-      const notFound = `there is no repository named ${name}, or the server has no git data`
-      const asked = api.send<CleanedUp>('POST', pathOf(name), { notFound })
-      const sizes = await asked.catch((error: Error) => void failed.push(`${name}: ${error.message}`))
+      const path = pathOf(name)
+      const asked = api.send<CleanedUp>('POST', path, { notFound: NOT_FOUND })
+      const sizes = await asked.catch(({ message }: Error) => {
+        // Several repositories can have failed for the same reason, such as a server that is down.
+        const reason = message.replace(path, '')
+        failed.set(reason, [...(failed.get(reason) ?? []), name])
+      })
       if (sizes === undefined) continue
       cleaned.push({ repository: name, ...sizes })
       if (!json) print(`${name}: ${changeOf(sizes)}`)
     }
     if (json) printJson(cleaned)
-    if (failed.length > 0) throw new Error(failed.join('\n'))
+    const lines = [...failed].map(([reason, all]) => `${all.join(', ')}: ${reason}`)
+    if (lines.length > 0) throw new Error(lines.join('\n'))
   })
 }
+
+const NOT_FOUND = 'there is no such repository, or the server has no git data'
 
 const changeOf = ({ size_before, size_after }: CleanedUp): string =>
   size_after < size_before

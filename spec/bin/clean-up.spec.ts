@@ -39,10 +39,15 @@ it('allot gc frees bytes of deleted branches, in a store and on a server', async
     const { code, err } = await allot(['gc', name, '--data', data])
     assert.deepEqual([code, err], [2, `allot: "${name}" is not a repository: expected owner/name\n`])
   }
-  const missing = await allot(['gc', 'ada/nothing', 'ada/app', '--data', data])
+  const missing = await allot(['gc', 'ada/nothing', 'ada/app', 'ada/none', '--data', data])
   assert.equal(missing.code, 1)
   assert.equal(missing.out, 'ada/app: nothing to free that is an hour old\n')
-  assert.match(missing.err, /there is no repository named ada\/nothing/)
+  assert.match(missing.err, /^allot: ada\/nothing, ada\/none: there is no such repository, or [^\n]+\n$/)
+  const down = await allot(['gc', 'ada/app', 'ada/site', '--url', 'http://127.0.0.1:3', '--token', 't'])
+  assert.match(
+    down.err,
+    /^allot: ada\/app, ada\/site: http:\/\/127\.0\.0\.1:3\/api\/v1 cannot be reached: [^\n]+\n$/,
+  )
 
   const second = await served(['--data', data])
   const all = await allot(['gc', '--json', '--url', second.api], undefined, { env: { ALLOT_TOKEN: token } })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { fetchErrorReason } from '../../bin/client/api.ts'
 import { forEachCommand } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
@@ -387,4 +388,11 @@ describe('A wrong command line', () => {
     const { code, err } = await allot(['user', 'list', '--url', origin, '--token', 't'])
     assert.deepEqual([code, /^allot: \S+ answered 502\n$/.test(err)], [1, true], err)
   })
+})
+
+it('A server that is still at work after the bound of node is not said to be gone', async () => {
+  // What `fetch` throws after 300 s.
+  const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+  const reason = fetchErrorReason(new TypeError('fetch failed', { cause }))
+  assert.equal(reason, 'the server did not answer within 300 s, and may still be at work')
 })
