@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { fetchErrorReason } from '../client/api.ts'
 
@@ -123,7 +124,8 @@ export const openDownload = async (
 const PAGE_SIZE = 50
 
 /**
- * The items of a list, page by page. The list always ends: more pages than a list may have are an error.
+ * The items of a list, page by page. The list always ends: a page that comes again after others is an error,
+ * and so are more pages than a list may have.
  * @param readPage reads the page at a path
  * @param parse parses the items of a page
  */
@@ -134,13 +136,19 @@ export async function* readPages<T>(
   { maxPages }: Pick<Limits, 'maxPages'>,
 ): AsyncGenerator<T, void, undefined> {
   const separator = path.includes('?') ? '&' : '?'
-  let previous = ''
+  const pages = new Map<string, number>()
   for (let [page, received] = [1, 0]; page <= maxPages; page++) {
     const { text, headers } = await readPage(`${path}${separator}page=${page}&limit=${PAGE_SIZE}`)
     const items = parse(text)
+    const digest = createHash('sha256').update(text).digest('base64')
+    const earlier = items.length > 0 ? pages.get(digest) : undefined
     // A list without pages sends the same items for every page.
-    if (items.length > 0 && text === previous) return
-    previous = text
+    if (earlier === page - 1) return
+    if (earlier !== undefined)
+      throw new Error(
+        `the list ${path} of the source does not end: its page ${page} is page ${earlier} again`,
+      )
+    pages.set(digest, page)
     yield* items
     received += items.length
     const total = Number(headers.get('x-total-count') ?? Number.NaN)

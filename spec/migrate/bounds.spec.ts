@@ -92,6 +92,21 @@ describe('A list of the source', () => {
     endless.stop()
   })
 
+  it('that begins again fails the migration at the first page that comes again', async () => {
+    let asked = 0
+    const circling = await withAnswer(USERS, (req, res) => {
+      asked++
+      json(res, [{ id: pageIn(req) % 2 }])
+    })
+    const at = await connectSource(circling.base, source.root.token)
+    await assert.rejects(
+      at.list(AnyItem, '/admin/users'),
+      /^Error: the list \/admin\/users of the source does not end: its page 3 is page 1 again$/,
+    )
+    assert.equal(asked, 3)
+    circling.stop()
+  })
+
   it('has the items that follow pages without any, as where items are hidden', async () => {
     const pages: unknown[][] = [[1, 2], [], [], [3, 4]]
     const hidden = await withAnswer(USERS, (req, res) =>
