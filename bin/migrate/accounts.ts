@@ -1,5 +1,5 @@
 import type { NewAccount } from '../../lib/accounts/accounts.ts'
-import { AllotError, invalid } from '../../lib/errors.ts'
+import { AllotError, existing, invalid } from '../../lib/errors.ts'
 import { pick } from '../../lib/records/edits.ts'
 import { type Account, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { Copies, removedHere } from './copies.ts'
@@ -9,6 +9,8 @@ import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import type { Item, Things, Values } from './things.ts'
 
+/** Where several processes share a store, somebody can delete a copy meanwhile. */
+export const DELETED = 'it was deleted during the migration'
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
 const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
@@ -113,7 +115,7 @@ const completeUser = async (
   const { accounts } = allot.hosting
   const record = await migrationLog.get('account', '', names.key(login))
   if (created !== undefined && record?.copy?.id === id) await accounts.setCreatedAt(id, created)
-  const { email, password } = (await accounts.byId(id))!
+  const { email, password } = existing(await accounts.byId(id), DELETED)
   if (email === '') report.note('notCopied', NO_EMAIL, login)
   if (password === null) report.note('notCopied', source === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, login)
 }
@@ -139,7 +141,7 @@ export const followAccount = async (
     one: kind,
     find: async () => ({ id }),
     kept: async () => ({ createdAt: account.createdAt }),
-    members: async () => membersOf((await accounts.byId(id))!),
+    members: async () => membersOf(existing(await accounts.byId(id), DELETED)),
     remove: async () => undefined,
   }
   const item: Item = {

@@ -1,4 +1,4 @@
-import { invalid } from '../../lib/errors.ts'
+import { existing, invalid } from '../../lib/errors.ts'
 import {
   type Account,
   type Audience,
@@ -6,7 +6,7 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema/index.ts'
-import { visibilityAt } from './accounts.ts'
+import { DELETED, visibilityAt } from './accounts.ts'
 import { Copies, removedHere } from './copies.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Names } from './names/index.ts'
@@ -15,7 +15,6 @@ import type { Source } from './source.ts'
 import { digestOf, type Item, type Things, type Values } from './things.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
-const DELETED = 'it was deleted during the migration'
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
 const FORK =
   'forks that are ordinary repositories here, because the repository that they were forked from is not here'
@@ -74,8 +73,8 @@ export const copyRepository = async (
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
     const key = names.repositoryKey(given)
-    const existing = await names.repositoryWithKey(key)
-    const found = existing ?? (await createRepository(migration, owner, given, audience))
+    const known = await names.repositoryWithKey(key)
+    const found = known ?? (await createRepository(migration, owner, given, audience))
     if (found === undefined) return
     if (found.owner !== owner.id) return report.note('differs', MOVED, label)
     const { id } = found
@@ -85,13 +84,12 @@ export const copyRepository = async (
       archived: given.archived,
     })
     const outcome = await followRepository(migration, { id, key, label, valuesIn, kept: keptOf(given) })
-    if (existing !== undefined) report.count('repositories', outcome)
-    const repository = await migration.allot.hosting.repositories.byId(id)
-    if (repository === undefined) throw invalid(DELETED)
+    if (known !== undefined) report.count('repositories', outcome)
+    const repository = existing(await migration.allot.hosting.repositories.byId(id), DELETED)
     if (audienceHere(owner, repository) < audience && comparison === undefined) throw invalid(MORE_VISIBLE)
     report.noteName('repositories', label, `${owner.name}/${repository.name}`)
-    const known = await migrationLog.get('repository', '', key)
-    copied = { given, owner, repository, key, isCopy: known?.copy?.id === repository.id }
+    const record = await migrationLog.get('repository', '', key)
+    copied = { given, owner, repository, key, isCopy: record?.copy?.id === repository.id }
   })
   return copied
 }
@@ -156,8 +154,8 @@ export const followRepository = async (
 ): Promise<'found' | 'updated'> => {
   const { repositories, accounts } = migration.allot.hosting
   const read = async () => {
-    const repository = (await repositories.byId(id))!
-    return { repository, owner: (await accounts.byId(repository.owner))! }
+    const repository = existing(await repositories.byId(id), DELETED)
+    return { repository, owner: existing(await accounts.byId(repository.owner), DELETED) }
   }
   const things: Things = {
     kind: 'repository',

@@ -288,6 +288,29 @@ describe('A later run', () => {
   })
 })
 
+describe('A copy that is deleted here during a run', () => {
+  it('is named in the report, and the rest is copied', async () => {
+    await fresh()
+    at.repository(10).private = true
+    at.user('dora').visibility = 'private'
+    await run()
+    at.repository(10).private = false
+    at.user('dora').visibility = 'public'
+    source.model.users.push(user(6, 'eve'))
+    const deletes: typeof source.fetch = async (url, request) => {
+      if (url.includes('/packages/acme'))
+        for (const path of ['/repos/ann/demo', '/admin/users/dora?purge=true'])
+          await target.as(target.root, 'DELETE', path)
+      return source.fetch(url, request)
+    }
+    const from = { ...source, root: { ...target.root, token: 'secret' }, fetch: deletes }
+    const { text } = await target.from(from)
+    for (const what of ['ann/demo', 'dora'])
+      assert.match(text, new RegExp(`^ {2}${what}: it was deleted during the migration$`, 'm'))
+    assert.ok(await account('eve'))
+  })
+})
+
 describe('A run that was killed', () => {
   it('leaves no user without a right to sign in whom the next run gives it, although something fails', async () => {
     await fresh()
