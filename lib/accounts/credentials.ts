@@ -154,12 +154,14 @@ const findToken = async (
  * @throws AllotError bad_request for none, and for an unknown one
  */
 export const checkScopes = (scopes: readonly string[]): string[] => {
-  if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope')
+  const options = { field: 'scopes' }
+  if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope', options)
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))
   if (unknown !== undefined)
     throw new AllotError(
       'bad_request',
       `invalid access token scope: ${unknown}; expected some of: ${SCOPES.join(', ')}`,
+      options,
     )
   return [...new Set(scopes)].sort()
 }

@@ -142,6 +142,15 @@ describe('POST /users/{username}/tokens', () => {
     assertError(await ask(['read:user', 'write:admin']), 403, /write:admin/)
     assert.equal((await ask(['read:user'])).status, 201)
   })
+
+  it('names the member whose scopes are wrong', async () => {
+    const { id } = await allot.person('mia')
+    for (const scopes of [['read:all'], []])
+      await assert.rejects(allot.allot.hosting.tokens.create(id, 'wrong', scopes), {
+        code: 'bad_request',
+        field: 'scopes',
+      })
+  })
 })
 
 describe('DELETE /users/{username}/tokens/{token}', () => {
