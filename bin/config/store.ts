@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rmdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
@@ -119,11 +119,14 @@ export const foldersOf = ({ config, data }: StoreLocation) => foldersIn({ ...con
  * Creates the data folder, and the folders that are configured outside of it, for the user of the process
  * alone. Folders that exist keep their mode. A folder that cannot be created is reported by the part that
  * needs it.
+ * @returns those that did not exist
  */
-const createFolders = async (location: StoreLocation): Promise<void> => {
+const createFolders = async (location: StoreLocation): Promise<string[]> => {
   const { repositories, files } = foldersOf(location)
+  const created: string[] = []
   for (const folder of [location.data, ...outside(location.data, repositories, files)])
-    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
+    if (await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)) created.push(folder)
+  return created
 }
 
 /** The folders of git data and files that do not lie in the data folder. */
@@ -162,11 +165,15 @@ export const openAllotAt = async (
   const { config, data, isConfigured } = location
   const { server: _, storage: __, api, ...sections } = config
   const driver = await driverFor(location)
-  if (isServer) await createFolders(location)
+  const created = isServer ? await createFolders(location) : []
   const folders = foldersOf(location)
   const quota = isServer || isConfigured ? sections.quota : undefined
   const given = { ...api, ...sections, quota, ...folders, data, driver, ...options }
-  const allot = await openAllot(given, { isServer, owners })
+  const allot = await openAllot(given, { isServer, owners }).catch(async (error) => {
+    // A store that cannot be opened leaves nothing behind. Only empty folders can be removed so.
+    for (const folder of created) await rmdir(folder).catch(() => undefined)
+    throw error
+  })
   return {
     allot,
     config,

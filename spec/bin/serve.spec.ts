@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -226,9 +226,12 @@ describe('allot serve', () => {
     assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
   })
 
-  it('fails with one line without the password when the database cannot be reached', async () => {
-    const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
+  it('fails with one line without the password when the database cannot be reached, and leaves no folder', async () => {
+    const data = join(temporaryDirectory(), 'data')
+    const storage = 'postgres://me:secret@127.0.0.1:1/gone'
+    const { code, err } = await allot(['serve', '--storage', storage, '--data', data])
     assert.equal(code, 1)
+    assert.equal(existsSync(data), false)
     assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
     assert.doesNotMatch(err, /secret/)
   })
