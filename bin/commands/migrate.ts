@@ -30,6 +30,11 @@ export const addMigrateCommand = (program: Command): void => {
         'allot migrate --from https://git.example.org --owner acme --owner alice',
       ),
     )
+    .hook('preAction', (_, command) => {
+      // Where commander requires an option, the command below requires it, too.
+      if (command.opts<Partial<SourceFlags>>().from === undefined)
+        command.error("error: required option '--from <url>' not specified")
+    })
     .action(migrateAll)
     .enablePositionalOptions()
   sourceOptions(migrate.command('verify'), 'compare')
@@ -50,7 +55,6 @@ export const addMigrateCommand = (program: Command): void => {
  */
 const sourceOptions = (command: Command, verb: 'copy' | 'compare'): Command =>
   storeOptions(command)
-    // Where commander requires an option, the commands below require it, too.
     .option('--from <url>', 'address of the source, a Gitea, a Forgejo or an Allot (required)')
     .addOption(tokenOption('ALLOT_FROM_TOKEN'))
     .option(
@@ -61,7 +65,7 @@ const sourceOptions = (command: Command, verb: 'copy' | 'compare'): Command =>
     )
 
 interface SourceFlags extends StoreFlags {
-  from?: string
+  from: string
   token?: string
   owner: string[]
   report?: string
@@ -69,10 +73,9 @@ interface SourceFlags extends StoreFlags {
 
 /**
  * @returns a function that connects to the source, and reads which accounts it has
- * @throws UsageError without an address or a token
+ * @throws UsageError without a token
  */
 const sourceOf = ({ from, token, owner }: SourceFlags, renames?: Renames) => {
-  if (from === undefined) throw new UsageError("required option '--from <url>' not specified")
   const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
   return async () => {
     const [{ connectSource }, { select }] = await Promise.all([

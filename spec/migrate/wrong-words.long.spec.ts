@@ -74,8 +74,11 @@ const OF_BOTH: readonly Wrong[] = [
   [`${FROM} --owner=`, /^error: option '--\w+ <\w+>' is empty: give it a value\n/],
   ['--from --token x', /^error: option '--\w+ <\w+>' has no value: --token follows it, which is an option\n/],
   [`${FROM} --token=`, /^allot: the source needs an access token: give --token, or set/],
-  ['', /^(?:allot|error): required option '--from <url>' not specified\n/],
-  ['BASE', /^error: (?:too many arguments|required option '--from <url>' not specified)/],
+  [
+    '',
+    /^error: required option '--from <url>' not specified\n\(run allot migrate(?: verify)? --help for the options\)\n$/,
+  ],
+  ['BASE', /^error: too many arguments/],
   [`${FROM} ann`, /^error: too many arguments for '[\w ]+'\. Expected 0 arguments but got 1\.\n/],
   ...[
     'git.example.org',
