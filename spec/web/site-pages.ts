@@ -28,6 +28,7 @@ export const SITE_PAGES = ({
   'the history': { path: '/mia/atlas/commits' },
   'the history of a branch': { path: '/mia/atlas/commits/branch/main' },
   'a commit': { path: `/mia/atlas/commit/${commits.main}` },
+  'a comparison': { path: `/mia/atlas/compare/${commits.first}...${commits.main}` },
   branches: { path: '/mia/atlas/branches' },
   tags: { path: '/mia/atlas/tags' },
   issues: { path: '/mia/atlas/issues?state=all' },

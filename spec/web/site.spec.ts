@@ -326,6 +326,16 @@ describe('The history of a repository on its pages', () => {
     assert.match(await shown(`/mia/atlas/commit/${site.commits.first}`), /1 changed file .* added README\.md/)
   })
 
+  it('shows the commits between two, and the files that they changed, where the URL of a push leads', async () => {
+    const { first, main } = site.commits
+    assert.match(
+      await shown(`/mia/atlas/compare/${first}...${main}`),
+      /2 commits Draw finer lines Ada · .* changed files .* guide\/install\.md added /,
+    )
+    assert.match(await shown(`/mia/atlas/compare/${main}...${first}`), /0 commits No commits 0 changed files/)
+    assert.equal((await visitor().get(`/mia/atlas/compare/${main}...none`)).status, 404)
+  })
+
   it('leads from a long line of a commit to the whole file, before it or after it', async () => {
     const path = '/repos/mia/changes/contents/%C3%BC%20%22x%22.txt'
     const lineOf = (letter: string) => letter.repeat(2000)

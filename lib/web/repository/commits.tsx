@@ -9,7 +9,14 @@ import { formatCount, Link, Section } from '../parts/components.tsx'
 import { mountOf, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { filePath, missing, type RepositoryRequest, repositoryPages, repositoryView } from './access.tsx'
+import {
+  filePath,
+  missing,
+  type RepositoryRequest,
+  type RepositoryView,
+  repositoryPages,
+  repositoryView,
+} from './access.tsx'
 import { Diff, readDiff } from './diff.tsx'
 
 export type People = ReadonlyMap<string, Account>
@@ -76,58 +83,75 @@ const commitView = async (
   const removed = new Set(
     changes?.files.filter(({ status }) => status === 'removed').map(({ filename }) => filename),
   )
-  const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
   return repositoryView(
     view,
     'commits',
     subjectOf(commit),
     <>
-      <section aria-labelledby="commit">
-        <div class="section-head">
-          <h1 class="subject" id="commit">
-            <bdi>{subjectOf(commit)}</bdi>
-          </h1>
-          <Link class="button secondary small" to={filePath(view, ref, '')}>
-            Browse files
-          </Link>
-        </div>
-        {text !== '' && (
-          <pre class="message" dir="auto">
-            {text.slice(0, MAX_MESSAGE)}
-          </pre>
-        )}
-        <p class="small">
-          <Author author={commit.author} people={people} />
-          {isCommittedByAuthor(commit) ? (
-            ' committed on '
-          ) : (
-            <>
-              {' '}
-              is the author, <Author author={commit.committer} people={people} /> committed on{' '}
-            </>
-          )}
-          <Day seconds={commit.committer.time} />
-        </p>
-        <dl class="ids">
-          <dt>Commit</dt>
-          <dd>
-            <ObjectId id={commit.id} />
-          </dd>
-          {commit.parents.length > 0 && <dt>{commit.parents.length === 1 ? 'Parent' : 'Parents'}</dt>}
-          {commit.parents.map((parent) => (
-            <dd key={parent}>
-              <Link to={`${view.path}/commit/${parent}`}>
-                <ObjectId id={parent} />
-              </Link>
-            </dd>
-          ))}
-        </dl>
-      </section>
+      <CommitText view={view} commit={commit} people={people} />
       {changes !== undefined && (
-        <Changes changes={changes} shown={new Map(diff.files.map(({ path }, index) => [path, index]))} />
+        <ChangedFiles
+          {...changes}
+          lines={changes}
+          shown={new Map(diff.files.map(({ path }, index) => [path, index]))}
+        />
       )}
       <Diff diff={diff} pageOf={(path) => (removed.has(path) ? undefined : filePath(view, ref, path))} />
     </>,
+  )
+}
+
+interface CommitTextProps {
+  readonly view: RepositoryView
+  readonly commit: Commit
+  readonly people: People
+}
+
+const CommitText = ({ view, commit, people }: CommitTextProps) => {
+  const { id, author, committer, parents } = commit
+  const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
+  return (
+    <section aria-labelledby="commit">
+      <div class="section-head">
+        <h1 class="subject" id="commit">
+          <bdi>{subjectOf(commit)}</bdi>
+        </h1>
+        <Link class="button secondary small" to={filePath(view, { kind: 'commit', name: id }, '')}>
+          Browse files
+        </Link>
+      </div>
+      {text !== '' && (
+        <pre class="message" dir="auto">
+          {text.slice(0, MAX_MESSAGE)}
+        </pre>
+      )}
+      <p class="small">
+        <Author author={author} people={people} />
+        {isCommittedByAuthor(commit) ? (
+          ' committed on '
+        ) : (
+          <>
+            {' '}
+            is the author, <Author author={committer} people={people} /> committed on{' '}
+          </>
+        )}
+        <Day seconds={committer.time} />
+      </p>
+      <dl class="ids">
+        <dt>Commit</dt>
+        <dd>
+          <ObjectId id={id} />
+        </dd>
+        {parents.length > 0 && <dt>{parents.length === 1 ? 'Parent' : 'Parents'}</dt>}
+        {parents.map((parent) => (
+          <dd key={parent}>
+            <Link to={`${view.path}/commit/${parent}`}>
+              <ObjectId id={parent} />
+            </Link>
+          </dd>
+        ))}
+      </dl>
+    </section>
   )
 }
 
@@ -142,27 +166,29 @@ export const ObjectId = ({ id }: { id: string }) => (
   </code>
 )
 
-const Changes = ({
-  changes: { files, additions, deletions },
-  shown,
-}: {
-  changes: CommitChanges
+interface ChangedFilesProps extends Pick<CommitChanges, 'files'> {
+  /** Numbers of lines, where they are known. */
+  readonly lines?: Pick<CommitChanges, 'additions' | 'deletions'>
   /** Positions of the files in the diff, by their paths. */
-  shown: ReadonlyMap<string, number>
-}) => (
+  readonly shown?: ReadonlyMap<string, number>
+}
+
+export const ChangedFiles = ({ files, lines, shown }: ChangedFilesProps) => (
   <Section
     id="changes"
     title={formatCount(files.length, 'changed file')}
     aside={
-      <span class="small">
-        {formatCount(additions, 'added line')}, {formatCount(deletions, 'removed line')}
-      </span>
+      lines && (
+        <span class="small">
+          {formatCount(lines.additions, 'added line')}, {formatCount(lines.deletions, 'removed line')}
+        </span>
+      )
     }
   >
     <ul class="plain facts">
       {files.slice(0, MAX_FILES).map(({ filename, status }) => (
         <li key={filename} class="line">
-          {shown.has(filename) ? (
+          {shown?.has(filename) ? (
             <a href={`#diff-${shown.get(filename)}`}>
               <bdi>{filename}</bdi>
             </a>
