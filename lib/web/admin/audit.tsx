@@ -4,7 +4,7 @@ import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Submit } from '../parts/components.tsx'
 import { ChoiceFilter, NameFilter, WholeNameFilter } from '../parts/fields.tsx'
-import { List, Table } from '../parts/list.tsx'
+import { type Column, List, Table } from '../parts/list.tsx'
 import { pageNumber, sliceOf, withQuery } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
@@ -119,39 +119,37 @@ const Changes = ({ filter, found, actors, number }: ChangesProps) => {
         </>
       }
     >
-      <Table
-        items={items}
-        keyOf={({ at, nonce }) => `${at} ${nonce}`}
-        columns={[
-          {
-            head: 'Change',
-            cell: (record) => (
-              <>
-                <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
-                <div class="small">
-                  <AuditDetails record={record} />
-                </div>
-              </>
-            ),
-          },
-          { head: 'By', class: 'wide', cell: (record) => <AuditActor record={record} actors={actors} /> },
-          {
-            head: 'When (UTC)',
-            class: 'number',
-            cell: (record) => (
-              <>
-                <Minute seconds={record.at} />
-                <div class="small slim">
-                  by <AuditActor record={record} actors={actors} />
-                </div>
-              </>
-            ),
-          },
-        ]}
-      />
+      <Table items={items} keyOf={({ at, nonce }) => `${at} ${nonce}`} columns={columnsWith(actors)} />
     </List>
   )
 }
+
+const columnsWith = (actors: ChangesProps['actors']): Column<AuditRecord>[] => [
+  {
+    head: 'Change',
+    cell: (record) => (
+      <>
+        <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
+        <div class="small">
+          <AuditDetails record={record} />
+        </div>
+      </>
+    ),
+  },
+  { head: 'By', class: 'wide', cell: (record) => <AuditActor record={record} actors={actors} /> },
+  {
+    head: 'When (UTC)',
+    class: 'number',
+    cell: (record) => (
+      <>
+        <Minute seconds={record.at} />
+        <div class="small slim">
+          by <AuditActor record={record} actors={actors} />
+        </div>
+      </>
+    ),
+  },
+]
 
 const NoChanges = ({ filter, hasOlder }: { filter: Filter; hasOlder: boolean }) =>
   isEmpty(filter) ? (

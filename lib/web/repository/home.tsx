@@ -173,6 +173,17 @@ const Fact = ({ icon, children }: RenderableProps<{ icon: IconName }>) => (
   </li>
 )
 
+const Topics = ({ topics }: { topics: readonly string[] }) =>
+  topics.length > 0 && (
+    <li>
+      {topics.map((topic) => (
+        <>
+          <span class="tag">{topic}</span>{' '}
+        </>
+      ))}
+    </li>
+  )
+
 const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
   const { description, website, topics = [], stars, forks, watchers } = repository
   return (
@@ -200,15 +211,7 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
             </span>
           </Fact>
         )}
-        {topics.length > 0 && (
-          <li>
-            {topics.map((topic) => (
-              <>
-                <span class="tag">{topic}</span>{' '}
-              </>
-            ))}
-          </li>
-        )}
+        <Topics topics={topics} />
         <Fact icon="star">{formatCount(stars, 'star')}</Fact>
         <Fact icon="fork">{formatCount(forks, 'fork')}</Fact>
         <Fact icon="eye">{formatCount(watchers, 'watcher')}</Fact>

@@ -59,16 +59,7 @@ const issueView = async (request: RepositoryRequest, index: string): Promise<Vie
     'issues',
     `${issue.title} · #${issue.number}`,
     <>
-      <div class="head">
-        <div>
-          <h1>
-            <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
-          </h1>
-          <p class="subtitle">
-            <Dots facts={[<StateTag state={issue.state} />, formatCount(details!.comments, 'comment')]} />
-          </p>
-        </div>
-      </div>
+      <IssueHead issue={issue} comments={details!.comments} />
       <PostedText details={details!} text={body} verb="opened this" />
       <div data-comments>
         {shown.map((comment) => (
@@ -89,6 +80,19 @@ const issueView = async (request: RepositoryRequest, index: string): Promise<Vie
     </>,
   )
 }
+
+const IssueHead = ({ issue, comments }: { issue: Issue; comments: number }) => (
+  <div class="head">
+    <div>
+      <h1>
+        <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
+      </h1>
+      <p class="subtitle">
+        <Dots facts={[<StateTag state={issue.state} />, formatCount(comments, 'comment')]} />
+      </p>
+    </div>
+  </div>
+)
 
 /** The comment that the list of an issue begins with; undefined for the first one. */
 const firstIn = (query: URLSearchParams): number | undefined => {

@@ -39,63 +39,62 @@ interface ItemColumns {
   hasDay?: boolean
 }
 
+type ItemColumn = Column<StorageItem, 'name' | 'created' | 'size'>
+
+const nameCell =
+  ({ owner, links, hasKind, hasDay }: ItemColumns): NonNullable<ItemColumn['cell']> =>
+  (item) => (
+    <Named icon={item.kind}>
+      <ItemName owner={owner} item={item} link={links.get(item.id)} />
+      {isElsewhere(item) && <ElsewhereMark />}
+      <div class="small">
+        <Dots
+          facts={[
+            hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
+            hasDay && (
+              <span class="slim">
+                <Day seconds={item.createdAt} />
+              </span>
+            ),
+            ...detailsOf(owner, item),
+          ]}
+        />
+      </div>
+    </Named>
+  )
+
 /** The columns of a table with names, kinds, shares and sizes of items, the first of which all have. */
-export const itemColumns = ({
-  owner,
-  links,
-  used,
-  hasKind,
-  hasDay,
-}: ItemColumns): (Column<StorageItem, 'name' | 'created' | 'size'> | false)[] => [
-  {
-    head: 'Name',
-    by: 'name',
-    cell: (item) => (
-      <Named icon={item.kind}>
-        <ItemName owner={owner} item={item} link={links.get(item.id)} />
-        {isElsewhere(item) && <ElsewhereMark />}
-        <div class="small">
-          <Dots
-            facts={[
-              hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
-              hasDay && (
-                <span class="slim">
-                  <Day seconds={item.createdAt} />
-                </span>
-              ),
-              ...detailsOf(owner, item),
-            ]}
-          />
-        </div>
-      </Named>
-    ),
-  },
-  hasKind && {
-    head: 'Kind',
-    class: 'wide',
-    cellClass: 'muted kind',
-    cell: (item) => KIND_NAMES[item.kind][0],
-  },
-  hasDay !== undefined && {
-    head: 'Added',
-    by: 'created',
-    class: 'wide',
-    cellClass: 'muted',
-    cell: (item) => <Day seconds={item.createdAt} />,
-  },
-  shareColumn((item) => item.size, used, ' wide'),
-  {
-    head: 'Size',
-    by: 'size',
-    class: 'number',
-    cell: ({ size }) => (
-      <>
-        <Size bytes={size} />
-        <div class="small slim">{formatShare(size, used)} of total</div>
-      </>
-    ),
-  },
-]
+export const itemColumns = (columns: ItemColumns): (ItemColumn | false)[] => {
+  const { used, hasKind, hasDay } = columns
+  return [
+    { head: 'Name', by: 'name', cell: nameCell(columns) },
+    hasKind && {
+      head: 'Kind',
+      class: 'wide',
+      cellClass: 'muted kind',
+      cell: (item) => KIND_NAMES[item.kind][0],
+    },
+    hasDay !== undefined && {
+      head: 'Added',
+      by: 'created',
+      class: 'wide',
+      cellClass: 'muted',
+      cell: (item) => <Day seconds={item.createdAt} />,
+    },
+    shareColumn((item) => item.size, used, ' wide'),
+    {
+      head: 'Size',
+      by: 'size',
+      class: 'number',
+      cell: ({ size }) => (
+        <>
+          <Size bytes={size} />
+          <div class="small slim">{formatShare(size, used)} of total</div>
+        </>
+      ),
+    },
+  ]
+}
 
 /** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
 export const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): boolean =>

@@ -79,24 +79,7 @@ const showItems = async (request: StorageRequest, asked: ItemListQuery): Promise
       <Section
         id="items"
         title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
-        aside={
-          suggestion === undefined ? (
-            <Choices
-              label="View"
-              choices={VIEWS}
-              chosen={asked.kind === 'repositories' ? 'repositories' : 'usage'}
-              to={(file) => pathOf(owner.name, { ...asked, ...WHOLE }, file)}
-            />
-          ) : (
-            <Link
-              class="button secondary small"
-              to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
-            >
-              <Icon name="download" />
-              Download CSV
-            </Link>
-          )
-        }
+        aside={<Aside owner={owner.name} asked={asked} rule={suggestion?.limit.rule.name} />}
       >
         {suggestion === undefined && <Filters owner={owner} asked={asked} />}
         {suggestion === undefined && items.length > 0 && (
@@ -121,6 +104,31 @@ const showItems = async (request: StorageRequest, asked: ItemListQuery): Promise
     </>,
   )
 }
+
+interface AsideProps {
+  readonly owner: string
+  readonly asked: ItemListQuery
+  /** Name of the rule for which items to remove are suggested. */
+  readonly rule: string | undefined
+}
+
+const Aside = ({ owner, asked, rule }: AsideProps) =>
+  rule === undefined ? (
+    <Choices
+      label="View"
+      choices={VIEWS}
+      chosen={asked.kind === 'repositories' ? 'repositories' : 'usage'}
+      to={(file) => pathOf(owner, { ...asked, ...WHOLE }, file)}
+    />
+  ) : (
+    <Link
+      class="button secondary small"
+      to={`/-/storage/${owner}/usage.csv?remove=${encodeURIComponent(rule)}`}
+    >
+      <Icon name="download" />
+      Download CSV
+    </Link>
+  )
 
 /** Single items, and the sums of repositories: the end of the path of each. */
 const VIEWS = [
