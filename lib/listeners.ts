@@ -3,7 +3,7 @@ import { movedPath } from './api/former-names.ts'
 import { lfsAuthenticator } from './api/git/lfs.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
 import { accountQuotaOwners } from './api/quota/services.ts'
-import type { Services } from './api/route.ts'
+import { NOT_FOUND, type Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
 import { clientOf } from './clients.ts'
 import { Dispatcher, JsonEndpoints, referenceOrNext, StreamEndpoints } from './http/index.ts'
@@ -25,7 +25,7 @@ export const createApiListener = (app: Omit<Services, 'documentFor'>): Dispatche
     basePath: options.basePath,
     signInMessage: host.tokens ? 'token is required' : 'sign in first',
     // In the dialect `specification` the body of a 404 is empty.
-    notFoundMessage: options.dialect === 'forgejo' ? "The target couldn't be found." : undefined,
+    notFoundMessage: options.dialect === 'forgejo' ? NOT_FOUND : undefined,
     bodyLimit: options.maxBodySize,
     pageLimits: settings.pageLimits,
   })

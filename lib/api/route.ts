@@ -21,8 +21,10 @@ export interface Services extends App {
 export const signInRequired = ({ settings }: Services) =>
   new AllotError('unauthenticated', settings.signInMessage)
 
-/** 404, with the message of Forgejo. */
-export const missing = () => new AllotError('not_found', "The target couldn't be found.")
+/** The message of Forgejo for 404. */
+export const NOT_FOUND = "The target couldn't be found."
+
+export const missing = () => new AllotError('not_found', NOT_FOUND)
 
 /** Declares the routes of a resource, see lib/api/kit.ts. */
 export const at: ReturnType<typeof resourcesFor<Services>> = resourcesFor()
