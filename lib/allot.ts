@@ -5,6 +5,7 @@ import type { GpgKeys, SshKeys } from './accounts/keys.ts'
 import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 import { movedPath } from './api/former-names.ts'
+import type { Services } from './api/route.ts'
 import { eventPresenter } from './api/webhooks/payloads.ts'
 import { addCommits } from './api/webhooks/push-commits.ts'
 import type { Attachments } from './content/attachments.ts'
@@ -198,11 +199,7 @@ export const openAllot = async (
   const exportTo = async (to: Write, onProgress?: OnProgress) =>
     (await import('./exports/export.ts')).exportStore({ driver, ...storage }, to, onProgress)
   const ssh = isServer ? await orClose(driver, openSshIfOn(app)) : undefined
-  const api = createApiListener({ ...app, exportTo, lfsTokens: ssh?.lfsTokens })
-  const pages = createLazyPages({ ...app, movedPath: movedPath(hosting) })
-  const handlers = { handler: api.handler, pages: pages.handler, basePath: options.basePath }
-  const listener = (mount: MountOptions) =>
-    mountListener(handlers, mount, (path) => htmlUrls.mountPages(path))
+  const { api, pages, listener } = listenersOf(app, { exportTo, lfsTokens: ssh?.lfsTokens })
   const timer = isServer ? startBackground(app) : undefined
   const isWritable = writableCheck(driver)
   let isClosing = false
@@ -230,6 +227,16 @@ export const openAllot = async (
       await closeServices(app)
     },
   }
+}
+
+const listenersOf = (app: App, more: Pick<Services, 'exportTo' | 'lfsTokens'>) => {
+  const { options, hosting, htmlUrls } = app
+  const api = createApiListener({ ...app, ...more })
+  const pages = createLazyPages({ ...app, movedPath: movedPath(hosting) })
+  const handlers = { handler: api.handler, pages: pages.handler, basePath: options.basePath }
+  const listener = (mount: MountOptions) =>
+    mountListener(handlers, mount, (path) => htmlUrls.mountPages(path))
+  return { api, pages, listener }
 }
 
 /** Loads and opens the SSH server, when it is turned on. */

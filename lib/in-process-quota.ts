@@ -186,21 +186,7 @@ export const createHostQuota = (services: HostQuotaServices): HostQuota => {
         rules.edit(checkString('name', name), onlyWith(RULE_MEMBERS, edit), actor(by)),
       remove: async (name, by) => rules.remove(checkString('name', name), actor(by)),
     },
-    groups: {
-      list: async (slice) => groups.list(checkSlice(slice)),
-      get: async (name) => groups.get(checkString('name', name)),
-      create: async (group, by) => groups.create(onlyWith(['name', 'rules'], group), actor(by)),
-      remove: async (name, by) => groups.remove(checkString('name', name), actor(by)),
-      addRule: async (group, rule, by) =>
-        groups.addRule(checkString('group', group), checkString('rule', rule), actor(by)),
-      removeRule: async (group, rule, by) =>
-        groups.removeRule(checkString('group', group), checkString('rule', rule), actor(by)),
-      assign: async (owner, group, by) => groups.assign(claim(owner), checkString('group', group), actor(by)),
-      unassign: async (owner, group, by) =>
-        groups.unassign(find(owner), checkString('group', group), actor(by)),
-      setFor: async (owner, names, by) => groups.setFor(claim(owner), names, actor(by)),
-      assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
-    },
+    groups: groupsByName(groups, { find, claim, idOf }),
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) =>
@@ -218,6 +204,32 @@ export const createHostQuota = (services: HostQuotaServices): HostQuota => {
     },
   }
 }
+
+interface OwnersByName {
+  /** Finds an owner within the transaction of a change. */
+  find(name: string): (tx: WriteContext) => Promise<Owner>
+  /** The same; creates it where owners are names of the host. */
+  claim(name: string): (tx: WriteContext) => Promise<Owner>
+  idOf(name: string): Promise<number>
+}
+
+const groupsByName = (
+  groups: QuotaEngine['groups'],
+  { find, claim, idOf }: OwnersByName,
+): HostQuota['groups'] => ({
+  list: async (slice) => groups.list(checkSlice(slice)),
+  get: async (name) => groups.get(checkString('name', name)),
+  create: async (group, by) => groups.create(onlyWith(['name', 'rules'], group), actor(by)),
+  remove: async (name, by) => groups.remove(checkString('name', name), actor(by)),
+  addRule: async (group, rule, by) =>
+    groups.addRule(checkString('group', group), checkString('rule', rule), actor(by)),
+  removeRule: async (group, rule, by) =>
+    groups.removeRule(checkString('group', group), checkString('rule', rule), actor(by)),
+  assign: async (owner, group, by) => groups.assign(claim(owner), checkString('group', group), actor(by)),
+  unassign: async (owner, group, by) => groups.unassign(find(owner), checkString('group', group), actor(by)),
+  setFor: async (owner, names, by) => groups.setFor(claim(owner), names, actor(by)),
+  assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
+})
 
 const reportsByName = ({
   store,

@@ -117,13 +117,7 @@ export const createHosting = (parts: Parts) => {
     ...content,
     ...lfsAndForksOf(services, host, git?.maintenance),
     hooks: new Hooks({ store, jobs, outbox, addresses }),
-    /**
-     * The ledger of the HTTP API. That of hosts (lib/allot.ts) requires `index` or `run`, which the API lets
-     * clients leave out.
-     */
-    ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
-    plans: new PlansByName({ store, quota, owners: accountOwners }),
-    usage: createUsageLists(store, quota),
+    ...quotaByName({ store, quota, owners: accountOwners }),
     ...forPages(parts),
     ...migrationOf(services),
     disk,
@@ -137,6 +131,16 @@ export const createHosting = (parts: Parts) => {
     },
   }
 }
+
+const quotaByName = (parts: Pick<Parts, 'store' | 'quota'> & { owners: typeof accountOwners }) => ({
+  /**
+   * The ledger of the HTTP API. That of hosts (lib/allot.ts) requires `index` or `run`, which the API lets
+   * clients leave out.
+   */
+  ledger: createLedgerByName({ ...parts, hasRepositories: true }),
+  plans: new PlansByName(parts),
+  usage: createUsageLists(parts.store, parts.quota),
+})
 
 const listsOf = ({ store, readBudget }: Services) => ({
   relations: new Relations(store, readBudget),
