@@ -42,18 +42,33 @@ const CHECKS = [
 ]
 
 /**
- * Checks an open store within one snapshot, while others may read and write (lib/integrity/index.ts).
+ * Checks the files of an open store, and within one snapshot its records, while others may read and write
+ * (lib/integrity/index.ts).
  * @param disk to check the stored files against their records, and records against their files
- * @param onFault called with each fault of a record, an index or a counter
  * @throws AllotError unavailable when the store does not have the layout of this version
  */
 export const verify = async (
   driver: StorageDriver,
   disk?: FileStorage,
   onProgress?: OnCount,
+): Promise<Verification> => verifyAfter(await damageOf(driver), driver, disk, onProgress)
+
+/** What is damaged in the files of the database. */
+const damageOf = async (driver: StorageDriver): Promise<FaultList> => {
+  const damage = new FaultList()
+  await driver.findDamage?.((message) => damage.add({ message }))
+  return damage
+}
+
+/** @param onFault called with each fault of a record, an index or a counter */
+const verifyAfter = async (
+  damage: FaultList,
+  driver: StorageDriver,
+  disk?: FileStorage,
+  onProgress?: OnCount,
   onFault: (fault: Fault) => void = () => undefined,
 ): Promise<Verification> => {
-  const list = new FaultList()
+  const list = new FaultList(damage)
   const add = (fault: Fault) => {
     list.add(fault)
     onFault(fault)
@@ -82,6 +97,8 @@ export const repair = async (
   disk?: FileStorage,
   onProgress?: OnCount,
 ): Promise<Repaired> => {
+  // First: when LevelDB moves what is damaged to another file, it gives it a right sum.
+  const damage = await damageOf(driver)
   await upgradeStore(driver, { isAlone: true })
   const repaired = new FaultList()
   const ofFiles: FileFault[] = []
@@ -89,7 +106,7 @@ export const repair = async (
   for (const fault of ofFiles) if (await fault.repair()) repaired.add(fault)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = new Repairs()
-    const after = await verify(driver, disk, onProgress, (fault) => found.add(fault))
+    const after = await verifyAfter(damage, driver, disk, onProgress, (fault) => found.add(fault))
     if ((await found.run(driver, repaired.add)) === 0)
       return { repaired: repaired.total, messages: repaired.messages, after }
   }
@@ -101,8 +118,13 @@ export const repair = async (
 
 /** Counts faults and keeps the messages of the first. */
 class FaultList {
-  readonly messages: string[] = []
-  total = 0
+  readonly messages: string[]
+  total: number
+
+  constructor({ messages, total }: Pick<FaultList, 'messages' | 'total'> = { messages: [], total: 0 }) {
+    this.messages = [...messages]
+    this.total = total
+  }
 
   readonly add = ({ message }: Pick<Fault, 'message'>): void => {
     this.total++

@@ -57,7 +57,7 @@ const verifyAndPrint = async (driver: StorageDriver, files: FileStorage): Promis
   const result = await withProgressBar('verifying', (onProgress) => verify(driver, files, onProgress))
   await printVerification(
     result,
-    'the store is inconsistent: `allot verify --repair` repairs what can be derived from records',
+    'the store is inconsistent: restore a backup when a file is damaged; otherwise, `allot verify --repair` repairs what can be derived from records',
   )
 }
 

@@ -44,6 +44,8 @@ export interface Database {
   batch(): Batch
   /** Absent in a database without files. */
   compactRange?(start: Bytes, end: Bytes): Promise<void>
+  /** As that of the driver; absent in a database without files. */
+  findDamage?: StorageDriver['findDamage']
 }
 
 export interface Batch {
@@ -112,6 +114,7 @@ export const overAbstractLevel = (
           if (error instanceof StorageError && error.reason === 'full') reopenWithSpace()
           return translate(error)
         }),
+    findDamage: (onDamage) => lifecycle.use(async (store) => store.findDamage(onDamage)).catch(translate),
     close: () => lifecycle.close(),
   }
 }
@@ -163,6 +166,10 @@ class OpenStore {
 
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
     return this.#commits.run(body)
+  }
+
+  async findDamage(onDamage: (message: string) => void): Promise<void> {
+    await this.#database.findDamage?.(onDamage)
   }
 
   async close(): Promise<void> {

@@ -5,12 +5,15 @@ import { type Database, overAbstractLevel } from './abstract.ts'
 import { damaged, toStorageError } from './errors.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { hasSpace } from './space.ts'
+import { checkTables } from './tables.ts'
 
 /**
  * Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports.
  * Bundlers do not see it: docs/embedding.md says what a host that is bundled does.
  */
-const { Level } = createRequire(import.meta.url)('level') as typeof import('level')
+const { Level } = createRequire(import.meta.url)('level') as {
+  Level: typeof import('classic-level').ClassicLevel
+}
 
 /** LevelDB raises lower numbers to this one. */
 const MIN_OPEN_FILES = 64
@@ -64,7 +67,10 @@ const openDatabase = async (
   { folder, writeOwner, release }: FolderLock,
   openFiles: number,
 ): Promise<Database> => {
-  const database: Database & { open(): Promise<void> } = new Level<Uint8Array, Uint8Array>(folder, {
+  const database: Database & { open(): Promise<void>; getProperty(name: string): string } = new Level<
+    Uint8Array,
+    Uint8Array
+  >(folder, {
     keyEncoding: 'view',
     valueEncoding: 'view',
     // LevelDB reserves ten for other files.
@@ -74,6 +80,8 @@ const openDatabase = async (
   writeOwner()
   const close = database.close.bind(database)
   return Object.assign(database, {
+    findDamage: (onDamage: (message: string) => void) =>
+      checkTables(folder, database.getProperty('leveldb.sstables'), onDamage),
     async close() {
       // Writes the log as a table, which has checksums: of a log that was cut off later, LevelDB would open
       // the rest without an error. On a full disk the log stays as it is.

@@ -1,9 +1,9 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
 /**
- * The contract between Allot and its databases: ordered bytes, snapshot reads and serializable writes. All
- * methods are required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits
- * LevelDB, a sorted map, and any SQL engine with serializable transactions.
+ * The contract between Allot and its databases: ordered bytes, snapshot reads and serializable writes.
+ * `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and
+ * any SQL engine with serializable transactions.
  */
 
 /** A key or a value. Keys are ordered by their bytes, which are unsigned. */
@@ -71,6 +71,11 @@ export interface StorageDriver {
    * would wait for ever.
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  /**
+   * Reads all files of the database, and calls `onDamage` for each damage that reads do not notice. Absent
+   * where the database finds its own damage.
+   */
+  findDamage?(onDamage: (message: string) => void): Promise<void>
   /** Waits for running transactions, so it must not be awaited within one. */
   close(): Promise<void>
 }
@@ -114,6 +119,7 @@ export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver
   folder: driver.folder,
   open: () => driver.open(),
   close: () => driver.close(),
+  findDamage: async (onDamage) => driver.findDamage?.(onDamage),
   read: (body) => around('read', () => driver.read(body)),
   write: (body) => around('write', () => driver.write(body)),
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { readdir, rm, truncate } from 'node:fs/promises'
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { withReason } from '../../bin/errors.ts'
@@ -30,7 +30,7 @@ const aStore = async (): Promise<string> => {
   await inStore(data, async ({ hosting }) => {
     const ann = await hosting.accounts.createUser({ name: 'ann', email: 'ann@example.test' })
     await hosting.accounts.createUser({ name: 'ben' })
-    await hosting.organizations.create(ann.id, { name: 'guild' })
+    await hosting.organizations.create(ann.id, { name: 'guild', description: 'Weaves cloth' })
   })
   return data
 }
@@ -75,7 +75,7 @@ describe('allot verify', () => {
     assert.match(found.out, /: 2 things differ\n$/)
     assert.equal(
       found.err,
-      'allot: the store is inconsistent: `allot verify --repair` repairs what can be derived from records\n',
+      'allot: the store is inconsistent: restore a backup when a file is damaged; otherwise, `allot verify --repair` repairs what can be derived from records\n',
     )
 
     const repaired = await allot(['verify', '--repair', '--data', data])
@@ -93,6 +93,26 @@ describe('allot verify', () => {
       assert.equal(code, 1)
       assert.match(out, /^the record \["membership","r",3,1\] is not JSON$/m)
       assert.match(err, words.includes('--repair') ? /correct them by hand, or restore a backup/ : /^allot: /)
+    }
+  })
+
+  it('names a table with a flipped bit that LevelDB reads, and exits with 1 even after a repair', async () => {
+    const data = await aStore()
+    const store = join(data, 'store')
+    const table = join(store, (await readdir(store)).find((name) => name.endsWith('.ldb'))!)
+    const bytes = await readFile(table)
+    const at = bytes.indexOf('Weaves cloth')
+    assert.ok(at > 0)
+    bytes[at]! ^= 2
+    await writeFile(table, bytes)
+    await inStore(data, async ({ hosting }) =>
+      assert.equal((await hosting.accounts.byName('guild'))?.description, 'Ueaves cloth'),
+    )
+    for (const words of [['verify'], ['verify', '--repair']]) {
+      const { code, out, err } = await allot([...words, '--data', data])
+      assert.equal(code, 1)
+      assert.match(out, /^the file \S+\.ldb is damaged at byte 0$/m)
+      assert.match(err, /restore a backup/)
     }
   })
 
