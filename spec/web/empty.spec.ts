@@ -103,7 +103,7 @@ describe('A page on which there is nothing yet', () => {
       if (page === '/noa') await site.as(site.noa, 'DELETE', '/repos/noa/hello')
     })
 
-  it('says that the tag of a release is pushed before, since a release creates none', async () => {
+  it('says that the tag of a release is pushed before, since a release creates none, and links to a pushed one only', async () => {
     await site.as(site.noa, 'POST', '/user/repos', { name: 'blank', auto_init: true })
     assert.match(
       (await noa.get('/noa/blank/releases')).text,
@@ -111,6 +111,12 @@ describe('A page on which there is nothing yet', () => {
     )
     await site.as(site.noa, 'POST', '/repos/noa/blank/releases', { tag_name: 'v1.0.0' })
     assert.deepEqual((await site.as(site.noa, 'GET', '/repos/noa/blank/tags')).body, [])
+    const link = '/noa/blank/src/tag/v1.0.0'
+    const isLinked = async () => (await noa.get('/noa/blank/releases')).text.includes(`href="${link}"`)
+    assert.equal(await isLinked(), false)
+    await site.as(site.noa, 'POST', '/repos/noa/blank/tags', { tag_name: 'v1.0.0' })
+    assert.equal(await isLinked(), true)
+    assert.equal((await noa.get(link)).status, 200)
     await site.as(site.noa, 'DELETE', '/repos/noa/blank')
   })
 

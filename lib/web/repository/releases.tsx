@@ -3,6 +3,7 @@
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
+import { findTag } from '../../repositories/contents/refs.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, Link, NameLink, Section } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
@@ -56,6 +57,8 @@ export const releasePageRoutes = [
 
 interface PresentedRelease extends ContentDetails<Release> {
   readonly text: RenderedText
+  /** Whether the tag was pushed, and the viewer can read its files. */
+  readonly hasFiles: boolean
 }
 
 const present = async (
@@ -63,14 +66,17 @@ const present = async (
   records: readonly Release[],
   budget: number,
 ): Promise<PresentedRelease[]> => {
-  const { services, view, user } = request
+  const { services, view, user, client } = request
   const details = await services.store.read((tx) =>
     contentDetails(tx, user, view.repository, 'release', records),
   )
+  const open = await services.hosting.contents?.open(user, view.name, client)
   const presented: PresentedRelease[] = []
   const options = { mode: 'comment', context: view.path, budget } as const
-  for (const release of details)
-    presented.push({ ...release, text: await renderText(request, release.record.body, options) })
+  for (const release of details) {
+    const hasFiles = open !== undefined && (await findTag(open, release.record.tag)) !== undefined
+    presented.push({ ...release, hasFiles, text: await renderText(request, release.record.body, options) })
+  }
   return presented
 }
 
@@ -130,7 +136,7 @@ const titleOf = ({ name, tag }: Release): string => name || tag
 
 const ReleaseView = ({
   view,
-  release: { record, author, attachments, text },
+  release: { record, author, attachments, text, hasFiles },
   heading: Heading,
 }: {
   view: RepositoryView
@@ -154,7 +160,7 @@ const ReleaseView = ({
           facts={[
             <>
               <Icon name="tag" />{' '}
-              {view.parts.has('code') ? (
+              {hasFiles ? (
                 <Link
                   to={filePath(view, { kind: 'tag', name: record.tag }, '')}
                   label={`Files of ${record.tag}`}
