@@ -159,7 +159,10 @@ const isCurrent = () => existsSync(NOTICES) && statSync(NOTICES).mtimeMs > newes
 // A server that runs may still load modules of the last build, so only a whole build removes them.
 const isWhole = !process.argv.includes('--if-changed')
 if (isWhole) rmSync('dist', { recursive: true, force: true })
-if (isWhole || !isCurrent()) {
+if (!existsSync('node_modules/esbuild')) {
+  process.stderr.write('The packages are not installed: run npm ci first.\n')
+  process.exitCode = 1
+} else if (isWhole || !isCurrent()) {
   mkdirSync('dist/lib', { recursive: true })
   copyViewer()
   cpSync('lib/web/styles/pages-script.js', 'dist/lib/pages-script.js')

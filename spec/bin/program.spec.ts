@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { output, printed, spawnChild } from '../support/child.ts'
+import { fileURLToPath } from 'node:url'
+import { outcome, output, printed, spawnChild } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { lacks } from '../support/requirements.mjs'
 import { allot, PROGRAM } from './program.ts'
@@ -33,6 +34,18 @@ describe('allot on a Node that is too old', () => {
       assert.equal(code, 1)
       assert.match(err, new RegExp(`^allot: Node.js v\\S+ is too old: install ${major}.${minor} or later\n$`))
     }
+  })
+})
+
+describe('The build', () => {
+  it('asks for npm ci where the packages are not installed', async () => {
+    const root = new URL('../../', import.meta.url)
+    const cwd = temporaryDirectory()
+    cpSync(new URL('package.json', root), join(cwd, 'package.json'))
+    const { code, stderr } = await outcome(process.execPath, [fileURLToPath(new URL('build.mjs', root))], {
+      cwd,
+    })
+    assert.deepEqual([code, stderr], [1, 'The packages are not installed: run npm ci first.\n'])
   })
 })
 
