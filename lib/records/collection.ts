@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { issuePath } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import {
   countIn,
@@ -13,7 +14,7 @@ import {
   updateDerived,
 } from './indexes.ts'
 import { decodeKey, encodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterKey, counterName, decodeValue, encodeValue, idIn, recordKey } from './layout.ts'
+import { counterKey, counterName, decodeValue, encodeValue, idIn, recordKey, wordsOf } from './layout.ts'
 import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
@@ -221,7 +222,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
    * @throws AllotError conflict when a unique index has another record at the same key
    */
   async save(tx: WriteTransaction, given: R): Promise<R | undefined> {
-    const record = v.parse(this.options.schema, given)
+    const record = this.#checked(given)
     const before = await readRecord<R>(tx, recordKey(this.#name, this.options.id(record)))
     await this.#put(tx, before, record)
     return before
@@ -237,7 +238,21 @@ export class Collection<R, U extends string = never, O extends string = never, C
    * @param before the record with this id, as this transaction has read it; undefined when there is none
    */
   async replace(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {
-    await this.#put(tx, before, v.parse(this.options.schema, record))
+    await this.#put(tx, before, this.#checked(record))
+  }
+
+  /**
+   * The record with the fields that the schema has.
+   * @throws Error that names the record and the wrong member, such as one that no step of an upgrade has
+   * added; never its value, which can be secret
+   */
+  #checked(record: R): R {
+    const { success, output, issues } = v.safeParse(this.options.schema, record, { abortEarly: true })
+    if (success) return output
+    const id = JSON.stringify(this.options.id(record))
+    throw new Error(
+      `the ${wordsOf(this.#name)} ${id} cannot be saved: ${issuePath(issues[0])} is missing or wrong`,
+    )
   }
 
   async #put(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {

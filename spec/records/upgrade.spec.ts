@@ -132,6 +132,21 @@ describe('An upgrade of the layout', () => {
     assert.ok(kills > 100, 'there are several writes for each collection')
   })
 
+  it('names the record and the member that a step has left out or made wrong, and never its value', async () => {
+    const { id } = (await (await filled()).read((tx) => accounts.findBy(tx, 'name', ['ben'])))!
+    for (const [member, value] of [
+      ['location', undefined],
+      ['visibility', 'secret'],
+    ] as const) {
+      const spoil = (record: object) =>
+        (record as { id: number }).id === id ? { ...record, [member]: value } : record
+      const spoiled = upgradeLayout(await filled(), { ...upgradePlan, steps: [{ account: spoil }] }, true)
+      await assert.rejects(spoiled, {
+        message: `the account [${id}] cannot be saved: ${member} is missing or wrong`,
+      })
+    }
+  })
+
   it('is refused where other servers may use the store, which then is not changed', async () => {
     const driver = await filled()
     const before = await rawOf(driver)
