@@ -64,6 +64,9 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
   ...creationTimes(),
 })
 
+/** Stands for a user who was deleted or whom the viewer may not see, under the name that Forgejo uses. */
+export const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }
+
 /** @throws AllotError invalid for a malformed email, conflict for one that another user has */
 export const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)

@@ -3,7 +3,7 @@
  * attachments. The routes call it before they present a record. Every function here reads in one snapshot.
  */
 import { canRead, type Permission, permissionOn, type Viewer, visibleAmong } from '../accounts/access.ts'
-import { blankAccount } from '../accounts/account-records.ts'
+import { ghost } from '../accounts/account-records.ts'
 import { repositoryById } from '../accounts/find.ts'
 import { offerOf, owns } from '../accounts/rights.ts'
 import {
@@ -198,9 +198,6 @@ export const packageDetails = async (
   const shown = await visibleAccounts(tx, viewer, creators)
   return versions.map((version) => ({ version, owner, creator: shown.get(version.creator) ?? ghost }))
 }
-
-/** Stands for a user who was deleted or whom the viewer may not see, under the name that Forgejo uses. */
-const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }
 
 /**
  * Invariant: authors and creators are looked up here only, so deleted and hidden users cannot be told apart.

@@ -1,4 +1,5 @@
 /** The events: what `allot.on` passes to listeners, and what the outbox records for webhooks. */
+import { ghost } from '../accounts/account-records.ts'
 import type { QuotaEvent, QuotaEventById } from '../quota/quota-events.ts'
 import {
   accounts,
@@ -159,12 +160,10 @@ export const hostEvent = async (
   const found = await accounts.byIds(tx, by === undefined ? [ownerId] : [ownerId, by])
   const owner = found.get(ownerId)?.name
   if (owner === undefined) return undefined
-  const sender = by === undefined ? owner : (found.get(by)?.name ?? GHOST)
+  const sender = by === undefined ? owner : (found.get(by) ?? ghost).name
   // A copy, since the caller of the write gets the same records.
   return { ...structuredClone(detail), owner, sender }
 }
-
-const GHOST = 'Ghost'
 
 /** The texts that differ, as they were before. */
 export const changesBetween = <T extends { title?: string; body: string }>(before: T, after: T): Changes => ({
