@@ -21,7 +21,7 @@ export interface Form {
   readonly who?: 'root' | 'ann' | 'pat'
   /**
    * Makes what the form is about.
-   * @returns what stands for `#` in the path and the tick; the number when absent
+   * @returns what stands for `#` in the paths and the tick; the number when absent
    */
   make?(number: number): Promise<unknown>
   /** Path of the page with the form. */
@@ -173,7 +173,7 @@ const settingForms = ({ server, gpg, ids, changed }: Tools): Readonly<Record<str
         const owner = (await hosting().accounts.byId(ann()))!
         await hosting().repositories.create(owner, owner, { name: `gone-${number}` })
       },
-      ...{ page: '/-/storage/ann/repositories', action: '/-/storage/{owner}/remove' },
+      ...{ page: '/-/storage/ann/repositories', action: '/-/storage/ann/remove' },
       ...{ tick: 'Select gone-#', asks: true },
       values: (number) => ({ confirmation: `gone-${number}` }),
       wrong: { confirmation: ['', '   ', 'another', LONG] },

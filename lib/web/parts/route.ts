@@ -171,7 +171,7 @@ export interface FormAction {
   readonly cancelTo?: string
 }
 
-export interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute, 'scope'> {
+export interface FormRoute<Path extends string, A extends Auth> extends Pick<PageRoute, 'scope' | 'kind'> {
   readonly path: Path
   readonly auth: A
   /** The fields that have another name than the members that services name. */
