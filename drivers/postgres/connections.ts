@@ -261,8 +261,14 @@ interface PoolInternals {
 const SET_MARK = { text: "SELECT pg_backend_pid() FROM set_config('allot.session', $1, false)" }
 const GET_MARK = { text: "SELECT current_setting('allot.session', true)" }
 
+/** Limit for a statement of a read: with the reply, less than REPLY_TIMEOUT_MS. */
+const READ_TIMEOUT_MS = REPLY_TIMEOUT_MS - 500
+/** An export may write repositories and files for long before it reads on. */
+const READ_IDLE_TIMEOUT_MS = 60 * 60_000
+
 /**
  * Settings of each session. PgBouncer refuses a connection that sends them as startup parameters.
+ * - `statement_timeout`, `idle_in_transaction_session_timeout`: those of a read; a write sets its own.
  * - `synchronous_commit`: a role with a weaker setting would lose acknowledged writes when the server is
  *   killed.
  * - `client_min_messages`: a commit without its synchronous standby is only a warning.
@@ -272,8 +278,9 @@ const GET_MARK = { text: "SELECT current_setting('allot.session', true)" }
  *   for half a second.
  * - `plan_cache_mode`: planning a statement takes longer than running it.
  */
-const sessionSettings = ({ statementTimeout, writeTimeout }: Settings): string =>
-  `SET statement_timeout = ${statementTimeout}; SET idle_in_transaction_session_timeout = ${writeTimeout};
+const sessionSettings = ({ statementTimeout }: Settings): string =>
+  `SET statement_timeout = ${Math.min(statementTimeout, READ_TIMEOUT_MS)};
+  SET idle_in_transaction_session_timeout = ${READ_IDLE_TIMEOUT_MS};
   SET client_min_messages = warning; SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
   SET plan_cache_mode = force_generic_plan;
   SELECT set_config('synchronous_commit',

@@ -3,7 +3,7 @@
  *
  * **A read** runs in one REPEATABLE READ READ ONLY transaction, whose snapshot the first statement takes;
  * BEGIN is sent with it. All gets and ranges that `body` issues before it waits go as one statement
- * (reads.ts).
+ * (reads.ts). A read with a name first asks for all that the last one of the name has asked for, too.
  *
  * **A write** waits until the batch before it is committed. Then all that wait run, in their order, over
  * one buffer and one SERIALIZABLE transaction, which commits their changes together (writer.ts). So the
@@ -24,11 +24,12 @@
  * writes took place. A write waits at most `writeTimeout` while the database does not reply, then 503:
  * `busy` when nothing was written, `away` when that is not known.
  */
+import { LRUCache } from 'lru-cache'
 import { guarded, Lifecycle, type ReadTransaction, type StorageDriver } from '../../lib/storage/index.ts'
 import { Connections } from './connections.ts'
 import { isLost, toStorageError } from './errors.ts'
 import { type Query, type QueryResult, readResults, readTransaction, readValues } from './reads.ts'
-import { REPLY_TIMEOUT_MS, type Session } from './session.ts'
+import type { Session } from './session.ts'
 import { type PostgresOptions, parseSettings } from './settings.ts'
 import { MAX_BROKEN, Writer } from './writer.ts'
 
@@ -50,34 +51,46 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
     },
     ({ connections }) => connections.close(),
   )
+  /** What the last read of each name has asked for. Nothing that was found is kept. */
+  const asked = new LRUCache<string, Asked>({
+    maxSize: MAX_SIZE,
+    sizeCalculation: ({ size }, name) => QUERY_SIZE * (size + 1) + 2 * name.length,
+  })
   return {
     name: 'postgres',
     shared: true,
     open: () => lifecycle.open(),
-    read: (body) =>
-      lifecycle.use(({ connections }) => new Snapshot(connections, settings.statementTimeout).run(body)),
+    read: (body, name = '') =>
+      lifecycle.use(({ connections }) => {
+        const snapshot = new Snapshot(connections, asked.get(name))
+        return snapshot.run(body).finally(() => name !== '' && asked.set(name, snapshot.asked))
+      }),
     write: (body) => lifecycle.use(({ writer }) => writer.write(body)),
     close: () => lifecycle.close(),
   }
 }
 
-/** Limit for a statement of a read: with the reply, less than REPLY_TIMEOUT_MS. */
-const READ_TIMEOUT_MS = REPLY_TIMEOUT_MS - 500
-/** An export may write repositories and files for long before it reads on. */
-const IDLE_TIMEOUT_MS = 60 * 60_000
+/** Bytes of what is remembered, and of a query, both estimated. */
+const [MAX_SIZE, QUERY_SIZE] = [16 * 1024 * 1024, 500]
+/** Entries that the remembered queries of a read may find. */
+const MAX_AHEAD = 5000
+
+/** Queries by id. */
+type Asked = ReadonlyMap<string, Query>
 
 /** A transaction that reads. It takes a connection when something is read. */
 class Snapshot {
+  readonly asked = new Map<string, Query>()
   readonly #connections: Connections
-  readonly #beginText: string
-  #first: Promise<{ session: Session; results: QueryResult[] }> | undefined
+  readonly #ahead: Asked
+  #first: Promise<{ session: Session; known: ReadonlyMap<string, QueryResult> }> | undefined
+  #entries = 0
   #isOver = false
 
-  constructor(connections: Connections, statementTimeout: number) {
+  /** @param ahead what is asked with the first queries, because the body will probably ask for it */
+  constructor(connections: Connections, ahead: Asked = new Map()) {
     this.#connections = connections
-    this.#beginText = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-      SET LOCAL statement_timeout = ${Math.min(statementTimeout, READ_TIMEOUT_MS)};
-      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
+    this.#ahead = ahead
   }
 
   async run<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -86,15 +99,10 @@ class Snapshot {
     end()
     this.#isOver = true
     const first = await this.#first
-    if (first !== undefined) {
-      const { session } = first
-      // The caller need not wait for it.
-      void session
-        .run({ text: 'COMMIT' })
-        .catch(() => undefined)
-        .then(() => session.release())
-      if (session.failure !== undefined) throw toStorageError(undefined, session.failure)
-    }
+    const failure = first?.session.failure
+    // The caller need not wait for it.
+    void first?.session.end()
+    if (failure !== undefined) throw toStorageError(undefined, failure)
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   }
@@ -102,19 +110,27 @@ class Snapshot {
   async #read(queries: readonly Query[]): Promise<QueryResult[]> {
     // A body may fail while it still reads: nothing would give the connection back.
     if (this.#isOver) throw new Error('a transaction was used after its callback had settled')
-    if (this.#first !== undefined) return this.#ask((await this.#first).session, queries)
-    this.#first = this.#begin(queries)
-    return (await this.#first).results
+    for (const query of queries) {
+      this.#entries += query.limit
+      if (this.#entries <= MAX_AHEAD) this.asked.set(query.id, query)
+    }
+    this.#first ??= this.#begin([...new Map([...this.#ahead, ...this.asked]).values()])
+    const { session, known } = await this.#first
+    const missing = queries.filter(({ id }) => !known.has(id))
+    const results = missing.length === 0 ? [] : await this.#ask(session, missing)
+    return queries.map(({ id }) => known.get(id) ?? results.shift()!)
   }
 
-  /** Sends BEGIN and the first statement together, on another connection when the one at hand is broken. */
-  async #begin(queries: readonly Query[]): Promise<{ session: Session; results: QueryResult[] }> {
+  /**
+   * Sends BEGIN and the first statement together, on another connection when the one at hand is broken.
+   * @returns what it found, by the ids of the queries
+   */
+  async #begin(queries: readonly Query[]) {
     for (let attempt = 1; ; attempt++) {
       const session = await this.#connections.take()
       try {
-        const sent = [session.run({ text: this.#beginText }), this.#ask(session, queries)] as const
-        const [, results] = await Promise.all(sent)
-        return { session, results }
+        const [, results] = await Promise.all([session.run(BEGIN), this.#ask(session, queries)])
+        return { session, known: new Map(queries.map(({ id }, at) => [id, results[at]!])) }
       } catch (error) {
         await session.release()
         if (!isLost(error) || attempt === MAX_BROKEN) throw toStorageError(undefined, error)
@@ -127,3 +143,5 @@ class Snapshot {
     return readResults(queries, await session.run(read, readValues(queries)))
   }
 }
+
+const BEGIN = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }

@@ -11,6 +11,8 @@ export class Session {
   readonly #onRelease: (failure: unknown) => void
   /** The first error of the database. Every later statement fails with it. */
   failure: unknown
+  /** Resolves with the reply to the last statement. */
+  #replied: Promise<unknown> = Promise.resolve()
 
   constructor(client: PoolClient, onRelease: (failure: unknown) => void) {
     this.#client = client
@@ -24,7 +26,9 @@ export class Session {
   ): Promise<Row[]> {
     if (this.failure !== undefined) throw this.failure
     try {
-      return await query(this.#client, statement, values, timeoutMs)
+      const reply = query(this.#client, statement, values, timeoutMs)
+      this.#replied = reply.catch(ignore)
+      return await reply
     } catch (error) {
       this.failure ??= error
       throw error
@@ -36,8 +40,21 @@ export class Session {
     const warnings: unknown[] = []
     const note = ({ code = '' }: { code?: string | undefined }) => /^01/.test(code) && warnings.push(code)
     this.#client.on('notice', note)
-    await this.run({ text: 'COMMIT' }, [], timeoutMs).finally(() => this.#client.off('notice', note))
+    await this.run(COMMIT, [], timeoutMs).finally(() => this.#client.off('notice', note))
     if (warnings.length > 0) throw unknownOutcome()
+  }
+
+  /**
+   * Ends a transaction that has only read. Nothing waits for the reply: the next statement on the connection
+   * shares its round trip.
+   */
+  async end(): Promise<void> {
+    // A body that has failed need not have waited for all of its reads.
+    await this.#replied
+    if (this.failure !== undefined) return this.release()
+    query(this.#client, COMMIT, [], REPLY_TIMEOUT_MS).catch(this.#onRelease)
+    this.failure = usedLater()
+    this.#client.release()
   }
 
   /** Gives the connection back, after a rollback when the transaction has failed. */
@@ -45,10 +62,14 @@ export class Session {
     const { failure } = this
     if (failure !== undefined && !isLost(failure))
       await query(this.#client, { text: 'ROLLBACK' }, [], REPLY_TIMEOUT_MS).catch(ignore)
-    this.failure = new Error('a transaction was used after its callback had settled')
+    this.failure = usedLater()
     this.#client.release(isLost(failure) || this.#client.getTransactionStatus() !== 'I')
     this.#onRelease(failure)
   }
 }
 
+const COMMIT = { text: 'COMMIT' }
+
 const ignore = () => undefined
+
+const usedLater = () => new Error('a transaction was used after its callback had settled')

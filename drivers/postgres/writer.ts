@@ -163,7 +163,11 @@ export class Writer {
    * When the time of a write ends before the commit, the whole batch waits, and runs again without it.
    */
   async #commit(session: Session, batch: Write[]): Promise<void> {
-    const begun = session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
+    const { statementTimeout, writeTimeout } = this.#settings
+    const begun = session.run({
+      text: `BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL statement_timeout = ${statementTimeout};
+        SET LOCAL idle_in_transaction_session_timeout = ${writeTimeout}`,
+    })
     begun.catch(() => undefined)
     const source = this.#sourceOf(session, batch)
     // All together, over what is stored: their reads share statements, and the batch finds them in memory.

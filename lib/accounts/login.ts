@@ -37,9 +37,10 @@ export class PasswordLogin {
    * be checked
    */
   async signIn(attempt: LoginAttempt, password: string): Promise<Account | undefined> {
-    const { login } = attempt
-    const account = await this.#store.read((tx) =>
-      login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login),
+    const { login, address } = attempt
+    const account = await this.#store.read(
+      (tx) => (login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login)),
+      `login ${login} ${address}`,
     )
     if (!(await this.#isCorrect(attempt, account?.password ?? null, password))) return undefined
     this.#throttle?.succeeded(attempt)

@@ -154,14 +154,15 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
    * number of things without one.
    */
   async #load(
-    { req, url, baseUrl, user = null }: Context<I, S>,
+    { req, url, baseUrl, user = null, client }: Context<I, S>,
     path: string,
     read: (tx: ReadTransaction) => Promise<JsonReply>,
   ): Promise<JsonReply> {
     const { services, keptSender } = this.#options
     const { store } = services
     const sender = keptSender?.(req)
-    if (sender === undefined || sender.user !== user) return store.read(read)
+    if (sender === undefined || sender.user !== user)
+      return store.read(read, `${client()} ${url.path}?${url.search}`)
     const key = this.#keyOf(req.headers, url, baseUrl)
     const known = store.known<Kept<I>>(key)
     // A request of HEAD, or one that has waited for others of its connection.

@@ -108,8 +108,8 @@ export interface Reply<S extends number = number, B = unknown> {
 
 /** Keeps replies until something changes that they were read from. */
 export interface ReplyStore {
-  /** Reads, and keeps nothing. */
-  read<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /** Reads, and keeps nothing. Reads of one name mostly read the same. */
+  read<T>(read: (tx: ReadTransaction) => Promise<T>, name: string): Promise<T>
   /** The reply that is kept under the key. */
   known<T>(key: string): T | undefined
   /** Reads, and keeps the result unless it is undefined. */

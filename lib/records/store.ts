@@ -61,11 +61,12 @@ export class Store {
   /**
    * Reads without what has expired. Runs `body`, possibly again, so it must have no side effects. It must not
    * call {@link read}: on a shared store it would wait for a second connection while it holds one.
+   * @param name as in `StorageDriver.read`
    */
-  read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+  read<T>(body: (tx: ReadTransaction) => Promise<T>, name?: string): Promise<T> {
     const { driver, expiring } = this
     if (expiring === undefined) return driver.read(body)
-    if (driver.shared) return this.#readShared(body, expiring)
+    if (driver.shared) return this.#readShared(body, expiring, name)
     return expiring.isDue ? expiring.remove().then(() => driver.read(body)) : driver.read(body)
   }
 
@@ -90,7 +91,7 @@ export class Store {
     options?: LoadOptions<T>,
   ): Promise<T> {
     const cache = this.#cache
-    if (cache === undefined) return this.read(read)
+    if (cache === undefined) return this.read(read, key)
     if (this.expiring?.isDue) await this.expiring.remove()
     return cache.load(key, (watch) => this.driver.read((tx) => read(watch(tx))), options)
   }
@@ -110,12 +111,12 @@ export class Store {
    * The same on a shared store, where other processes put what expires. The time is read with the result, so
    * it costs no round trip.
    */
-  async #readShared<T>(body: (tx: ReadTransaction) => Promise<T>, expiring: Expiring): Promise<T> {
+  async #readShared<T>(body: (tx: ReadTransaction) => Promise<T>, expiring: Expiring, name?: string) {
     for (;;) {
       const { value, next } = await this.driver.read(async (tx) => {
         const [value, next] = await Promise.all([body(tx), expiring.next(tx)])
         return { value, next }
-      })
+      }, name)
       if (next > Date.now() || !(await expiring.remove())) return value
     }
   }

@@ -62,8 +62,12 @@ export interface StorageDriver {
   readonly folder?: string | undefined
   /** Connects, or opens the files. Rejects with a {@link StorageError} when it cannot. */
   open(): Promise<void>
-  /** Runs `body` once, on a snapshot of durable data that is taken after the call, before the first read. */
-  read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /**
+   * Runs `body` once, on a snapshot of durable data that is taken after the call, before the first read.
+   * @param name the same for bodies that mostly read the same: a driver may ask at once for all that the last
+   *   one has read, to save round trips
+   */
+  read<T>(body: (tx: ReadTransaction) => Promise<T>, name?: string): Promise<T>
   /**
    * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may
    * run `body` several times; the result of the last run counts. Nothing is written when `body` rejects.
@@ -120,7 +124,7 @@ export const wrapDriver = (driver: StorageDriver, around: Around): StorageDriver
   open: () => driver.open(),
   close: () => driver.close(),
   findDamage: async (onDamage) => driver.findDamage?.(onDamage),
-  read: (body) => around('read', () => driver.read(body)),
+  read: (body, name) => around('read', () => driver.read(body, name)),
   write: (body) => around('write', () => driver.write(body)),
 })
 

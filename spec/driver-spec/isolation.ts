@@ -28,7 +28,7 @@ const all = (value: string | undefined): (string | undefined)[] => [value, value
 
 export const isolation: Part = (candidate) =>
   describe('transactions are isolated', () => {
-    test('a read sees one snapshot until it ends', (t) => oneSnapshot(t, candidate))
+    test('a read sees one snapshot until it ends, with a name and without', (t) => oneSnapshot(t, candidate))
     test('a range that has begun does not see later writes', (t) => begunRange(t, candidate))
     test('a read may have a long chain of dependent reads', (t) => chain(t, candidate))
     test('a read may read thousands of keys at once', (t) => much(t, candidate))
@@ -36,7 +36,7 @@ export const isolation: Part = (candidate) =>
       const driver = await opened(t, candidate)
       for (let at = 0; at < 30; at++) {
         await save(driver, { key: `${at}` })
-        assert.deepEqual(await driver.read((tx) => readAllWays(tx, 'key')), all(`${at}`))
+        assert.deepEqual(await driver.read((tx) => readAllWays(tx, 'key'), 'name'), all(`${at}`))
       }
     })
     test('a read does not see a write that has not ended', (t) => unfinished(t, candidate))
@@ -55,19 +55,22 @@ export const isolation: Part = (candidate) =>
 
 const oneSnapshot = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
-  await save(driver, { changed: 'old', deleted: 'old' })
-  await driver.read(async (tx) => {
-    assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
-    await driver.write(async (write) => {
-      write.put(bytes('changed'), bytes('new'))
-      write.put(bytes('added'), bytes('new'))
-      write.delete(bytes('deleted'))
-    })
-    assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
-    assert.deepEqual(await readAllWays(tx, 'deleted'), all('old'))
-    assert.deepEqual(await readAllWays(tx, 'added'), all(undefined))
-  })
-  assert.equal(await load(driver, 'added'), 'new')
+  for (const name of [undefined, 'name', 'name']) {
+    await save(driver, { changed: 'old', deleted: 'old' })
+    await driver.write(async (tx) => tx.delete(bytes('added')))
+    await driver.read(async (tx) => {
+      assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
+      await driver.write(async (write) => {
+        write.put(bytes('changed'), bytes('new'))
+        write.put(bytes('added'), bytes('new'))
+        write.delete(bytes('deleted'))
+      })
+      assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
+      assert.deepEqual(await readAllWays(tx, 'deleted'), all('old'))
+      assert.deepEqual(await readAllWays(tx, 'added'), all(undefined))
+    }, name)
+    assert.equal(await load(driver, 'added'), 'new')
+  }
 }
 
 const begunRange = async (t: TestContext, candidate: Candidate): Promise<void> => {

@@ -3,14 +3,15 @@ import { before, describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { routes } from '../../lib/api/index.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { countTrips, type TripCounter } from './count-queries.ts'
 import { emptyStore } from './empty-store.ts'
 
-/** Of a whole request, each of whose transactions ends with one that nobody waits for. */
+/** Of a whole request. */
 const [READ, WRITE] = [32, 64]
 const TIMES = 6
+const PASSWORD = 'a long enough secret'
 
 /** Sets and clears something. */
 const set = (path: string, body?: object): [method: string, path: string, body?: () => unknown][] => [
@@ -143,7 +144,7 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     atEnd(queries.restore)
     const { url } = await emptyStore()
     allot = await start({ driver: postgres(url), repositories: false, webhooks: true })
-    alice = await allot.person('alice', { admin: true })
+    alice = await allot.person('alice', { admin: true, password: PASSWORD })
     await allot.person('bob')
     const as = (method: string, path: string, body?: unknown) => allot.done(alice, method, path, body)
     await as('POST', '/orgs', { username: 'acme' })
@@ -170,6 +171,25 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
         if (sent.length < fewest.length) fewest = sent
       }
       assert.ok(fewest.length <= READ, listed(fewest))
+    })
+
+  for (const [who, headers] of [
+    ['with a token', () => ({ authorization: `token ${alice.token}` })],
+    ['with a password', () => basic('alice', PASSWORD)],
+  ] as const)
+    it(`GET /user/quota ${who} takes at most 3 round trips when it was sent before`, async () => {
+      const ask = () => allot.request('GET', '/user/quota', { headers: headers() })
+      const { body: before } = await ask()
+      let fewest = await queries.during(ask)
+      for (let time = 1; time < TIMES && fewest.length > 3; time++) fewest = await queries.during(ask)
+      assert.ok(fewest.length <= 3, listed(fewest))
+      await allot.done(alice, 'PUT', `/admin/ledger/lfs/${who.length}`, {
+        repository: 'alice/demo',
+        name: 'x',
+        size: 7,
+      })
+      const { body: after } = await ask()
+      assert.equal(after.used.size.git.LFS, before.used.size.git.LFS + 7)
     })
 
   for (const [what, requests] of WRITES)

@@ -28,9 +28,9 @@ const refuseNested = (): void => {
  */
 export const notNested = (driver: StorageDriver): StorageDriver => ({
   ...driver,
-  async read(body) {
+  async read(body, name) {
     refuseNested()
-    return driver.read(alone(body))
+    return driver.read(alone(body), name)
   },
   async write(body) {
     refuseNested()
