@@ -96,6 +96,32 @@ describe('An exclusive driver', { skip: missing }, () => {
   })
 })
 
+describe('An exclusive driver that was cut off from its lock', { skip: missing }, () => {
+  test('neither reads nor writes any more, also before another process opens the store', async (t) => {
+    const url = await newStore()
+    const driver = await openFor(t, postgres(url, { exclusive: true }))
+    await driver.write(async (tx) => tx.put(Buffer.from('key'), Buffer.from('own')))
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+      AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
+    assert.equal((await client.query(cut)).rowCount, 1)
+    await client.end()
+    const refused = (error: unknown) => error instanceof StorageError
+    await assert.rejects(
+      driver.write(async (tx) => tx.put(Buffer.from('key'), Buffer.from('late'))),
+      refused,
+    )
+    await assert.rejects(
+      driver.read(async (tx) => tx.get(Buffer.from('key'))),
+      refused,
+    )
+    const other = await openFor(t, postgres(url))
+    const value = await other.read(async (tx) => tx.get(Buffer.from('key')))
+    assert.equal(Buffer.from(value!).toString(), 'own')
+  })
+})
+
 describe('A driver', { skip: missing }, () => {
   test('commits many waiting writes in transactions of about 2,000 keys', async (t) => {
     const url = await newStore()
