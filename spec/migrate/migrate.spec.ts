@@ -139,7 +139,7 @@ describe('A migration', () => {
   const assertSameRefs = async () =>
     assert.equal(await refsOf(target, target.root, 'ann/demo'), await refsOf(source, source.root, 'ann/demo'))
 
-  it('fetches what was pushed since, also by force, and removes deleted tags', async () => {
+  it('fetches what was pushed since, also by force, and removes deleted branches and tags', async () => {
     await commit(checkout, { b: 'two\n' })
     await git(checkout, 'push', '--quiet', 'origin', 'main')
     assert.ok((await target.from(source)).isComplete())
@@ -147,10 +147,10 @@ describe('A migration', () => {
     await amended('another')
     await git(checkout, 'tag', '--force', '--annotate', '--message', 'moved', 'v1')
     await git(checkout, 'tag', 'old')
-    await git(checkout, 'push', '--quiet', '--force', 'origin', 'v1', 'old')
+    await git(checkout, 'push', '--quiet', '--force', 'origin', 'v1', 'old', 'main:done')
     assert.ok((await target.from(source)).isComplete())
     await assertSameRefs()
-    await git(checkout, 'push', '--quiet', 'origin', ':old')
+    await git(checkout, 'push', '--quiet', 'origin', ':old', ':done')
     await git(checkout, 'push', '--quiet', 'origin', 'main:refs/tags/old/one')
     const report = await target.from(source)
     assert.ok(report.isComplete(), report.text)

@@ -23,8 +23,8 @@ export const copyGitData = (migration: Migration, copied: CopiedRepository): Pro
 
 /**
  * Fetches branches and tags. A reference that is as an earlier run has left it follows the source in any
- * case: it is overwritten after a forced push there, and a tag is removed. The push journal records the fetch
- * before git changes anything, so that the next start counts what an interrupted fetch has left, and the next
+ * case: it is overwritten after a forced push there, or removed. The push journal records the fetch before
+ * git changes anything, so that the next start counts what an interrupted fetch has left, and the next
  * migration completes it.
  */
 const fetchGitData = async (
@@ -80,7 +80,7 @@ const referencesOf = async (
 const followed = ({ there, here, records }: Sides) => {
   const unchanged = there === undefined ? [] : records.filter(({ name, digest }) => here.get(name) === digest)
   const names = unchanged.map(({ name }) => name)
-  const gone = names.filter((name) => name.startsWith('refs/tags/') && !there?.has(name))
+  const gone = names.filter((name) => !there?.has(name))
   return {
     overwritten: names.filter((name) => there?.has(name) && there.get(name) !== here.get(name)),
     removed: new Map(gone.map((name) => [name, here.get(name)!])),
