@@ -80,7 +80,7 @@ export const copyAll = async (
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
   await copyWebhooks(migration, owners, copied, isWhole)
-  await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
+  await eachOfSeveral('packages', owners, (owner) => copyPackages(migration, owner))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
   return copied

@@ -288,6 +288,38 @@ describe('A later run', () => {
   })
 })
 
+describe('Packages of an organization', () => {
+  it('come in the run that shows it, and go in the run that hides it', async () => {
+    await fresh()
+    const [acme] = source.model.organizations
+    const answers: Record<string, () => Response> = {
+      '/api/v1/packages/acme': () =>
+        Response.json([{ type: 'generic', name: 'kit', version: '1.0', creator: { login: 'ann' } }]),
+      '/api/v1/packages/acme/generic/kit/1.0/files': () => Response.json([{ name: 'kit.bin', size: 3 }]),
+      '/api/packages/acme/generic/kit/1.0/kit.bin': () => new Response('abc'),
+    }
+    const fetch: typeof source.fetch = async (url, request) =>
+      answers[new URL(url).pathname]?.() ?? source.fetch(url, request)
+    const from = { ...source, root: { ...target.root, token: 'secret' }, fetch }
+    for (const [visibility, text] of [
+      ['private', /packages of private organizations: .*: acme \(1\)$/m],
+      ['public', /^package files: 1 copied, 0 already there$/m],
+      ['private', /^ {2}package files: acme: kit 1\.0 kit\.bin$/m],
+    ] as const) {
+      acme!.visibility = visibility
+      assert.match((await target.from(from)).text, text)
+      const files = await target.allot.hosting.packages.file(
+        OPERATOR,
+        { owner: 'acme', type: 'generic', name: 'kit', version: '1.0' },
+        'kit.bin',
+      )
+      assert.equal(files !== undefined, visibility === 'public')
+      const compared = await target.compared(from)
+      assert.ok(compared.isSame(), compared.text)
+    }
+  })
+})
+
 describe('A copy that is deleted here during a run', () => {
   it('is named in the report, and the rest is copied', async () => {
     await fresh()

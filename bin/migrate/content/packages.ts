@@ -1,7 +1,7 @@
 import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/names.ts'
 import { allItems } from '../../../lib/records/pages.ts'
-import type { CopyIds, PackageType } from '../../../lib/records/schema/index.ts'
+import type { CopyIds, PackageType, Visibility } from '../../../lib/records/schema/index.ts'
 import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
 import { Copies } from '../copies.ts'
 import { OTHER_PACKAGES } from '../labels.ts'
@@ -31,19 +31,24 @@ interface Owner {
 type KnownPackage = SourcePackage & { type: PackageType }
 
 /** Copies the packages of an owner, whatever repository they are linked to. */
-export const copyPackages = (migration: Migration, there: string): Promise<void> =>
+export const copyPackages = (
+  migration: Migration,
+  { name: there, visibility }: { name: string; visibility: Visibility },
+): Promise<void> =>
   reportErrors(migration.report, `the packages of ${there}`, async () => {
     const { source, names, report } = migration
     const account = await names.accountOf(there)
     const found = account && (await ifAvailable(source.list(SourcePackage, apiPath('packages', there))))
     if (account === undefined || found === undefined) return
+    const owner = { there, here: account.name, key: names.keyHere(account) }
     // At the source, members of such an organization read its packages only by a team that may.
-    if (!source.isAllot && account.kind === 'organization' && account.visibility === 'private')
-      return found.length > 0 ? report.note('notCopied', IN_PRIVATE, `${there} (${found.length})`) : undefined
+    if (!source.isAllot && account.kind === 'organization' && visibility === 'private') {
+      if (found.length > 0) report.note('notCopied', IN_PRIVATE, `${there} (${found.length})`)
+      return new Copies(migration, filesOf(migration, owner, new Map())).withdraw([])
+    }
     for (const one of found)
       if (!isOfKnownType(one))
         report.note('notCopied', OTHER_PACKAGES, `${there}: ${one.type} ${one.name} ${one.version}`)
-    const owner = { there, here: account.name, key: names.keyHere(account) }
     await copyFound(migration, owner, found.filter(isOfKnownType))
   })
 
