@@ -3,6 +3,7 @@ import { type Check, type CheckedStore, check, type Recount, readIfValid } from 
 import type { KeyTuple } from '../records/key-codec.ts'
 import {
   dailyUsages,
+  type FirstEntries,
   groups,
   ledgerEntries,
   noEntries,
@@ -12,7 +13,7 @@ import {
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
-import { countedAs } from './ledger.ts'
+import { countedAs, isBeforeRest } from './ledger.ts'
 import { noUsage } from './subjects.ts'
 import { usageOfRepository } from './usage.ts'
 
@@ -26,15 +27,18 @@ const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
 const KINDS = namesOf(noEntries)
 
-/** @param path the name of a member, and in `entries` a kind */
+/** @param path the name of a member, and in `entries` and `largest` a kind */
 const withAmount = <T extends { readonly entries: OfKinds }>(
   usage: T,
   [member, kind]: KeyTuple,
-  amount: number,
-): T =>
-  member === 'entries'
-    ? { ...usage, entries: { ...usage.entries, [kind as string]: amount } }
-    : { ...usage, [member as string]: amount }
+  amount: number | FirstEntries,
+): T => {
+  const ofKinds = { ...usage[member as 'entries'], [kind as string]: amount }
+  return { ...usage, [member as string]: kind === undefined ? amount : ofKinds }
+}
+
+/** A repair names no entry. */
+const allInRest: FirstEntries = { first: [], rest: { size: Number.MAX_SAFE_INTEGER, name: '', key: '' } }
 
 /** The usage of owners, which each change of a size changes in the same transaction. */
 const ownerUsage: Recount = {
@@ -57,29 +61,21 @@ const repositoryUsage: Recount = {
   async repair(tx, [id, ...path], amount) {
     const usage = await readIfValid(tx, repositoryUsages, [id!])
     if (usage === undefined || usage === 'broken') return false
-    await repositoryUsages.save(tx, withAmount(usage, path, amount))
+    const right = path[0] === 'largest' ? allInRest : amount
+    await repositoryUsages.save(tx, withAmount(usage, path, right))
     return true
   },
 }
 
-/** An entry of a repository is not above the largest one. */
-const entryOfRepository = check(ledgerEntries, async ({ kind, key, repository, on, size }, store) => {
-  const usage = repository === null ? undefined : await store.load(repositoryUsages, [repository])
+/** The usage of a repository counts its entries, and names those before the rest of their kind. */
+const entryOfRepository = check(ledgerEntries, async (entry, store) => {
+  const { kind, size, repository: id } = entry
+  const usage = id === null ? undefined : await store.load(repositoryUsages, [id])
   if (usage === undefined) return
-  store.expect(repositoryUsage, [usage.id, countedAs({ kind, on })], size)
+  store.expect(repositoryUsage, [usage.id, countedAs(entry)], size)
   store.expect(repositoryUsage, [usage.id, 'entries', kind], 1)
-  const largest = usage.largest[kind]
-  if (largest >= size) return
-  store.report(
-    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} has ${largest}`,
-    async (tx) => {
-      const now = await readIfValid(tx, repositoryUsages, [usage.id])
-      if (now === undefined || now === 'broken') return false
-      const right = { ...now.largest, [kind]: Math.max(now.largest[kind], size) }
-      await repositoryUsages.save(tx, { ...now, largest: right })
-      return true
-    },
-  )
+  if (isBeforeRest(usage.largest[kind], entry))
+    store.expect(repositoryUsage, [usage.id, 'largest', kind], size + 1)
 })
 
 /** Whether a job removes what the owner had: the counters stay until it is done. */
@@ -96,9 +92,13 @@ export const quotaChecks: readonly Check[] = [
     store.expect(ownerUsage, [entry.owner, 'entries', entry.kind], 1)
   }),
   check(repositoryUsages, async (repository, store) => {
-    const { id, owner, entries } = repository
+    const { id, owner, entries, largest } = repository
     for (const member of REPOSITORY_MEMBERS) store.note(repositoryUsage, [id, member], repository[member])
-    for (const kind of KINDS) store.note(repositoryUsage, [id, 'entries', kind], entries[kind])
+    for (const kind of KINDS) {
+      store.note(repositoryUsage, [id, 'entries', kind], entries[kind])
+      for (const { size } of largest[kind]?.first ?? [])
+        store.note(repositoryUsage, [id, 'largest', kind], size + 1)
+    }
     if (await isLeaving(store, owner)) return
     const usage = usageOfRepository(repository)
     for (const member of namesOf(usage)) store.expect(ownerUsage, [owner, member], usage[member])

@@ -1,13 +1,17 @@
 import type { IndexEntry } from '../records/collection.ts'
 import { isPending } from '../records/jobs.ts'
+import { encodeKey, type KeyTuple } from '../records/key-codec.ts'
+import { recordKey } from '../records/layout.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import type { Slice } from '../records/pages.ts'
 import {
   type EntrySize,
+  type FirstEntries,
   type LedgerKind,
   type LedgerRecord,
   ledgerEntries,
   noEntries,
+  noFirstEntries,
   type OfKinds,
   ownerUsages,
   type RepositoryUsage,
@@ -123,13 +127,12 @@ export class LedgerById {
     if (repository === undefined) return
     const sum = checkSum(repository[counted] + bytes)
     const entries = repository.entries[kind] + sign
-    // What is left may be smaller than `largest`: looking for it would make large removals quadratic.
-    const largest = entries === 0 ? 0 : Math.max(repository.largest[kind], size)
+    const first = firstEntries(repository.largest[kind], entry, sign, entries)
     await repositoryUsages.replace(tx, repository, {
       ...repository,
       [counted]: sum,
       entries: { ...repository.entries, [kind]: entries },
-      largest: { ...repository.largest, [kind]: largest },
+      largest: { ...repository.largest, [kind]: first },
     })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }
@@ -153,10 +156,37 @@ export class LedgerById {
   }
 }
 
+/** Entries of a kind that the usage of a repository names. */
+const MAX_FIRST = 2
+
+type Place = Pick<LedgerRecord, 'size' | 'name' | 'key'>
+const byPlace = (left: Place, right: Place): number => Buffer.compare(keyOf(left), keyOf(right))
+const keyOf = ({ size, name, key }: Place) => encodeKey([0 - size, name, key])
+
+/** Whether an entry must be one of the first. */
+export const isBeforeRest = ({ rest } = noFirstEntries, place: Place): boolean =>
+  rest === null || byPlace(place, rest) < 0
+
 /**
- * Entries of some kinds of an owner and its repositories, largest first. Each kind of each repository has a
- * listing of its own, which is opened when its largest entry can be next: a page opens about as many listings
- * as it has entries.
+ * The first entries once there are `entries`, one more or one less. None moves up from the rest: looking for
+ * it would make large removals quadratic.
+ */
+export const firstEntries = (
+  before: FirstEntries = noFirstEntries,
+  place: Place,
+  sign: 1 | -1,
+  entries: number,
+): FirstEntries => {
+  const others = before.first.filter(({ key }) => key !== place.key)
+  const isFirst = sign === 1 && isBeforeRest(before, place)
+  const sorted = isFirst ? [...others, place].sort(byPlace) : others
+  const first = sorted.slice(0, MAX_FIRST)
+  return { first, rest: entries > first.length ? (sorted[MAX_FIRST] ?? before.rest) : null }
+}
+
+/**
+ * Entries of some kinds of an owner and its repositories, largest first. One index has the first ones of each
+ * repository, whose others have a listing of their own, which is opened when one of them can be next.
  * @param limit entries that the caller takes at most
  */
 export const entriesBySize = (
@@ -165,11 +195,16 @@ export const entriesBySize = (
   kinds: readonly LedgerKind[],
   limit: number,
 ): AsyncIterable<IndexEntry> => {
-  const open = (index: 'owner' | 'repo', id: number, kind: LedgerKind) =>
-    ledgerEntries.entries(tx, index, { prefix: [id, kind], limit })
+  const open = (index: 'owner' | 'repo', id: number, kind: LedgerKind, from?: KeyTuple) =>
+    ledgerEntries.entries(tx, index, { prefix: [id, kind], from, limit })
   async function* ofRepositories(kind: LedgerKind) {
-    for await (const entry of repositoryUsages.entries(tx, kind, { prefix: [owner] }))
-      yield { from: entry.order, listings: [open('repo', repositoryUsages.numberOf(entry), kind)] }
+    for await (const entry of repositoryUsages.entries(tx, kind, { prefix: [owner] })) {
+      const [size, name, , key, isEntry] = repositoryUsages.orderOf(entry)
+      const listing = isEntry
+        ? [{ order: entry.order, recordKey: recordKey(ledgerEntries.options.name, [kind, key!]) }]
+        : open('repo', repositoryUsages.numberOf(entry), kind, [size!, name!, kind, key!])
+      yield { from: entry.order, listings: [listing] }
+    }
   }
   return merge(kinds.map((kind) => merge([open('owner', owner, kind)], false, ofRepositories(kind))))
 }

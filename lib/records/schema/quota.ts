@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds } from '../fields.ts'
+import type { SeveralKeys } from '../indexes.ts'
 
 /**
  * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the
@@ -78,12 +79,9 @@ export const quotaOwners = new Collection({
 export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
 export type LedgerKind = v.InferOutput<typeof LedgerKind>
 
-const ofKinds = v.object({
-  attachments: count,
-  artifacts: count,
-  packages: count,
-  lfs: count,
-} satisfies Record<LedgerKind, typeof count>)
+const ofEach = <S extends v.GenericSchema>(one: S) =>
+  v.object({ attachments: one, artifacts: one, packages: one, lfs: one } satisfies Record<LedgerKind, S>)
+const ofKinds = ofEach(count)
 /** A number for each kind of ledger entries. */
 export type OfKinds = v.InferOutput<typeof ofKinds>
 export const noEntries: OfKinds = { attachments: 0, artifacts: 0, packages: 0, lfs: 0 }
@@ -138,6 +136,14 @@ export const dailyUsages = new Collection({
   belongsTo: [{ to: 'owner' }],
 })
 
+/** What gives an entry its place in the list of its kind: the largest first, then by name and key. */
+const Place = v.object({ size: bytes, name: v.string(), key: v.string() })
+
+/** The first entries of a kind, and a place that none of the others is before; null when there are none. */
+const FirstEntries = v.object({ first: v.array(Place), rest: v.nullable(Place) })
+export type FirstEntries = v.InferOutput<typeof FirstEntries>
+export const noFirstEntries: FirstEntries = { first: [], rest: null }
+
 /** A repository as quota sees it: its owner, and the bytes that it and its contents use. */
 const RepositoryUsage = v.object({
   id,
@@ -147,8 +153,8 @@ const RepositoryUsage = v.object({
   ...entrySizes,
   /** How many ledger entries it has. */
   entries: ofKinds,
-  /** At least the bytes of the largest of them; 0 without one. */
-  largest: ofKinds,
+  /** The largest of each kind; absent for a kind that it has not had. */
+  largest: ofEach(v.optional(FirstEntries)),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
@@ -168,13 +174,21 @@ const noSizes: Record<RepositorySize, 0> = { git: 0, ...noEntrySizes }
 export const REPOSITORY_SIZES = Object.keys(noSizes) as readonly RepositorySize[]
 
 /** The usage of a repository without ledger entries, besides git data. */
-export const noLedgerEntries = { ...noEntrySizes, entries: noEntries, largest: noEntries }
+export const noLedgerEntries = { ...noEntrySizes, entries: noEntries, largest: {} }
 
-/** Orders the repositories of an owner by their largest entry of a kind, the largest first. */
+/**
+ * Orders the first entries of all repositories of an owner, and the places of the rest, as the ledger does;
+ * `true` follows an entry. So a transfer moves a few keys, however many entries there are.
+ */
 const byLargest =
   (kind: LedgerKind) =>
-  ({ owner, entries, largest }: RepositoryUsage) =>
-    entries[kind] === 0 ? undefined : ([owner, 0 - largest[kind]] as const)
+  ({ owner, largest }: RepositoryUsage): SeveralKeys => {
+    const { first, rest } = largest[kind] ?? noFirstEntries
+    const keys = [...first, ...(rest === null ? [] : [rest])].map(
+      ({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length] as const,
+    )
+    return { of: keys.flat(), each: () => keys }
+  }
 
 export const repositoryUsages = new Collection({
   name: 'repositoryUsage',

@@ -182,8 +182,8 @@ const openAmong = async (tx: ReadTransaction, open: readonly Audience[], owners:
   const found = new Set<number>()
   for (const audience of open) {
     const others = owners.filter((owner) => !found.has(owner))
-    const keys = others.map((owner) => [audience, owner] as const)
-    const counts = await accounts.counts(tx, 'audience', keys)
+    const asked = others.map((owner) => [audience, owner])
+    const counts = await accounts.counts(tx, 'audience', asked)
     for (const [at, owner] of others.entries()) if (counts[at]! > 0) found.add(owner)
   }
   return found
@@ -221,10 +221,7 @@ const listingsOf = async (
   ]
 }
 
-/**
- * Prefixes of listings by name that are not empty, of owners all of whose repositories the viewer sees. Those
- * by n-gram have the public ones of open owners already.
- */
+/** Listings that are not empty, of owners of whom the viewer sees all, besides what is listed by n-gram. */
 const ownPrefixes = async (tx: ReadTransaction, open: readonly Audience[], owners: readonly number[]) => {
   const isOpen = await openAmong(tx, open, owners)
   const prefixes = owners.flatMap((owner) =>
@@ -241,12 +238,8 @@ const NUMBERS = 2
 const sharedListing = (shared: readonly Repository[], word: string): Entries[] => {
   if (shared.length === 0) return []
   const entries = shared.map((one) => repositories.entryOf('name', ownerAndPrivacy(one), one))
-  return [
-    containing(
-      word,
-      entries.sort((left, right) => Buffer.compare(left.order, right.order)),
-    ),
-  ]
+  entries.sort((left, right) => Buffer.compare(left.order, right.order))
+  return [containing(word, entries)]
 }
 
 /**

@@ -1,9 +1,11 @@
+import { firstEntries } from '../../../lib/quota/ledger.ts'
 import { encodeValue, sequenceKey } from '../../../lib/records/layout.ts'
 import {
   accounts,
   ledgerEntries,
   noEntries,
   ownerUsages,
+  type RepositoryUsage,
   repositories,
   repositoryUsages,
   stars,
@@ -68,7 +70,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
       lfs,
       artifacts,
       entries: { ...noEntries, ...sizes.entries[id]! },
-      largest: { ...noEntries, ...sizes.largest[id]! },
+      largest: sizes.largest[id]!,
     })
     const used = usages.get(owner) ?? usage(owner)
     used.reposPublic += id
@@ -92,7 +94,7 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
     lfs: new Float64Array(repos + 1),
     artifacts: new Float64Array(repos + 1),
     entries: Array.from({ length: repos + 1 }, () => ({ lfs: 0, artifacts: 0 })),
-    largest: Array.from({ length: repos + 1 }, () => ({ lfs: 0, artifacts: 0 })),
+    largest: Array.from({ length: repos + 1 }, (): RepositoryUsage['largest'] => ({})),
   }
   const countIn = (id: number) => sizes.entries[id]!.lfs + sizes.entries[id]!.artifacts
   for (let at = 0; at < entries; at++) {
@@ -102,13 +104,15 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
     const size = (at * 104_729) % 1e6
     sizes[kind][repository]! += size
     sizes.entries[repository]![kind]++
-    sizes.largest[repository]![kind] = Math.max(sizes.largest[repository]![kind], size)
+    const [key, name] = [`objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, `file ${at}.bin`]
+    const largest = sizes.largest[repository]!
+    largest[kind] = firstEntries(largest[kind], { size, name, key }, 1, sizes.entries[repository]![kind])
     await filler.add(ledgerEntries, {
-      ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
+      ...{ kind, key, size },
       ...{
         owner: null,
         repository,
-        name: `file ${at}.bin`,
+        name,
         run: null,
         createdAt: WHEN,
       },

@@ -1,4 +1,5 @@
 import { hashSecret } from '../../../lib/accounts/credentials.ts'
+import { firstEntries } from '../../../lib/quota/ledger.ts'
 import { encodeValue, sequenceKey } from '../../../lib/records/layout.ts'
 import {
   accounts,
@@ -10,6 +11,7 @@ import {
   noEntries,
   type OfKinds,
   ownerUsages,
+  type RepositoryUsage,
   repositories,
   repositoryUsages,
   rules,
@@ -150,20 +152,22 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
 }
 
 const fillEntries = async (filler: Filler, repository: number, count: number) => {
-  const [sizes, entries, largest] = [{ ...none }, { ...noEntries }, { ...noEntries }]
+  const [sizes, entries] = [{ ...none }, { ...noEntries }]
+  const largest: RepositoryUsage['largest'] = {}
   for (let index = 0; index < count; index++) {
     const kind = KINDS[index % KINDS.length]!
     const size = (Math.imul(repository * count + index, 0x9e3779b1) >>> 0) % 100_000
     sizes[kind === 'attachments' ? 'issues' : kind] += size
     entries[kind]++
-    largest[kind] = Math.max(largest[kind], size)
+    const [key, name] = [`k${repository}-${index}`, `file ${repository}-${index}.bin`]
+    largest[kind] = firstEntries(largest[kind], { size, name, key }, 1, entries[kind])
     await filler.add(ledgerEntries, {
       ...{
         kind,
-        key: `k${repository}-${index}`,
+        key,
         owner: null,
         repository,
-        name: `file ${repository}-${index}.bin`,
+        name,
         size,
       },
       ...{
