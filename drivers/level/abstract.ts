@@ -14,21 +14,16 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
+import { PointReads, type Readable, type SnapshotOption } from './point-reads.ts'
 import { throttled } from './space.ts'
-
-interface SnapshotOption {
-  snapshot?: AbstractSnapshot
-}
 
 /**
  * The part of an abstract-level database that this driver uses. It has `view` encodings, `getSync` and
  * snapshots.
  */
-export interface Database {
+export interface Database extends Readable {
   close(): Promise<void>
   snapshot(): AbstractSnapshot
-  getSync(key: Bytes, options: SnapshotOption): Bytes | undefined
-  getMany(keys: Bytes[], options: SnapshotOption): Promise<(Bytes | undefined)[]>
   iterator(
     options: SnapshotOption & {
       gte: Bytes
@@ -58,12 +53,6 @@ export interface Batch {
 /** Entries that an iterator fetches at once. The number doubles with each page. */
 const [MIN_PAGE, MAX_PAGE] = [128, 1024]
 const MAX_PAGE_BYTES = 256 * 1024
-
-/**
- * Up to this many keys are read synchronously: reading a cached key takes microseconds, a tenth of the time
- * of a trip through the thread pool. Reading more keys would block the event loop.
- */
-const MAX_SYNC_READS = 16
 
 /**
  * A storage driver over any abstract-level database: one process, serial writes in shared, synced batches.
@@ -144,6 +133,7 @@ const isDatabaseError = (error: unknown): boolean =>
 /** A database while it is open. */
 class OpenStore {
   readonly #database: Database
+  readonly #reads: PointReads
   readonly #compaction: Compaction
   readonly #commits: GroupCommit
   /** Changes that restore what a batch would have changed that failed; undefined before. */
@@ -151,8 +141,9 @@ class OpenStore {
 
   constructor(database: Database) {
     this.#database = database
+    this.#reads = new PointReads(database)
     this.#compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
-    this.#commits = new GroupCommit(readerOf(database), async (batch) => {
+    this.#commits = new GroupCommit(readerOf(database, this.#reads), async (batch) => {
       const changes = [...batch]
       try {
         await writeSynced(database, changes)
@@ -179,7 +170,7 @@ class OpenStore {
 
   async read<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     const snapshot = this.#database.snapshot()
-    const { tx, end } = guarded(readerOf(this.#database, snapshot))
+    const { tx, end } = guarded(readerOf(this.#database, this.#reads, snapshot))
     try {
       return await body(tx)
     } finally {
@@ -189,14 +180,11 @@ class OpenStore {
   }
 }
 
-const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransaction => {
+const readerOf = (database: Database, reads: PointReads, snapshot?: AbstractSnapshot): ReadTransaction => {
   const options = snapshot === undefined ? {} : { snapshot }
   return {
-    get: async (key) => database.getSync(key, options),
-    getMany: async (keys) =>
-      keys.length <= MAX_SYNC_READS
-        ? keys.map((key) => database.getSync(key, options))
-        : database.getMany([...keys], options),
+    get: (key) => reads.get(key, options),
+    getMany: (keys) => reads.getMany(keys, options),
     range: (range) => rangeOf(database, range, options),
   }
 }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ClassicLevel } from 'classic-level'
+import { type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
+import { toStorageError } from '../../drivers/level/errors.ts'
+import { openFor } from '../driver-spec/fixture.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+
+const keyOf = (at: number) => Buffer.from(`key ${at}`)
+
+/** A LevelDB with a hundred keys, whose reads in the main thread take `delay` milliseconds longer. */
+const slowed = async (t: TestContext) => {
+  const disk = { delay: 0, reads: 0 }
+  const location = temporaryDirectory()
+  const open = async () => {
+    const database: Database & { open(): Promise<void> } = new ClassicLevel<Uint8Array, Uint8Array>(
+      location,
+      {
+        keyEncoding: 'view',
+        valueEncoding: 'view',
+      },
+    )
+    await database.open()
+    const getSync = database.getSync.bind(database)
+    return Object.assign(database, {
+      getSync(...args: Parameters<Database['getSync']>) {
+        disk.reads++
+        for (const end = performance.now() + disk.delay; performance.now() < end; );
+        return getSync(...args)
+      },
+    })
+  }
+  const driver = await openFor(
+    t,
+    overAbstractLevel('level', open, (cause) => toStorageError(location, cause)),
+  )
+  await driver.write(async (tx) => {
+    for (let at = 0; at < 100; at++) tx.put(keyOf(at), keyOf(at))
+  })
+  const read = async (...keys: number[]) => {
+    disk.reads = 0
+    const { one, many } = await driver.read(async (tx) => ({
+      one: await tx.get(keyOf(keys[0]!)),
+      many: await tx.getMany(keys.map(keyOf)),
+    }))
+    assert.deepEqual(one, keyOf(keys[0]!))
+    assert.deepEqual(many, keys.map(keyOf))
+    return disk.reads
+  }
+  return { disk, read }
+}
+
+test('after a read that waits for the disk, the main thread reads no key that has not been read since', async (t) => {
+  const { disk, read } = await slowed(t)
+  assert.equal(await read(1, 2, 3), 4)
+  disk.delay = 30
+  assert.equal(await read(4), 1)
+  disk.delay = 0
+  // The first read of a key is in the thread pool; `getMany` finds the one that `get` has read.
+  assert.equal(await read(5), 1)
+  assert.equal(await read(6, 7, 1), 0)
+  assert.equal(await read(6, 7, 1), 4)
+  assert.equal(await read(6, 8), 1)
+})
