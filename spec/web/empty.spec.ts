@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { before, describe, it } from 'node:test'
+import { aCheckout, git, urlFor } from '../git/client.ts'
 import { run } from '../support/child.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore } from '../support/test-server.ts'
@@ -103,7 +104,7 @@ describe('A page on which there is nothing yet', () => {
       if (page === '/noa') await site.as(site.noa, 'DELETE', '/repos/noa/hello')
     })
 
-  it('says that the tag of a release is pushed before, since a release creates none, and links to a pushed one only', async () => {
+  it('says that the tag of a release is pushed before, since a release creates none, and links to a pushed one with files only', async () => {
     await site.as(site.noa, 'POST', '/user/repos', { name: 'blank', auto_init: true })
     assert.match(
       (await noa.get('/noa/blank/releases')).text,
@@ -114,6 +115,11 @@ describe('A page on which there is nothing yet', () => {
     const link = '/noa/blank/src/tag/v1.0.0'
     const isLinked = async () => (await noa.get('/noa/blank/releases')).text.includes(`href="${link}"`)
     assert.equal(await isLinked(), false)
+    const url = urlFor(site, 'noa/blank', site.noa)
+    const folder = await aCheckout({ a: 'one\n' })
+    await git(folder, 'push', '--quiet', url, `${await git(folder, 'rev-parse', 'main:a')}:refs/tags/v1.0.0`)
+    assert.equal(await isLinked(), false)
+    await git(folder, 'push', '--quiet', url, ':refs/tags/v1.0.0')
     await site.as(site.noa, 'POST', '/repos/noa/blank/tags', { tag_name: 'v1.0.0' })
     assert.equal(await isLinked(), true)
     assert.equal((await noa.get(link)).status, 200)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { before, describe, it } from 'node:test'
+import { aCheckout, git, urlFor } from '../git/client.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { PageClient } from './browser.ts'
@@ -334,6 +335,30 @@ describe('The history of a repository on its pages', () => {
     )
     assert.match(await shown(`/mia/atlas/compare/${main}...${first}`), /0 commits No commits 0 changed files/)
     assert.equal((await visitor().get(`/mia/atlas/compare/${main}...none`)).status, 404)
+  })
+
+  it('says how many commits between two it leaves out, and what it compares, also without a common commit', async () => {
+    const folder = await aCheckout({ a: 'one\n' })
+    for (let made = 0; made < 41; made++)
+      await git(folder, 'commit', '--quiet', '--allow-empty', '-m', `Step ${made}`)
+    await git(folder, 'checkout', '--quiet', '--orphan', 'a/b')
+    await git(folder, 'commit', '--quiet', '-m', 'Begin again')
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'long', private: true })
+    await git(
+      folder,
+      'push',
+      '--quiet',
+      urlFor(site, 'mia/long', site.mia),
+      'main',
+      'main~41:refs/heads/old',
+      'a/b',
+    )
+    const path = '/mia/long/compare'
+    const page = await shown(`${path}/old...main`, mia)
+    assert.match(page, /Commits of old\.\.\.main 41 commits Step 40 .* Step 1 .* and 1 more 0 changed files/)
+    assert.doesNotMatch(page, /Step 0/)
+    assert.match(await shown(`${path}/main..a/b`, mia), /Commits of main\.\.a\/b 1 commit Begin again/)
+    assert.equal((await noa.get(`${path}/old...main`)).status, 404)
   })
 
   it('leads from a long line of a commit to the whole file, before it or after it', async () => {

@@ -15,7 +15,7 @@ export type FileStatus = 'added' | 'removed' | 'modified'
 
 const STATUSES: Record<string, FileStatus> = { A: 'added', D: 'removed' }
 
-const OPTIONS = ['--stdin', '-z', '-r', '--root', '--no-renames', '--raw', '--numstat', '--no-ext-diff']
+const OPTIONS = ['--stdin', '-z', '-r', '--root', '--no-renames', '--raw', '--no-ext-diff']
 
 /** Characters of the names of files that one list has, and of git's output that is read for it. */
 const [MAX_NAMES, MAX_OUTPUT] = [2 * 1024 * 1024, 64 * 1024 * 1024]
@@ -26,17 +26,22 @@ interface Draft {
   deletions: number
 }
 
-/** The changes of some commits against their first parents, by their ids. */
+/**
+ * The changes of some commits against their first parents, by their ids.
+ * @param hasLines whether lines are counted, for which git reads the files; they are 0 otherwise
+ */
 export const changesOf = async (
   { git, access }: OpenRepository,
   commits: readonly Pick<Commit, 'id' | 'parents'>[],
+  hasLines = true,
 ): Promise<Map<string, CommitChanges>> => {
   if (commits.length === 0) return new Map()
   // git compares a commit with the parents that its line names.
   const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
+  const options = hasLines ? [...OPTIONS, '--numstat'] : OPTIONS
   const { changes, add } = changesParser()
   let output = 0
-  for await (const field of recordsOf(git.chunks(access, 'diff-tree', OPTIONS, `${input.join('\n')}\n`))) {
+  for await (const field of recordsOf(git.chunks(access, 'diff-tree', options, `${input.join('\n')}\n`))) {
     output += field.length
     if (output > MAX_OUTPUT) throw invalid(`the changes have more than ${MAX_OUTPUT} bytes: ask for less`)
     add(field)

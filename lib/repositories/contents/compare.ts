@@ -37,4 +37,4 @@ export const compare = async (open: OpenRepository, text: string): Promise<Compa
 
 /** Compares two commits as if the one were the only parent of the other. */
 const filesBetween = async (open: OpenRepository, from: string, to: string): Promise<Comparison['files']> =>
-  from === to ? [] : ((await changesOf(open, [{ id: to, parents: [from] }])).get(to)?.files ?? [])
+  from === to ? [] : ((await changesOf(open, [{ id: to, parents: [from] }], false)).get(to)?.files ?? [])

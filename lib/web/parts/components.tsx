@@ -274,6 +274,10 @@ export const unbrokenLimit = (limit: number): string => unbroken(formatExactLimi
 export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`
 
+/** How many items a list leaves out, below it. */
+export const More = ({ left }: { left: number }) =>
+  left > 0 && <p class="small">and {left.toLocaleString('en')} more</p>
+
 /** How many items a list has, opposite its title. A list without items says so itself. */
 export const Count = ({
   of: count,

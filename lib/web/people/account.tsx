@@ -6,7 +6,7 @@ import type { Page } from '../../records/pages.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Count, Empty, formatCount, Link, PageHead, Section, Tabs } from '../parts/components.tsx'
+import { Count, Empty, Link, More, PageHead, Section, Tabs } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { List } from '../parts/list.tsx'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
@@ -196,6 +196,6 @@ const Related = ({
         </li>
       ))}
     </ul>
-    {total > items.length && <p class="small">and {formatCount(total - items.length, 'more', 'more')}</p>}
+    <More left={total - items.length} />
   </Section>
 )

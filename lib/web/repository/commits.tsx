@@ -5,7 +5,7 @@ import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import { formatCount, Link, Section } from '../parts/components.tsx'
+import { formatCount, Link, More, Section } from '../parts/components.tsx'
 import { mountOf, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -199,8 +199,6 @@ export const ChangedFiles = ({ files, lines, shown }: ChangedFilesProps) => (
         </li>
       ))}
     </ul>
-    {files.length > MAX_FILES && (
-      <p class="small">and {formatCount(files.length - MAX_FILES, 'more', 'more')}</p>
-    )}
+    <More left={files.length - MAX_FILES} />
   </Section>
 )

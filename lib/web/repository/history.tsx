@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Commit } from '../../git/objects/parse.ts'
 import { listCommits } from '../../repositories/contents/commits.ts'
 import { compare } from '../../repositories/contents/compare.ts'
-import { Empty, formatCount, Link, NameLink, StrongLink } from '../parts/components.tsx'
+import { Empty, formatCount, Link, More, NameLink, StrongLink } from '../parts/components.tsx'
 import { Facts, List } from '../parts/list.tsx'
 import { PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
@@ -89,6 +89,7 @@ const historyView = async (request: RepositoryRequest, rest: string): Promise<Vi
 }
 
 interface CommitsProps {
+  readonly title?: string
   readonly view: RepositoryView
   /** The file or the folder that each commit leads to. */
   readonly path: string
@@ -100,10 +101,10 @@ interface CommitsProps {
   readonly below?: ComponentChildren
 }
 
-const Commits = ({ view, path, items, people, count, total, below }: CommitsProps) => (
+const Commits = ({ title = 'Commits', view, path, items, people, count, total, below }: CommitsProps) => (
   <List
     id="commits"
-    title="Commits"
+    title={title}
     aside={count === undefined ? undefined : <span class="small">{formatCount(count, 'commit')}</span>}
     items={items}
     total={total}
@@ -153,15 +154,19 @@ const comparisonView = async (request: RepositoryRequest, range: string): Promis
   const { total, files } = found
   const items = found.commits.slice(0, PAGE_SIZE)
   const people = await authorsOf(request, items)
-  const title = range.replaceAll(/[0-9a-f]{40}/g, (id) => id.slice(0, 10))
+  const title = `Commits of ${range.replaceAll(/[0-9a-f]{40}/g, (id) => id.slice(0, 10))}`
   return repositoryView(
     view,
     'commits',
-    `Commits of ${title}`,
+    title,
     <>
-      <Commits {...{ view, path: '', items, people, total }} count={total} />
+      <Commits
+        {...{ title, view, path: '', items, people, total }}
+        count={total}
+        below={<More left={total - items.length} />}
+      />
       <ChangedFiles files={files} />
     </>,
-    `Commits of ${title}`,
+    title,
   )
 }

@@ -3,7 +3,7 @@
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
-import { findTag } from '../../repositories/contents/refs.ts'
+import { commitOf } from '../../repositories/contents/open-repository.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, Link, NameLink, Section } from '../parts/components.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
@@ -57,7 +57,7 @@ export const releasePageRoutes = [
 
 interface PresentedRelease extends ContentDetails<Release> {
   readonly text: RenderedText
-  /** Whether the tag was pushed, and the viewer can read its files. */
+  /** Whether the tag was pushed and is one of a commit, whose files the viewer can read. */
   readonly hasFiles: boolean
 }
 
@@ -70,11 +70,12 @@ const present = async (
   const details = await services.store.read((tx) =>
     contentDetails(tx, user, view.repository, 'release', records),
   )
-  const open = await services.hosting.contents?.open(user, view.name, client)
+  const open = view.parts.has('code') ? services.hosting.contents?.of(view.repository, client) : undefined
   const presented: PresentedRelease[] = []
   const options = { mode: 'comment', context: view.path, budget } as const
   for (const release of details) {
-    const hasFiles = open !== undefined && (await findTag(open, release.record.tag)) !== undefined
+    const hasFiles =
+      open !== undefined && (await commitOf(open, `refs/tags/${release.record.tag}`)) !== undefined
     presented.push({ ...release, hasFiles, text: await renderText(request, release.record.body, options) })
   }
   return presented

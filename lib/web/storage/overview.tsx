@@ -9,7 +9,7 @@ import { type Usage, usedBy } from '../../quota/subjects.ts'
 import { allItems, type Page } from '../../records/pages.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { formatCount, groupPath, Link, Section, Size, unbrokenSize } from '../parts/components.tsx'
+import { groupPath, Link, More, Section, Size, unbrokenSize } from '../parts/components.tsx'
 import { Joined } from '../parts/inline.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { ownerView, type StorageRequest, storagePages } from './access.tsx'
@@ -216,6 +216,6 @@ const Organizations = ({ items, total }: Page<OwnerStorage>) => (
         </li>
       ))}
     </ul>
-    {total > items.length && <p class="small">and {formatCount(total - items.length, 'more', 'more')}</p>}
+    <More left={total - items.length} />
   </Section>
 )

@@ -389,6 +389,17 @@ describe('A comparison', () => {
     assert.equal((await body('/compare/feature/x')).total_commits, 0)
   })
 
+  it('reads no file to tell which ones changed', async (test) => {
+    const withoutLines = wrappedGit('case "$*" in *--numstat*) exit 1;; esac')
+    const other = await startGit({ repositories: { directory: temporaryDirectory(), git: withoutLines } })
+    test.after(other.stop)
+    const path = await other.repository(other.root, 'app', { auto_init: true })
+    const made = { content: 'QQ==', new_branch: 'next' }
+    await other.done(other.root, 'POST', `/repos/${path}/contents/new`, made)
+    const { body: compared } = await other.as(other.root, 'GET', `/repos/${path}/compare/main...next`)
+    assert.deepEqual(compared.files, [{ filename: 'new', status: 'added' }])
+  })
+
   it('succeeds where the share of a client is one git command, and each takes long', async (test) => {
     // Longer than a command waits for another of the same client.
     const slow = wrappedGit('case "$*" in *rev-list*) sleep 1.6;; esac')
