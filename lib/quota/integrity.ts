@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { today } from '../clock.ts'
 import { type Check, type CheckedStore, check, type Recount, readIfValid } from '../integrity/index.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
@@ -27,18 +28,15 @@ const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
 const KINDS = namesOf(noEntries)
 
-/** @param path the name of a member, and in `entries` and `largest` a kind */
+/** @param path the name of a member, and in `entries` a kind */
 const withAmount = <T extends { readonly entries: OfKinds }>(
   usage: T,
   [member, kind]: KeyTuple,
-  amount: number | FirstEntries,
-): T => {
-  const ofKinds = { ...usage[member as 'entries'], [kind as string]: amount }
-  return { ...usage, [member as string]: kind === undefined ? amount : ofKinds }
-}
-
-/** A repair names no entry. */
-const allInRest: FirstEntries = { first: [], rest: { size: Number.MAX_SAFE_INTEGER, name: '', key: '' } }
+  amount: number,
+): T =>
+  member === 'entries'
+    ? { ...usage, entries: { ...usage.entries, [kind as string]: amount } }
+    : { ...usage, [member as string]: amount }
 
 /** The usage of owners, which each change of a size changes in the same transaction. */
 const ownerUsage: Recount = {
@@ -61,10 +59,29 @@ const repositoryUsage: Recount = {
   async repair(tx, [id, ...path], amount) {
     const usage = await readIfValid(tx, repositoryUsages, [id!])
     if (usage === undefined || usage === 'broken') return false
-    const right = path[0] === 'largest' ? allInRest : amount
-    await repositoryUsages.save(tx, withAmount(usage, path, right))
+    await repositoryUsages.save(tx, withAmount(usage, path, amount))
     return true
   },
+}
+
+/** A repair names no entry. */
+const allInRest: FirstEntries = { first: [], rest: { size: Number.MAX_SAFE_INTEGER, name: '', key: '' } }
+
+/** Sums of digests, so that memory does not grow with the entries when none is named. */
+const firstOfRepository: Recount = {
+  name: 'digest of the largest entries of repository',
+  async repair(tx, [id, kind]) {
+    const usage = await readIfValid(tx, repositoryUsages, [id!])
+    if (usage === undefined || usage === 'broken') return false
+    const largest = { ...usage.largest, [kind as string]: allInRest }
+    await repositoryUsages.save(tx, { ...usage, largest })
+    return true
+  },
+}
+
+const digestOf = ({ size, name, key }: FirstEntries['first'][number]): number => {
+  const place = JSON.stringify([size, name, key])
+  return createHash('sha256').update(place).digest().readUInt32BE()
 }
 
 /** The usage of a repository counts its entries, and names those before the rest of their kind. */
@@ -75,7 +92,7 @@ const entryOfRepository = check(ledgerEntries, async (entry, store) => {
   store.expect(repositoryUsage, [usage.id, countedAs(entry)], size)
   store.expect(repositoryUsage, [usage.id, 'entries', kind], 1)
   if (isBeforeRest(usage.largest[kind], entry))
-    store.expect(repositoryUsage, [usage.id, 'largest', kind], size + 1)
+    store.expect(firstOfRepository, [usage.id, kind], digestOf(entry))
 })
 
 /** Whether a job removes what the owner had: the counters stay until it is done. */
@@ -96,8 +113,8 @@ export const quotaChecks: readonly Check[] = [
     for (const member of REPOSITORY_MEMBERS) store.note(repositoryUsage, [id, member], repository[member])
     for (const kind of KINDS) {
       store.note(repositoryUsage, [id, 'entries', kind], entries[kind])
-      for (const { size } of largest[kind]?.first ?? [])
-        store.note(repositoryUsage, [id, 'largest', kind], size + 1)
+      for (const place of largest[kind]?.first ?? [])
+        store.note(firstOfRepository, [id, kind], digestOf(place))
     }
     if (await isLeaving(store, owner)) return
     const usage = usageOfRepository(repository)

@@ -6,6 +6,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/index.ts'
 import { referenceChecks, verifyRecords } from '../../lib/integrity/index.ts'
+import { entriesBySize } from '../../lib/quota/ledger.ts'
 import { decodeKey, decodeKeyIfValid, encodeKey } from '../../lib/records/key-codec.ts'
 import { decodeValue, encodeValue, wordsOf } from '../../lib/records/layout.ts'
 import { belongings } from '../../lib/records/schema/belongings.ts'
@@ -16,6 +17,7 @@ import {
   hooks,
   ledgerEntries,
   repositories,
+  repositoryUsages,
   sessions,
 } from '../../lib/records/schema/index.ts'
 import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
@@ -178,7 +180,32 @@ describe('A fault', () => {
         if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, size: entry.size + 1 })
     })
     const { messages } = await verify(driver)
-    assert.match(messages.join('\n'), /usage of repository.*largest/m)
+    assert.match(messages.join('\n'), /largest entries of repository \d+ attachments/)
+  })
+
+  it('says that it names another entry of the same size, and ends with a repair that lists all', async () => {
+    const driver = await copyOf(whole)
+    await driver.write(async (tx) => {
+      for await (const usage of repositoryUsages.all(tx)) {
+        const { first = [], rest = null } = usage.largest.artifacts ?? {}
+        const others = first.map((place) => ({ ...place, key: `${place.key} other` }))
+        const largest = { ...usage.largest, artifacts: { first: others, rest } }
+        await repositoryUsages.save(tx, { ...usage, largest })
+      }
+    })
+    const { messages } = await verify(driver)
+    assert.match(messages.join('\n'), /largest entries of repository \d+ artifacts/)
+    const { after } = await repair(driver)
+    assert.deepEqual([after.faults, after.messages], [0, []])
+    await driver.read(async (tx) => {
+      for await (const { id, owner } of repositoryUsages.all(tx)) {
+        const listed = new Set<string>()
+        for await (const entry of entriesBySize(tx, owner, ['artifacts'], 1000))
+          listed.add(String(ledgerEntries.idOf(entry)[1]))
+        for await (const { key, kind, repository } of ledgerEntries.all(tx))
+          if (kind === 'artifacts' && repository === id) assert.ok(listed.has(key), key)
+      }
+    })
   })
 })
 
