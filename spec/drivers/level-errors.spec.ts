@@ -182,6 +182,14 @@ for (const openFiles of [63, 0, -5, 64.5])
     })
   })
 
+for (const blockCache of [-1, 0.5, 2 ** 32])
+  test(`blockCache: ${blockCache} is refused`, () => {
+    assert.throws(() => level('./store', { blockCache }), {
+      code: 'invalid',
+      message: /^blockCache: expected a whole number from 0 to 4294967295, received /,
+    })
+  })
+
 test('a driver whose opening failed can be opened later', async () => {
   const location = inFolder()
   await writeFile(location, 'in the way')

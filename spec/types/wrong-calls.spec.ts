@@ -228,8 +228,11 @@ const WRONG_ARGUMENTS: Wrong[] = [
   [() => allot.on('push'), /^listener: expected a function, received undefined$/],
   // @ts-expect-error
   [() => level(), /^location: expected a folder, such as '.\/data\/store', received undefined$/],
-  // @ts-expect-error
-  [() => level('./data', { repair: true }), /^repair: there is no such option; expected one of openFiles$/],
+  [
+    // @ts-expect-error
+    () => level('./data', { repair: true }),
+    /^repair: there is no such option; expected one of openFiles, blockCache$/,
+  ],
   [
     // @ts-expect-error
     () => postgres(DATABASE, { connection: 3 }),
