@@ -133,7 +133,7 @@ export class Maintenance {
       if (isPacked && !(await this.#succeeds(id, 'gc', gc('--no-prune'), beside, undefined, client)))
         throw new AllotError('unavailable', FAILED)
       const expire = isPacked
-        ? repack(await usedPacksIn(folder))
+        ? repack(await wholePacksIn(folder))
         : [...configuration(), 'prune', `--expire=${EXPIRY}`]
       if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, alone), MAX_ALONE_MS, client)))
         throw new AllotError('unavailable', FAILED)
@@ -209,9 +209,9 @@ export class Maintenance {
 
 const gc = (...more: readonly string[]): string[] => [...configuration(...GC), 'gc', '--quiet', ...more]
 
-/** Deletes what is old in the cruft pack, and packs single objects; the other packs stay as they are. */
-const repack = (usedPacks: readonly string[]): string[] => {
-  const kept = usedPacks.map((name) => `--keep-pack=${name}`)
+/** Deletes what is old, and packs what no whole pack has; whole packs stay as they are. */
+const repack = (wholePacks: readonly string[]): string[] => {
+  const kept = wholePacks.map((name) => `--keep-pack=${name}`)
   return [...configuration(), 'repack', '-dlq', '--cruft', `--cruft-expiration=${EXPIRY}`, ...kept]
 }
 
@@ -260,11 +260,14 @@ const needsGraph = async (folder: string, size: number): Promise<boolean> => {
 const packsIn = async (folder: string): Promise<string[]> =>
   (await filesIn(join(folder, 'objects/pack'))).filter((name) => name.endsWith('.pack'))
 
-/** Those that are not cruft packs. */
-const usedPacksIn = async (folder: string): Promise<string[]> => {
-  const names = await filesIn(join(folder, 'objects/pack'))
-  return names.filter((name) => name.endsWith('.pack') && !names.includes(name.replace(/pack$/, 'mtimes')))
-}
+/**
+ * Those that have all that their objects lead to: git writes a bitmap for no others. In a pack of a push, an
+ * object that is new, and unused already, can lead to old ones, which git deletes unless it reads the pack.
+ */
+const wholePacksIn = async (folder: string): Promise<string[]> =>
+  (await filesIn(join(folder, 'objects/pack')))
+    .filter((name) => name.startsWith('pack-') && name.endsWith('.bitmap'))
+    .map((name) => name.replace(/bitmap$/, 'pack'))
 
 const filesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
 

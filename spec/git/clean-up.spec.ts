@@ -288,6 +288,26 @@ describe('Beside pushes, a clean-up', () => {
     await allot.assertCounted('alice')
   })
 
+  it('keeps old objects that a new one needs, whose branch came and went while everything was packed', async () => {
+    const { path, checkout, folder, id, push } = await deleted('needed')
+    await git(folder, 'repack', '-adq')
+    age(folder)
+    await commit(checkout, { c: randomBytes(1_200_000) })
+    /** The client asks which objects the server has, and sends the others. */
+    const pushNew = () =>
+      git(checkout, '-c', 'push.negotiate=true', 'push', '-q', urlFor(allot, path, alice), 'main:new')
+    const release = holdNextPacking()
+    const cleaning = cleanUp(path)
+    await waitFor(() => existsSync(packed))
+    await pushNew()
+    await push(':new')
+    release()
+    assert.equal((await cleaning).status, 200)
+    assert.equal(await hasObject(folder, id), true)
+    await pushNew()
+    await allot.assertCounted('alice')
+  })
+
   it('lets a push wait while it deletes, which stores again what was deleted', async () => {
     const { path, folder, id, push } = await deleted('deleting')
     writeFileSync(hold, '')
