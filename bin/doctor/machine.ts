@@ -5,10 +5,8 @@ import type { Config } from '../config/config.ts'
 import { gitVersion } from '../server/git-version.ts'
 import { failed, type Outcome, ok, warning } from './finding.ts'
 
-/** Older versions read the configuration of the user, which can change what they do. */
-const MIN_GIT = [2, 32]
-/** Older versions do not sync references to the disk. */
-const DURABLE_GIT = [2, 36]
+/** 2.36 has no `git repack --cruft`, which clean-ups need, and older ones read no contents. */
+const MIN_GIT = [2, 37]
 
 const isBelow = ([major = 0, minor = 0]: number[], [minMajor, minMinor]: number[]): boolean =>
   major < minMajor! || (major === minMajor && minor < minMinor!)
@@ -19,10 +17,6 @@ export const checkGit = async (config: Config): Promise<Outcome> => {
   const parts = version.split('.').map(Number)
   if (isBelow(parts, MIN_GIT))
     return failed(`${version} is too old: install git ${MIN_GIT.join('.')} or later`)
-  if (isBelow(parts, DURABLE_GIT))
-    return warning(
-      `${version} does not sync references, so a power failure can lose a push: install ${DURABLE_GIT.join('.')} or later`,
-    )
   return ok(version)
 }
 

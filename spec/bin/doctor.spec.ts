@@ -55,17 +55,10 @@ describe('allot doctor', () => {
     ],
     [
       'an old git',
-      fake('git version 2.25.1'),
+      fake('git version 2.36.6'),
       'git',
       'failed',
-      /2\.25\.1 is too old: install git 2\.32 or later/,
-    ],
-    [
-      'a git that syncs no references',
-      fake('git version 2.34.1'),
-      'git',
-      'warning',
-      /install 2\.36 or later/,
+      /2\.36\.6 is too old: install git 2\.37 or later/,
     ],
     [
       'a low limit of open files',

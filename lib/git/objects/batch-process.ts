@@ -31,7 +31,7 @@ export const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
 export class BatchEnded extends AllotError {
   constructor(stderr: string) {
     const message = stderr.includes('unknown option')
-      ? 'the git of this server is too old: contents need git 2.36 or later'
+      ? 'the git of this server is too old: install git 2.37 or later'
       : 'git ended before it had read the object: try again'
     super('unavailable', message, { cause: new Error(`git cat-file: ${stderr}`) })
   }

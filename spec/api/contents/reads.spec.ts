@@ -264,7 +264,7 @@ describe('A git before 2.36, which has no --batch-command', () => {
     await old.repository(eve, 'app', { auto_init: true })
     const { status, body } = await old.as(eve, 'GET', '/repos/eve/app/contents')
     assert.equal(status, 503)
-    assert.match(body.message, /too old: contents need git 2\.36/)
+    assert.match(body.message, /too old: install git 2\.37 or later/)
     await old.stop()
   })
 })
