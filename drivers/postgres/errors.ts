@@ -28,13 +28,14 @@ const LOST =
 
 /**
  * Whether the connection must not be used again: it broke, its server has become a standby, a reply did
- * not come in time, or the session behind it is another one, which lacks its prepared statements.
+ * not come in time, the session behind it is another one, which lacks its prepared statements, or the
+ * transaction before has not ended, because its COMMIT failed after the connection was given back.
  * The last statement that was sent over it may or may not have taken effect.
  */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
   if (code === undefined) return LOST.test(messageOf(cause))
-  return /^(08|57P0|25006|26000)/.test(code) || /^E[A-Z]+$/.test(code)
+  return /^(08|57P0|25006|25P02|26000)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
 export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'

@@ -3,7 +3,8 @@
  *
  * **A read** runs in one REPEATABLE READ READ ONLY transaction, whose snapshot the first statement takes;
  * BEGIN is sent with it. All gets and ranges that `body` issues before it waits go as one statement
- * (reads.ts). A read with a name first asks for all that the last one of the name has asked for, too.
+ * (reads.ts). A read with a name first asks for what the last one of the name has asked for, too, up to a
+ * megabyte.
  *
  * **A write** waits until the batch before it is committed. Then all that wait run, in their order, over
  * one buffer and one SERIALIZABLE transaction, which commits their changes together (writer.ts). So the
@@ -54,7 +55,7 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
   /** What the last read of each name has asked for. Nothing that was found is kept. */
   const asked = new LRUCache<string, Asked>({
     maxSize: MAX_SIZE,
-    sizeCalculation: ({ size }, name) => QUERY_SIZE * (size + 1) + 2 * name.length,
+    sizeCalculation: (queries) => [...queries.keys()].reduce((size, id) => size + sizeOf(id), QUERY_SIZE),
   })
   return {
     name: 'postgres',
@@ -70,13 +71,16 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
   }
 }
 
-/** Bytes of what is remembered, and of a query, both estimated. */
+/** Bytes of what is remembered, and of a query with a short id, both estimated. */
 const [MAX_SIZE, QUERY_SIZE] = [16 * 1024 * 1024, 500]
-/** Entries that the remembered queries of a read may find. */
-const MAX_AHEAD = 5000
+/** Of a query: its id can take two bytes for each character, and its keys take one. */
+const sizeOf = (id: string) => QUERY_SIZE + 3 * id.length
+/** Bytes that the remembered queries of a read may find, and what an entry counts besides its value. */
+const [MAX_AHEAD, ENTRY_SIZE] = [1_000_000, 200]
 
 /** Queries by id. */
 type Asked = ReadonlyMap<string, Query>
+const byId = (queries: readonly Query[]): Asked => new Map(queries.map((query) => [query.id, query]))
 
 /** A transaction that reads. It takes a connection when something is read. */
 class Snapshot {
@@ -84,7 +88,8 @@ class Snapshot {
   readonly #connections: Connections
   readonly #ahead: Asked
   #first: Promise<{ session: Session; known: ReadonlyMap<string, QueryResult> }> | undefined
-  #entries = 0
+  /** Bytes that its queries have found, or may find again. */
+  #found = 0
   #isOver = false
 
   /** @param ahead what is asked with the first queries, because the body will probably ask for it */
@@ -110,15 +115,18 @@ class Snapshot {
   async #read(queries: readonly Query[]): Promise<QueryResult[]> {
     // A body may fail while it still reads: nothing would give the connection back.
     if (this.#isOver) throw new Error('a transaction was used after its callback had settled')
-    for (const query of queries) {
-      this.#entries += query.limit
-      if (this.#entries <= MAX_AHEAD) this.asked.set(query.id, query)
-    }
-    this.#first ??= this.#begin([...new Map([...this.#ahead, ...this.asked]).values()])
+    this.#first ??= this.#begin([...new Map([...this.#ahead, ...byId(queries)]).values()])
     const { session, known } = await this.#first
     const missing = queries.filter(({ id }) => !known.has(id))
     const results = missing.length === 0 ? [] : await this.#ask(session, missing)
-    return queries.map(({ id }) => known.get(id) ?? results.shift()!)
+    return queries.map((query) => this.#remember(query, known.get(query.id) ?? results.shift()!))
+  }
+
+  /** One that has found much is not asked ahead: a body that reads in steps does so to hold little. */
+  #remember(query: Query, result: QueryResult): QueryResult {
+    this.#found += result.reduce((size, [, value]) => size + value.length, ENTRY_SIZE * query.limit)
+    if (this.#found <= MAX_AHEAD) this.asked.set(query.id, query)
+    return result
   }
 
   /**

@@ -22,16 +22,19 @@ export interface Query {
 /** The entries that a query finds, in its order: one or none for a key. */
 export type QueryResult = readonly Entry[]
 
-const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: key, reverse: false, limit: 1 })
+const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: copyOf(key), reverse: false, limit: 1 })
 
 const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: number): Query => ({
   // The text of a key has characters up to U+00FF only, so a range never has the id of a key.
   id: `\u0100${start.length} ${limit} ${reverse} ${keyText(start)}${keyText(end)}`,
-  start,
-  end,
+  start: copyOf(start),
+  end: copyOf(end),
   reverse,
   limit,
 })
+
+/** Callers may change their array later, and one of Node's pool would keep 8 KiB in memory. */
+const copyOf = (key: Bytes): Bytes => new Uint8Array(key)
 
 /** Entries of the first page of a range, and of those after it. */
 const [FIRST_PAGE, NEXT_PAGE] = [256, 1024]

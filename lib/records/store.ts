@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import {
   keyText,
   type LoadOptions,
@@ -61,12 +61,12 @@ export class Store {
   /**
    * Reads without what has expired. Runs `body`, possibly again, so it must have no side effects. It must not
    * call {@link read}: on a shared store it would wait for a second connection while it holds one.
-   * @param name as in `StorageDriver.read`
+   * @param name as in `StorageDriver.read`; may hold a token, so the driver gets a digest of it
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, name?: string): Promise<T> {
     const { driver, expiring } = this
     if (expiring === undefined) return driver.read(body)
-    if (driver.shared) return this.#readShared(body, expiring, name)
+    if (driver.shared) return this.#readShared(body, expiring, name && hash('sha256', name, 'base64url'))
     return expiring.isDue ? expiring.remove().then(() => driver.read(body)) : driver.read(body)
   }
 

@@ -64,8 +64,8 @@ export interface StorageDriver {
   open(): Promise<void>
   /**
    * Runs `body` once, on a snapshot of durable data that is taken after the call, before the first read.
-   * @param name the same for bodies that mostly read the same: a driver may ask at once for all that the last
-   *   one has read, to save round trips
+   * @param name the same for bodies that mostly read the same, without a secret: a driver may ask at once for
+   *   what the last one has read, to save round trips
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, name?: string): Promise<T>
   /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Bytes } from '../../lib/storage/index.ts'
-import { bytes, type Candidate, hex, load, opened, type Part, save, text } from './fixture.ts'
+import type { Bytes, ReadTransaction } from '../../lib/storage/index.ts'
+import { bytes, type Candidate, collect, hex, load, opened, type Part, save, text } from './fixture.ts'
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, at) => at)
 
@@ -82,7 +82,18 @@ const inOrder = async (t: TestContext, candidate: Candidate): Promise<void> => {
 const reused = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   const [key, value, gone] = [bytes('key'), bytes('value'), bytes('gone')]
-  await save(driver, { gone: 'old' })
+  await save(driver, { gone: 'old', kept: 'value' })
+  for (let time = 0; time < 2; time++) {
+    const [start, end] = [bytes('kept'), bytes('kepu')]
+    const both = async (tx: ReadTransaction) => {
+      await tx.get(bytes('gone'))
+      const page = collect(tx.range({ start, end }))
+      assert.equal(text(await tx.get(start)), 'value')
+      assert.equal((await page).length, 1)
+    }
+    await driver.read(both, 'name')
+    for (const used of [start, end]) used.fill(0)
+  }
   await driver.write(async (tx) => {
     tx.put(key, value)
     tx.delete(gone)

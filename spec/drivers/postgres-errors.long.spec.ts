@@ -132,6 +132,18 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       }
     })
 
+  test('the end of a read that fails concerns neither the read nor what uses the connection next', async (t) => {
+    const proxy = await startProxy(cluster.port)
+    const driver = await openFor(t, postgres(address({ port: proxy.port }), { connections: 1 }))
+    await save(driver, { key: 'value' })
+    for (const next of [() => load(driver, 'key'), () => save(driver, { key: 'value' })]) {
+      proxy.replaceNext('COMMIT', 'NOTHIN')
+      assert.equal(await load(driver, 'key'), 'value')
+      await next()
+      assert.equal(await load(driver, 'key'), 'value')
+    }
+  })
+
   test('calls fail as unavailable while it is stopped, and work after its start', async (t) => {
     const driver = await openFor(t, postgres(address()))
     await save(driver, { key: 'value' })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
@@ -145,6 +147,58 @@ describe('A driver', { skip: missing }, () => {
     assert.ok(Math.max(...sizes) <= 2000 + keys, `${sizes}`)
   })
 })
+
+describe('A read with the name of one before', { skip: missing }, () => {
+  const [values, size, step] = [400, 50_000, 50]
+  const keys = Array.from({ length: values }, (_, at) => Buffer.from(`key ${at}`))
+
+  test('holds no more than the body does that reads large values in steps', async (t) => {
+    const driver = await openFor(t, postgres(await newStore()))
+    await driver.write(async (tx) => {
+      for (const key of keys) tx.put(key, Buffer.alloc(size))
+    })
+    const results: number[] = []
+    const client = pg.Client.prototype as unknown as { query: (...given: unknown[]) => Promise<unknown> }
+    t.mock.method(client, 'query', noting(client.query, results))
+    for (let time = 0; time < 3; time++)
+      await driver.read(async (tx) => {
+        for (let at = 0; at < values; at += step) await tx.getMany(keys.slice(at, at + step))
+      }, 'name')
+    assert.ok(results.length > 0 && Math.max(...results) <= step + 20, `${results}`)
+  })
+
+  test('takes no more memory for what is remembered than 16 MiB, whatever is read', async (t) => {
+    setFlagsFromString('--expose-gc')
+    const collectGarbage = runInNewContext('gc') as () => void
+    const driver = await openFor(t, postgres(await newStore()))
+    const heldBytes = () => {
+      collectGarbage()
+      const { heapUsed, external } = process.memoryUsage()
+      return heapUsed + external
+    }
+    const before = heldBytes()
+    for (let at = 0; at < 150; at++)
+      await driver.read(async (tx) => {
+        await tx.getMany(Array.from({ length: 400 }, (_, key) => longKey(at, key)))
+      }, `${at}`)
+    const held = heldBytes() - before
+    assert.ok(held < 32 * 1024 * 1024, `${held}`)
+  })
+})
+
+/** In Node's pool of memory, beside much that is not kept. */
+const longKey = (read: number, key: number): Buffer => {
+  Buffer.allocUnsafe(3000)
+  return Buffer.from(`${read}/${key}/${'x'.repeat(1000)}`)
+}
+
+/** Notes how many rows each statement has found. */
+const noting = (query: (...given: unknown[]) => Promise<unknown>, counts: number[]) =>
+  async function (this: unknown, ...given: unknown[]) {
+    const result = (await query.apply(this, given)) as { rows?: unknown[] }
+    counts.push(result.rows?.length ?? 0)
+    return result
+  }
 
 describe('The driver on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))

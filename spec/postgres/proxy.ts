@@ -12,6 +12,8 @@ export interface Proxy {
   port: number
   /** Breaks the connection at the next message that contains the text. Resolves once that has happened. */
   cutNext(text: string, cut: Cut): Promise<void>
+  /** Replaces the text in the next message to the database that contains it by one of the same length. */
+  replaceNext(text: string, by: string): void
   /** Resolves once the database has closed the connections that were cut, late messages included. */
   settled(): Promise<void>
   /** Sends new connections to another port, and cuts those before. */
@@ -30,6 +32,7 @@ export const startProxy = async (port: number): Promise<Proxy> => {
   let isSilent = false
   const cutOff = new Set<Promise<unknown>>()
   let next: { text: string; cut: Cut; happened: () => void } | undefined
+  let replacement: { text: string; by: string } | undefined
 
   const pass = (client: Socket) => {
     const server = dial(target, '127.0.0.1')
@@ -43,6 +46,10 @@ export const startProxy = async (port: number): Promise<Proxy> => {
     client.once('end', () => isSilent || server.end())
     client.on('data', (chunk) => {
       if (isSilent) return
+      if (replacement !== undefined && chunk.includes(replacement.text)) {
+        chunk.write(replacement.by, chunk.indexOf(replacement.text))
+        replacement = undefined
+      }
       if (next === undefined || !chunk.includes(next.text)) return void server.write(chunk)
       const { cut, happened } = next
       next = undefined
@@ -70,6 +77,9 @@ export const startProxy = async (port: number): Promise<Proxy> => {
       new Promise((resolve) => {
         next = { text, cut, happened: resolve }
       }),
+    replaceNext(text, by) {
+      replacement = { text, by }
+    },
     async settled() {
       await Promise.all(cutOff)
       cutOff.clear()

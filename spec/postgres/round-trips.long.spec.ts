@@ -22,6 +22,8 @@ const set = (path: string, body?: object): [method: string, path: string, body?:
 let allot: TestServer
 let alice: Person
 let queries: TripCounter
+/** Of the reads since they were cleared. */
+const names = new Set<string | undefined>()
 
 /** Values of path parameters. */
 const NAMES: Record<string, string> = {
@@ -143,7 +145,13 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     queries = countTrips()
     atEnd(queries.restore)
     const { url } = await emptyStore()
-    allot = await start({ driver: postgres(url), repositories: false, webhooks: true })
+    const driver = postgres(url)
+    const { read } = driver
+    driver.read = (body, name) => {
+      names.add(name)
+      return read(body, name)
+    }
+    allot = await start({ driver, repositories: false, webhooks: true })
     alice = await allot.person('alice', { admin: true, password: PASSWORD })
     await allot.person('bob')
     const as = (method: string, path: string, body?: unknown) => allot.done(alice, method, path, body)
@@ -191,6 +199,16 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
       const { body: after } = await ask()
       assert.equal(after.used.size.git.LFS, before.used.size.git.LFS + 7)
     })
+
+  it('has no credential in the names of its reads, which the driver keeps', async () => {
+    names.clear()
+    for (const headers of [{ authorization: `token ${alice.token}` }, basic('alice', PASSWORD)])
+      await allot.request('GET', `/user/quota?token=${alice.token}`, { headers })
+    names.delete(undefined)
+    const given = [...names].join(' ')
+    assert.equal(names.size, 3, given)
+    assert.doesNotMatch(given, new RegExp(`${alice.token}|${PASSWORD}`))
+  })
 
   for (const [what, requests] of WRITES)
     it(`${what}: each write takes at most ${WRITE} round trips`, async () => {
