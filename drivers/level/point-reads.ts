@@ -17,7 +17,10 @@ export interface Readable {
  */
 const MAX_SYNC_READS = 16
 
-/** A synchronous read of as many milliseconds has waited for the disk. */
+/**
+ * A synchronous read of as many milliseconds has waited for the disk, if the process has read the disk: else
+ * it has waited for its turn on the processor.
+ */
 const SLOW_MS = 2
 
 /** How long after such a read keys are read in the thread pool, unless they were so before. */
@@ -39,6 +42,7 @@ export class PointReads {
   readonly #recent = new Uint8Array(2 ** 20)
   #recentCount = 0
   #isColdUntil = Number.NEGATIVE_INFINITY
+  #diskReads = process.resourceUsage().fsRead
 
   constructor(database: Readable) {
     this.#database = database
@@ -71,7 +75,10 @@ export class PointReads {
 
   #noteTime(begun: number): void {
     const now = performance.now()
-    if (now - begun >= SLOW_MS) this.#isColdUntil = now + HOLD_MS
+    if (now - begun < SLOW_MS) return
+    const { fsRead } = process.resourceUsage()
+    if (fsRead > this.#diskReads) this.#isColdUntil = now + HOLD_MS
+    this.#diskReads = fsRead
   }
 
   #isRecent(key: Bytes): boolean {

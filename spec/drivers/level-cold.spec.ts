@@ -8,9 +8,14 @@ import { temporaryDirectory } from '../support/folder.ts'
 
 const keyOf = (at: number) => Buffer.from(`key ${at}`)
 
-/** A LevelDB with a hundred keys, whose reads in the main thread take `delay` milliseconds longer. */
+/**
+ * A LevelDB with a hundred keys, whose reads in the main thread take `delay` milliseconds longer. As the
+ * system has it, the process has read `blocks` of the disk.
+ */
 const slowed = async (t: TestContext) => {
-  const disk = { delay: 0, reads: 0 }
+  const disk = { delay: 0, reads: 0, blocks: 8 }
+  const usage = process.resourceUsage()
+  t.mock.method(process, 'resourceUsage', () => ({ ...usage, fsRead: disk.blocks }))
   const location = temporaryDirectory()
   const open = async () => {
     const database: Database & { open(): Promise<void> } = new ClassicLevel<Uint8Array, Uint8Array>(
@@ -54,6 +59,7 @@ test('after a read that waits for the disk, the main thread reads no key that ha
   const { disk, read } = await slowed(t)
   assert.equal(await read(1, 2, 3), 4)
   disk.delay = 30
+  disk.blocks++
   assert.equal(await read(4), 1)
   disk.delay = 0
   // The first read of a key is in the thread pool; `getMany` finds the one that `get` has read.
@@ -61,4 +67,10 @@ test('after a read that waits for the disk, the main thread reads no key that ha
   assert.equal(await read(6, 7, 1), 0)
   assert.equal(await read(6, 7, 1), 4)
   assert.equal(await read(6, 8), 1)
+})
+
+test('a read that waits for the processor, and not for the disk, leaves the next ones in the main thread', async (t) => {
+  const { disk, read } = await slowed(t)
+  disk.delay = 30
+  assert.equal(await read(4), 2)
 })
