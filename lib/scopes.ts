@@ -66,7 +66,7 @@ export const requireScopes = (
   const needed = typeof scope === 'string' ? [scope] : scope
   const missing = needed.filter((name) => !hasScope(scopes, name))
   if (missing.length > 0)
-    // The wording is Forgejo's, whose clients compare it.
+    // All of them are missing and needed; the wording is Forgejo's, whose clients compare it.
     throw new AllotError(
       'forbidden',
       `token does not have at least one of required scope(s): [${missing.join(', ')}]`,

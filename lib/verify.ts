@@ -90,19 +90,25 @@ const MAX_ROUNDS = 20
  *
  * Other broken records stay unchanged. The caller stops all other processes of the store first; the
  * PostgreSQL driver's option `exclusive` enforces that.
- * @throws AllotError unavailable when faults remain after many rounds
+ * @param force also when none of the files that have records is on the disk
+ * @throws AllotError misconfigured without `force` in that case, with nothing repaired: another folder than
+ * that of the files may be named, or its disk not mounted; unavailable when faults remain after many rounds
  */
 export const repair = async (
   driver: StorageDriver,
   disk?: FileStorage,
   onProgress?: OnCount,
+  force = false,
 ): Promise<Repaired> => {
   // First: when LevelDB moves what is damaged to another file, it gives it a right sum.
   const damage = await damageOf(driver)
   await upgradeStore(driver, { isAlone: true })
   const repaired = new FaultList()
   const ofFiles: FileFault[] = []
-  if (disk !== undefined) await checkFiles(driver, disk, (fault) => ofFiles.push(fault))
+  if (disk !== undefined) {
+    const { recorded, present } = await checkFiles(driver, disk, (fault) => ofFiles.push(fault))
+    if (recorded > 0 && present === 0 && !force) throw new AllotError('misconfigured', noFiles(recorded))
+  }
   for (const fault of ofFiles) if (await fault.repair()) repaired.add(fault)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = new Repairs()
@@ -115,6 +121,9 @@ export const repair = async (
     `faults remain after ${MAX_ROUNDS} rounds of repair: run \`allot verify --repair\` again`,
   )
 }
+
+const noFiles = (recorded: number): string =>
+  `nothing is repaired, since none of the ${recorded} files that have records is on the disk: mount the disk and name the folder of the files, with --config when a configuration names it, or add --force if they are lost`
 
 /** Counts faults and keeps the messages of the first. */
 class FaultList {

@@ -15,7 +15,10 @@ export const addVerifyCommand = (program: Command): void => {
       '--repair',
       "repair what can be derived from records; for a damaged LevelDB, run LevelDB's own repair first",
     )
-    .option('--force', 'repair a PostgreSQL database although other processes use it')
+    .option(
+      '--force',
+      'repair a PostgreSQL database although other processes use it, or a store whose files are all lost',
+    )
     .addHelpText('after', examples('allot verify --data /var/lib/allot'))
     .action(verifyStore)
 }
@@ -24,6 +27,8 @@ interface Flags extends StoreFlags {
   repair?: boolean
   force?: boolean
 }
+
+type Chosen = ChosenDriver & { readonly force: boolean }
 
 /** Every file of a LevelDB is read once, so keeping many of them open gains nothing. */
 const OPEN_FILES = 64
@@ -44,7 +49,7 @@ const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): 
   })
   try {
     const files = new FileStorage(foldersOf(location).files)
-    if (repair) await repairAndPrint(driver, files, chosenDriver(location))
+    if (repair) await repairAndPrint(driver, files, { ...chosenDriver(location), force })
     else await verifyAndPrint(driver, files)
   } finally {
     await driver.close()
@@ -61,11 +66,7 @@ const verifyAndPrint = async (driver: StorageDriver, files: FileStorage): Promis
   )
 }
 
-const repairAndPrint = async (
-  driver: StorageDriver,
-  files: FileStorage,
-  chosen: ChosenDriver,
-): Promise<void> => {
+const repairAndPrint = async (driver: StorageDriver, files: FileStorage, chosen: Chosen): Promise<void> => {
   const { repaired, messages, after } = await repairDamaged(driver, files, chosen)
   for (const message of messages) print(`repaired: ${message}`)
   if (repaired > messages.length) print(`repaired: ${repaired - messages.length} more`)
@@ -79,13 +80,13 @@ const repairAndPrint = async (
 const repairDamaged = async (
   driver: StorageDriver,
   files: FileStorage,
-  chosen: ChosenDriver,
+  chosen: Chosen,
 ): Promise<Repaired> => {
   const { repair } = await import('../../lib/verify.ts')
   const { StorageError } = await import('../../lib/storage/index.ts')
   const openAndRepair = async () => {
     await driver.open()
-    return withProgressBar('repairing', (onProgress) => repair(driver, files, onProgress))
+    return withProgressBar('repairing', (onProgress) => repair(driver, files, onProgress, chosen.force))
   }
   try {
     return await openAndRepair()

@@ -186,8 +186,9 @@ export class Accounts {
   }
 
   /**
-   * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since
-   * records name accounts by id.
+   * Renames a user or an organization. Its former name redirects to the new one, unless only the case of
+   * letters changes; of more than 50 former names, the oldest one ends. Other records and the disk stay as
+   * they are, since they name accounts by id. No route does this: a host or a migration calls it.
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed or reserved name; conflict for a taken one
    */

@@ -62,7 +62,7 @@ type Word = Scope extends infer S ? (S extends `read:${infer Name}` ? Name : nev
 interface Rules<A extends Access> {
   /** Of the OpenAPI document; the first of the scopes when absent. */
   readonly tag?: string
-  /** What the scopes of a token must allow to read or to write, all of it. */
+  /** The scopes that a token must have, all of them: `user` is `read:user` for a GET, else `write:user`. */
   readonly scope?: Word | readonly Word[]
   /** Who may read. Only the signed in may write, and where only administrators read, only they. */
   readonly reads?: A

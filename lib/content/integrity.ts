@@ -124,17 +124,21 @@ export interface FileFault {
 /**
  * Compares every record with its file, and every file with its record. Others may add and remove files
  * meanwhile, so what differs is read again.
+ * @returns how many files have records, and how many of these are on the disk
  */
 export const checkFiles = async (
   driver: StorageDriver,
   disk: FileStorage,
   onFault: (fault: FileFault) => void,
-): Promise<void> => {
+): Promise<{ recorded: number; present: number }> => {
+  const count = { recorded: 0, present: 0 }
   const recordOf = ({ area, ownerId, name }: FilePlace) =>
     driver.read((tx) => readIfValid(tx, files, [area, ownerId, name]))
   const describe = ({ area, ownerId, name }: FilePlace) => `the file ${area}/${ownerId}/${name}`
   const checkRecord = async (file: StoredFile) => {
     const size = await disk.size(file)
+    count.recorded++
+    if (size !== undefined) count.present++
     if (size === file.size) return
     const now = await recordOf(file)
     if (now === undefined || now === 'broken') return
@@ -162,6 +166,7 @@ export const checkFiles = async (
   } finally {
     await resumeDeletions()
   }
+  return count
 }
 
 /** Whether a file has a record, broken or not, or arrives or leaves. */

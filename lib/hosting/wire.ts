@@ -153,15 +153,18 @@ export const startBackground = (app: App): NodeJS.Timeout => {
   return setInterval(everyHour, HOUR_MS).unref()
 }
 
-/** Closes them in the order in which they depend on each other. */
+/** Closes them in the order in which they depend on each other; the store also when one of them fails. */
 export const closeServices = async (app: App) => {
   const { store, gitReader, hosting, markdown, stop, sender } = app
-  await sender?.stop()
-  await hosting.git?.transport.close()
-  await gitReader?.close()
-  await stop()
-  await hosting.disk.idle()
-  await hosting.close()
-  await markdown.close()
-  await store.close()
+  try {
+    await sender?.stop()
+    await hosting.git?.transport.close()
+    await gitReader?.close()
+    await stop()
+    await hosting.disk.idle()
+    await hosting.close()
+    await markdown.close()
+  } finally {
+    await store.close()
+  }
 }

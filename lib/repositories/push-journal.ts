@@ -84,7 +84,8 @@ export class PushJournal {
   }
 
   /**
-   * Counts bytes that git has not kept yet, in one write with a check of quota; `settle` measures them.
+   * Counts bytes that git has not kept yet, in one write with a check of quota; `settle` measures them. When
+   * another push to the repository settles between the two, they are not counted meanwhile.
    * @throws AllotError not_found when the repository was deleted; unavailable when the push has ended
    */
   countAhead(entry: number, id: number, bytes: number, check: CheckAgain): Promise<void> {

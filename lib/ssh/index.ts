@@ -56,7 +56,8 @@ export class Ssh2Server implements SshServer {
     const address = addressOfSocket(socket)
     socket.on('error', () => undefined)
     const isFull = this.#open.total >= maxConnections || this.#open.of(address) >= maxConnectionsPerAddress
-    if (isFull || this.#isClosing) return void socket.destroy()
+    // A socket that a host hands over when it is closed does not emit `close` again.
+    if (isFull || this.#isClosing || socket.destroyed) return void socket.destroy()
     this.#open.addUntilClosed(address, socket)
     const notify = (command: SshCommand) => {
       try {

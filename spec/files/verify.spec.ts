@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { OpenAllot } from '../../lib/allot.ts'
@@ -79,6 +79,21 @@ describe('allot verify', () => {
           assert.equal((await quota.info('alice')).used.size.git.LFS, 200_000)
         })
       }))
+
+  it('repairs nothing while no file is on the disk, as when it is not mounted, unless it is forced', () =>
+    within(async (ground) => {
+      const { directory } = ground.files
+      renameSync(directory, `${directory}.unmounted`)
+      mkdirSync(directory)
+      await assert.rejects(repair(ground.driver, diskOf(ground)), /^AllotError: nothing is repaired.*--force/)
+      rmSync(directory, { recursive: true })
+      renameSync(`${directory}.unmounted`, directory)
+      assert.deepEqual((await verified(ground)).messages, [])
+      renameSync(directory, `${directory}.lost`)
+      const { repaired } = await repair(ground.driver, diskOf(ground), undefined, true)
+      assert.ok(repaired > 0)
+      rmSync(`${directory}.lost`, { recursive: true })
+    }))
 
   it('finds a lost package file, which cannot be repaired', () =>
     within(async (ground) => {

@@ -18,7 +18,7 @@ import {
 } from './bytes.ts'
 import { readUpload } from './multipart.ts'
 
-/** Request bodies: read whole for JSON routes and forms, as streams for stream routes. */
+/** Request bodies: read whole for JSON routes and forms, as streams for files of forms and stream routes. */
 
 type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'needsBody' | 'body'>
 

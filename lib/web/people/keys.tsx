@@ -1,6 +1,6 @@
 /**
- * The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked
- * with.
+ * The public keys of the user: SSH keys, which sign in to git, and GPG keys, with which others check
+ * signatures. Allot verifies no signature of a commit.
  */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
