@@ -229,7 +229,7 @@ export class RepositoryCounters {
     const after = { ...before, ...edit }
     this.#take(tx, before)
     this.#owners.add(tx, after.owner, usageOfRepository(after), after.entries)
-    await repositoryUsages.save(tx, after)
+    await repositoryUsages.replace(tx, before, after)
   }
 
   /** Subtracts all that a repository adds to the usage of its owner. */

@@ -96,7 +96,7 @@ export class PushJournal {
       if ((await diskEntries.get(tx, idOf(entry))) === undefined) throw new AllotError('unavailable', ENDED)
       const size = repository.size + bytes
       await quota.repositories.resize(tx, id, size)
-      await repositories.save(tx, { ...repository, size })
+      await repositories.replace(tx, repository, { ...repository, size })
       await check(tx)
     })
   }
@@ -245,7 +245,7 @@ const trySettle = async (
     if (current === undefined || measured === undefined) return current
     const after = { ...current, ...measured, ...marksOf(current, measured, by, push) }
     await quota.repositories.resize(tx, id, measured.size)
-    await repositories.save(tx, after)
+    await repositories.replace(tx, current, after)
     if (push !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })

@@ -26,9 +26,7 @@ export interface Related {
   readonly since: number
 }
 
-/**
- * Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository.
- */
+/** Stars or watches of repositories. Undefined is returned of a repository that the viewer cannot see. */
 export class RepositoryRelation {
   readonly #store: Store
   readonly #relation: CountedRelation
@@ -155,12 +153,12 @@ const relate = async (
   if (known !== undefined) return { repository, since: known.createdAt }
   const since = await saveRelation(tx, relation.collection, account, repository.id)
   const counted = withCount(relation, repository, 1)
-  await repositories.save(tx, counted)
+  await repositories.replace(tx, repository, counted)
   return { repository: counted, since }
 }
 
 /**
- * Saves a relation, which the caller counts in the record of the repository.
+ * Saves a relation that is not set, which the caller counts in the record of the repository.
  * @returns its time
  */
 export const saveRelation = async (
@@ -171,7 +169,7 @@ export const saveRelation = async (
 ): Promise<number> => {
   await existingAccount(tx, account)
   const createdAt = now()
-  await relation.save(tx, { account, repository, createdAt })
+  await relation.replace(tx, undefined, { account, repository, createdAt })
   return createdAt
 }
 
@@ -183,7 +181,7 @@ export const unrelate = async (
 ): Promise<Repository> => {
   if ((await relation.collection.remove(tx, [account, repository.id])) === undefined) return repository
   const counted = withCount(relation, repository, -1)
-  await repositories.save(tx, counted)
+  await repositories.replace(tx, repository, counted)
   return counted
 }
 

@@ -171,9 +171,7 @@ const forOneAllot = (driver: StorageDriver, wrapped: StorageDriver): StorageDriv
   }
 }
 
-/**
- * The driver for one Allot. Until something observes them, transactions pay for one call of a function.
- */
+/** The driver for one Allot, which something can observe later. */
 export const observedDriver = (driver: StorageDriver): ObservedDriver => {
   let around: Around = (_operation, run) => run()
   return {
