@@ -38,6 +38,12 @@ export const isLost = (cause: unknown): boolean => {
   return /^(08|57P0|25006|25P02|26000)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
+/**
+ * Whether the server has refused a statement since the session was another one, or its transaction failed
+ * before: a COMMIT that was sent after it is a rollback.
+ */
+export const isRefused = (cause: unknown): boolean => ['25P02', '26000'].includes(codeOf(cause) ?? '')
+
 export const isStandby = (cause: unknown): boolean => codeOf(cause) === '25006'
 
 /** Whether the server did not accept a connection in time; not, whether none of the pool became free. */

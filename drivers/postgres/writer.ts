@@ -11,6 +11,7 @@ import {
   isConflict,
   isLockShortage,
   isLost,
+  isRefused,
   notWritten,
   tooManyWaiting,
   toStorageError,
@@ -144,7 +145,8 @@ export class Writer {
   /** Lets the writes of a batch wait again, or fails them when that would be in vain. */
   async #afterFailure(batch: readonly Write[], error: unknown): Promise<void> {
     const [tries, isBroken, isShort] = [this.#tries, isLost(error), isLockShortage(error)]
-    if (isBroken && batch.some(({ isSent }) => isSent)) return fail(batch, unknownOutcome(error))
+    if (isBroken && !isRefused(error) && batch.some(({ isSent }) => isSent))
+      return fail(batch, unknownOutcome(error))
     let mayRunAgain = batch.length > 1 && !(error instanceof StorageError)
     if (isBroken) mayRunAgain = ++tries.broken < MAX_BROKEN
     else if (isShort || isConflict(error)) mayRunAgain = ++tries.conflicts <= this.#settings.retries
