@@ -22,11 +22,11 @@ import { refuseAmbiguous } from './smuggling.ts'
 
 /**
  * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match
- * a route, authenticate, check access, read the input and call the handler, send the reply. A reply that is in
- * the cache is sent at once: its key has the credentials, and a write that changes what they may do drops it.
- * Routes of streams declare no scope: their handlers check it with `requireScopes`, since it can depend on the
- * request. Pages read a form first, and check its CSRF token when they have authenticated the request. The
- * differences between JSON, streams and pages are in three implementations of {@link Endpoints}.
+ * a route, authenticate, check access, read the input and call the handler, send the reply. A reply that is
+ * in the cache is sent at once: its key has the credentials, and a write that changes what they may do drops
+ * it. Routes of streams declare no scope: their handlers check it with `requireScopes`, since it can depend
+ * on the request. Pages read a form first, and check its CSRF token when they have authenticated the request.
+ * The differences between JSON, streams and pages are in three implementations of {@link Endpoints}.
  */
 
 /** A request on its way through the pipeline. */
