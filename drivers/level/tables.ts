@@ -16,8 +16,8 @@ const MAGIC = 0xdb4775248b80fb57n
 const TRAILER_BYTES = 5
 
 /**
- * Checks the sum of each block of tables, which LevelDB writes and classic-level never reads. A table that
- * LevelDB has removed meanwhile is no fault.
+ * Checks the checksum of each block of tables, which LevelDB writes and classic-level never reads. Skips a
+ * table that LevelDB removes while the check runs.
  * @param tables what LevelDB says of its tables: a line such as ` 17:2097152['a' .. 'b']` of each
  */
 export const checkTables = async (

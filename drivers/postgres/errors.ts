@@ -30,7 +30,7 @@ const LOST =
  * Whether the connection must not be used again: it broke, its server has become a standby, a reply did
  * not come in time, the session behind it is another one, which lacks its prepared statements, or the
  * transaction before has not ended, because its COMMIT failed after the connection was given back.
- * The last statement that was sent over it may or may not have taken effect.
+ * Unless {@link isRefused}, the last statement that was sent over it may or may not have taken effect.
  */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
@@ -39,8 +39,8 @@ export const isLost = (cause: unknown): boolean => {
 }
 
 /**
- * Whether the server has refused a statement since the session was another one, or its transaction failed
- * before: a COMMIT that was sent after it is a rollback.
+ * Whether the server has refused a statement, because its session lacks the prepared statement, or because
+ * the transaction had failed before. The COMMIT of such a transaction is a rollback: nothing was written.
  */
 export const isRefused = (cause: unknown): boolean => ['25P02', '26000'].includes(codeOf(cause) ?? '')
 

@@ -92,7 +92,7 @@ class Snapshot {
   #found = 0
   #isOver = false
 
-  /** @param ahead what is asked with the first queries, because the body will probably ask for it */
+  /** @param ahead queries that the first statement has, too, because the body will probably need them */
   constructor(connections: Connections, ahead: Asked = new Map()) {
     this.#connections = connections
     this.#ahead = ahead

@@ -76,7 +76,7 @@ export class Hooks {
   }
 
   /**
-   * Checks whether a webhook could be created, whoever creates it.
+   * Checks a new webhook as {@link create} does, except for the scopes of who creates it. Saves nothing.
    * @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already
    */
   check(place: Authorizer<HookPlace>, given: NewHook): Promise<void> {

@@ -31,6 +31,16 @@ const partition = async (url: string): Promise<void> => {
 /** URL of an empty store, which goes when the tests of the file have ended. */
 const newStore = async (): Promise<string> => (await emptyStore()).url
 
+/** Ends the one connection that holds the lock of a store, as an administrator of the database can. */
+const cutLock = async (url: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+    AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
+  assert.equal((await client.query(cut)).rowCount, 1)
+  await client.end()
+}
+
 const candidate = (
   name: string,
   options: PostgresOptions,
@@ -88,12 +98,7 @@ describe('An exclusive driver', { skip: missing }, () => {
   test('is refused by a process whose connections were cut since it opened the store', async (t) => {
     const url = await newStore()
     const driver = await openFor(t, postgres(url))
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
-      AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
-    assert.equal((await client.query(cut)).rowCount, 1)
-    await client.end()
+    await cutLock(url)
     await driver.read(async (tx) => tx.get(Buffer.from('key')))
     await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
   })
@@ -104,12 +109,7 @@ describe('An exclusive driver that was cut off from its lock', { skip: missing }
     const url = await newStore()
     const driver = await openFor(t, postgres(url, { exclusive: true }))
     await driver.write(async (tx) => tx.put(Buffer.from('key'), Buffer.from('own')))
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
-      AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
-    assert.equal((await client.query(cut)).rowCount, 1)
-    await client.end()
+    await cutLock(url)
     const isRefused = async (work: Promise<unknown>) =>
       (await work.catch((error: unknown) => error)) instanceof StorageError
     // Other connections serve reads until the driver has been told that the one with the lock has ended.

@@ -497,7 +497,7 @@ describe('A push that waits for a clean-up', () => {
   })
 })
 
-describe('The clean-up that nobody asks for', () => {
+describe('The automatic clean-up of a repository', () => {
   /** @returns how often the clean-up has run git after so many hours */
   const after = async (t: TestContext, hours: number) => {
     if (existsSync(log)) rmSync(log)
