@@ -209,6 +209,22 @@ describe('The pages about usage', () => {
     await hosting.accounts.remove(small.id, { purge: true })
   })
 
+  it('give no share of a limit of 0, under which nothing gets', async () => {
+    const { hosting, quota } = allot.allot
+    const { id } = await hosting.accounts.createUser({ name: 'barred' })
+    await quota.apply({
+      rules: [{ name: 'none', limit: 0, subjects: ['size:all'] }],
+      groups: [{ name: 'none', rules: ['none'] }],
+      assignments: { barred: ['none'] },
+    })
+    const textOf = async (path: string) => words(main((await root.get(path)).text))
+    assert.match(await textOf('/-/storage/barred'), /0 B of 0 B used, rule none/)
+    assert.match(await textOf('/-/admin/owners?q=barred'), /Total: 0 of 0 B, rule none/)
+    const suggestion = await textOf('/-/storage/barred/usage?remove=none')
+    assert.match(suggestion, /counts as over: nothing that you delete gets under a limit of 0\. View all/)
+    await hosting.accounts.remove(id, { purge: true })
+  })
+
   it('lead from every figure and card of the instance to the owners that it is about', async () => {
     const { text } = await root.get('/-/admin')
     for (const [id, to] of [

@@ -25,7 +25,7 @@ import {
   UsageBar,
 } from './limits.tsx'
 import { ForecastText, Pace } from './pace.tsx'
-import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.tsx'
+import { LimitText, RemovalLink, StateBadge, shareText } from './state.tsx'
 
 const LARGEST = { offset: 0, limit: 8 }
 
@@ -128,8 +128,7 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
             'used'
           ) : (
             <>
-              of {unbrokenSize(limit.rule.limit)} used ({formatLimitShare(limit.share)}), rule{' '}
-              <em>{limit.rule.name}</em>
+              of {unbrokenSize(limit.rule.limit)} used{shareText(limit)}, rule <em>{limit.rule.name}</em>
             </>
           )}
         </span>
@@ -167,7 +166,8 @@ const Limits = ({ owner, usage, limits, history }: UsageProps) =>
             <LimitBar usage={usage} limit={limit} />
             <div class="line small">
               <span>
-                {formatUsedOf(limit)} ({formatLimitShare(limit.share)})
+                {formatUsedOf(limit)}
+                {shareText(limit)}
               </span>
               <span>
                 rule <em>{limit.rule.name}</em>

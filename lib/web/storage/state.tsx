@@ -34,10 +34,11 @@ const amountText = (state: UsageState, left: number): string => {
   return left < 0 ? ` by ${unbrokenSize(-left)}` : ' · limit reached'
 }
 
-/** `166%`. Only usage at the limit is 100%, however close it is. */
-export const formatLimitShare = (share: number): string => {
+/** ` (166%)`; empty for a limit of 0. Only usage at the limit is 100%, however close it is. */
+export const shareText = ({ rule, share }: Pick<LimitState, 'rule' | 'share'>): string => {
+  if (rule.limit === 0) return ''
   const percent = Math.round(100 * share)
-  return `${(share < 1 ? Math.min(99, percent) : share > 1 ? Math.max(101, percent) : percent).toLocaleString('en')}%`
+  return ` (${(share < 1 ? Math.min(99, percent) : share > 1 ? Math.max(101, percent) : percent).toLocaleString('en')}%)`
 }
 
 /**
@@ -46,7 +47,8 @@ export const formatLimitShare = (share: number): string => {
  */
 export const LimitText = ({ limit }: { limit: Pick<LimitState, 'name' | 'rule' | 'used' | 'share'> }) => (
   <>
-    {limit.name}: {formatUsedOf(limit)} ({formatLimitShare(limit.share)}), rule <em>{limit.rule.name}</em>
+    {limit.name}: {formatUsedOf(limit)}
+    {shareText(limit)}, rule <em>{limit.rule.name}</em>
   </>
 )
 
