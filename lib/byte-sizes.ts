@@ -76,10 +76,10 @@ export const formatBytes = (bytes: number): string =>
 export const formatLimit = (limit: number | null): string =>
   limit === null || limit === UNLIMITED ? 'unlimited' : formatSizeFixed(limit)
 
-/** `unlimited`, or text that `parseLimit` reads as exactly this limit: `2 GiB`, or a number of bytes. */
+/** `unlimited`, or exactly this limit: `2 GiB`, or `1,234,567 bytes` where no larger unit is exact. */
 export const formatExactLimit = (limit: number): string => {
   if (limit === UNLIMITED) return 'unlimited'
   for (let power = UNITS.length - 1; power > 0 && limit > 0; power--)
     if (limit % 1024 ** power === 0) return `${limit / 1024 ** power} ${UNITS[power]}`
-  return String(limit)
+  return formatBytes(limit)
 }

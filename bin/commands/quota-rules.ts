@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { QuotaChange } from '../../lib/api/quota/plans.ts'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
-import { formatBytes, formatExactLimit, formatLimit } from '../../lib/byte-sizes.ts'
+import { formatExactLimit, formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { type ApiClient, type ApiFlags, NotFoundError, pathSegment, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
@@ -179,13 +179,7 @@ const describeState = ({ limit, subjects, rules, groups }: NonNullable<QuotaChan
   const lists = [subjects, rules, groups]
     .filter((list) => list !== undefined)
     .map((list) => `[${list.join(' ')}]`)
-  return [...(limit === undefined ? [] : [`limit ${describeLimit(limit)}`]), ...lists].join(', ')
-}
-
-/** Exact, so that two limits that differ never look alike. */
-const describeLimit = (limit: number): string => {
-  const text = formatExactLimit(limit)
-  return text === String(limit) ? formatBytes(limit) : text
+  return [...(limit === undefined ? [] : [`limit ${formatExactLimit(limit)}`]), ...lists].join(', ')
 }
 
 const summary = (count: number, dryRun: boolean): string => {

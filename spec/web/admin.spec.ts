@@ -413,6 +413,25 @@ describe('The forms about accounts', () => {
     assert.equal(await saved('2 pib'), 2 * 1024 ** 5)
   })
 
+  it('show the unit of every limit, and read back what they show', async () => {
+    const { rules } = allot.allot.quota
+    for (const [limit, shown] of [
+      [0, '0 bytes'],
+      [1, '1 byte'],
+      [1_234_567, '1,234,567 bytes'],
+      [1536 * 1024 ** 2, '1536 MiB'],
+      [-1, 'unlimited'],
+    ] as const) {
+      await rules.edit('part', { limit })
+      assert.match((await root.get('/-/admin/rules')).text, new RegExp(shown.replace(' ', '\u00a0')))
+      const { text } = await root.get('/-/admin/rule?name=part')
+      assert.equal(/name="limit" value="([^"]*)"/.exec(text)![1], shown)
+      await rules.edit('part', { limit: 5 })
+      await root.post('/-/admin/rule', { name: 'part', limit: shown, subject: 'size:all' })
+      assert.equal((await rules.get('part'))!.limit, limit)
+    }
+  })
+
   it('refuse to preview a new rule or group whose name exists, and a group that is assigned already', async () => {
     const { groups } = allot.allot.quota
     await groups.create({ name: 'known' })

@@ -2,7 +2,6 @@
  * What a change of rules, groups or assignments does to owners, in words: the title, the counts, and a line
  * for each owner.
  */
-import { formatBytes } from '../../byte-sizes.ts'
 import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Difference } from '../../quota/policy-changes.ts'
@@ -140,7 +139,7 @@ const SubjectLine = ({ subject, before, after }: SubjectEffect) => (
     )}
     {before !== undefined && (before.limit !== after?.limit || before.rule !== after.rule) && (
       <>
-        ; limit before: {limitText(before.limit)}
+        ; limit before: {unbrokenLimit(before.limit)}
         {before.rule !== after?.rule && (
           <>
             {' '}
@@ -160,11 +159,6 @@ const Binding = ({ limit }: { limit: LimitStatus }) => (
 
 const usedOf = ({ limit, left }: LimitStatus) => limit - left
 
-const limitText = (limit: number): string => {
-  const text = unbrokenLimit(limit)
-  return /^\d+$/.test(text) ? formatBytes(limit) : text
-}
-
 /** Says what a form changes, such as `Rule total: 200 MiB → 100 MiB`. */
 export const changeTitle = ({ rules, groups, assignments }: NamedDifferences): string =>
   [...rules.map(ruleTitle), ...groups.map(groupTitle), ...assignmentTitles(assignments)].join('; ') ||
@@ -172,16 +166,13 @@ export const changeTitle = ({ rules, groups, assignments }: NamedDifferences): s
 
 const ruleTitle = ({ key, before, after }: Difference<string, QuotaRule>): string => {
   if (before === undefined || after === undefined)
-    return `New rule ${key}: ${wholeLimit(after!.limit)} for ${subjectsInWords(after!.subjects)}`
+    return `New rule ${key}: ${unbrokenLimit(after!.limit)} for ${subjectsInWords(after!.subjects)}`
   const pairs = [
-    [wholeLimit(before.limit), wholeLimit(after.limit)],
+    [unbrokenLimit(before.limit), unbrokenLimit(after.limit)],
     [subjectsInWords(before.subjects), subjectsInWords(after.subjects)],
   ].filter(([old, now]) => old !== now)
   return `Rule ${key}: ${pairs.map((pair) => pair.join(' → ')).join(', ')}`
 }
-
-/** A limit whose number and unit stay on one line of a heading. */
-const wholeLimit = (limit: number): string => limitText(limit).replaceAll(' ', '\u00a0')
 
 /** Owners that a title names. */
 const MAX_NAMED = 3

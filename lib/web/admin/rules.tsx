@@ -95,8 +95,8 @@ const ruleFrom = (form: Form, stored?: QuotaRule): QuotaRule => {
 }
 
 /**
- * Accepts `unlimited`, grouped digits (`1,000,000`) and units in any case, besides what the configuration
- * accepts.
+ * Accepts `unlimited`, grouped digits (`1,000,000`), `bytes` and units in any case, besides what the
+ * configuration accepts.
  * @throws AllotError invalid
  */
 const limitFrom = (text: string): number => {
@@ -104,6 +104,7 @@ const limitFrom = (text: string): number => {
   const size = text
     .replace(/\s+/g, ' ')
     .replace(/(?<=\d)[,_ ](?=\d{3}(?!\d))/g, '')
+    .replace(/(?<=\d) ?bytes?$/i, '')
     .replace(/ ?([kmgtpe])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`)
   const limit = parseLimit(size)
   if (limit !== undefined) return limit

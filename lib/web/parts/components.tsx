@@ -267,7 +267,7 @@ const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0')
 /** `1.25 MiB`, whose number and unit stay on one line. */
 export const unbrokenSize = (bytes: number): string => unbroken(formatSize(bytes))
 
-/** A limit as it was written: a number of bytes, a size, or `unlimited`. */
+/** An exact limit, whose number and unit stay on one line. */
 export const unbrokenLimit = (limit: number): string => unbroken(formatExactLimit(limit))
 
 /** `1 owner`, `2,000 owners` */
