@@ -23,8 +23,14 @@ const MAX_SYNC_READS = 16
  */
 const SLOW_MS = 2
 
-/** How long after such a read keys are read in the thread pool, unless they were so before. */
-const HOLD_MS = 60_000
+/**
+ * How long after such a read keys are read in the thread pool, unless they were so before. There, too, a read
+ * that waits for the disk begins this time again, so a store stays cold as long as it is, and not longer.
+ */
+const HOLD_MS = 2000
+
+/** Disk reads of the process as many milliseconds before a read, such as of other files, are not its own. */
+const SAMPLE_MS = 100
 
 /**
  * Keys that are remembered, in 2^23 bits (1 MiB), before all are forgotten: of the others, less than 6 % seem
@@ -34,7 +40,7 @@ const MAX_RECENT = 2 ** 19
 
 /**
  * Reads keys, mostly in the main thread. A store that is larger than the memory, or was just opened, has to
- * read the disk for some: the first of them blocks the event loop, and those of the next minute do not.
+ * read the disk for some: the first of them blocks the event loop, and those that follow do not.
  */
 export class PointReads {
   readonly #database: Readable
@@ -42,17 +48,19 @@ export class PointReads {
   readonly #recent = new Uint8Array(2 ** 20)
   #recentCount = 0
   #isColdUntil = Number.NEGATIVE_INFINITY
-  #diskReads = process.resourceUsage().fsRead
+  #diskReads = 0
+  #sampledAt = Number.NEGATIVE_INFINITY
 
   constructor(database: Readable) {
     this.#database = database
   }
 
   async get(key: Bytes, options: SnapshotOption): Promise<Bytes | undefined> {
-    const begun = performance.now()
+    const begun = this.#begin()
     if (begun < this.#isColdUntil && !this.#isRecent(key)) {
       const [value] = await this.#database.getMany([key], options)
       this.#note(key)
+      this.#noteTime(begun)
       return value
     }
     const value = this.#database.getSync(key, options)
@@ -61,11 +69,13 @@ export class PointReads {
   }
 
   async getMany(keys: readonly Bytes[], options: SnapshotOption): Promise<(Bytes | undefined)[]> {
-    const begun = performance.now()
+    const begun = this.#begin()
     const isCold = begun < this.#isColdUntil && !keys.every((key) => this.#isRecent(key))
     if (isCold || keys.length > MAX_SYNC_READS) {
       const values = await this.#database.getMany([...keys], options)
-      if (isCold) for (const key of keys) this.#note(key)
+      if (!isCold) return values
+      for (const key of keys) this.#note(key)
+      this.#noteTime(begun)
       return values
     }
     const values = keys.map((key) => this.#database.getSync(key, options))
@@ -73,12 +83,24 @@ export class PointReads {
     return values
   }
 
+  /** The time at which a read begins. */
+  #begin(): number {
+    const now = performance.now()
+    if (now - this.#sampledAt >= SAMPLE_MS) this.#hasReadDisk(now)
+    return now
+  }
+
   #noteTime(begun: number): void {
     const now = performance.now()
-    if (now - begun < SLOW_MS) return
-    const { fsRead } = process.resourceUsage()
-    if (fsRead > this.#diskReads) this.#isColdUntil = now + HOLD_MS
-    this.#diskReads = fsRead
+    if (now - begun >= SLOW_MS && this.#hasReadDisk(now)) this.#isColdUntil = now + HOLD_MS
+  }
+
+  /** Whether the process has read the disk since this was asked last. */
+  #hasReadDisk(now: number): boolean {
+    const before = this.#diskReads
+    this.#diskReads = process.resourceUsage().fsRead
+    this.#sampledAt = now
+    return this.#diskReads > before
   }
 
   #isRecent(key: Bytes): boolean {

@@ -9,12 +9,15 @@ import { temporaryDirectory } from '../support/folder.ts'
 const keyOf = (at: number) => Buffer.from(`key ${at}`)
 
 /**
- * A LevelDB with a hundred keys, whose reads in the main thread take `delay` milliseconds longer. As the
- * system has it, the process has read `blocks` of the disk.
+ * A LevelDB with a hundred keys, whose reads take `delay` milliseconds longer and read `misses` blocks of the
+ * disk. The process has read `blocks` in all, as the system says. The clock is `passed` milliseconds ahead.
+ * Of the reads, `reads` were in the main thread.
  */
 const slowed = async (t: TestContext) => {
-  const disk = { delay: 0, reads: 0, blocks: 8 }
+  const disk = { delay: 0, misses: 0, blocks: 8, passed: 0, reads: 0 }
   const usage = process.resourceUsage()
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + disk.passed)
   t.mock.method(process, 'resourceUsage', () => ({ ...usage, fsRead: disk.blocks }))
   const location = temporaryDirectory()
   const open = async () => {
@@ -26,12 +29,20 @@ const slowed = async (t: TestContext) => {
       },
     )
     await database.open()
-    const getSync = database.getSync.bind(database)
+    const [getSync, getMany] = [database.getSync.bind(database), database.getMany.bind(database)]
+    const wait = () => {
+      disk.passed += disk.delay
+      disk.blocks += disk.misses
+    }
     return Object.assign(database, {
       getSync(...args: Parameters<Database['getSync']>) {
         disk.reads++
-        for (const end = performance.now() + disk.delay; performance.now() < end; );
+        wait()
         return getSync(...args)
+      },
+      getMany(...args: Parameters<Database['getMany']>) {
+        wait()
+        return getMany(...args)
       },
     })
   }
@@ -58,10 +69,9 @@ const slowed = async (t: TestContext) => {
 test('after a read that waits for the disk, the main thread reads no key that has not been read since', async (t) => {
   const { disk, read } = await slowed(t)
   assert.equal(await read(1, 2, 3), 4)
-  disk.delay = 30
-  disk.blocks++
+  Object.assign(disk, { delay: 30, misses: 1 })
   assert.equal(await read(4), 1)
-  disk.delay = 0
+  Object.assign(disk, { delay: 0, misses: 0 })
   // The first read of a key is in the thread pool; `getMany` finds the one that `get` has read.
   assert.equal(await read(5), 1)
   assert.equal(await read(6, 7, 1), 0)
@@ -73,4 +83,30 @@ test('a read that waits for the processor, and not for the disk, leaves the next
   const { disk, read } = await slowed(t)
   disk.delay = 30
   assert.equal(await read(4), 2)
+})
+
+test('what the process has read of other files before a slow read leaves the next ones in the main thread', async (t) => {
+  const { disk, read } = await slowed(t)
+  assert.equal(await read(1), 2)
+  disk.blocks++
+  disk.passed += 100
+  disk.delay = 30
+  assert.equal(await read(4), 2)
+})
+
+test('the main thread reads again two seconds after the last read that waited for the disk', async (t) => {
+  const { disk, read } = await slowed(t)
+  const waitFor = async (key: number) => {
+    Object.assign(disk, { delay: 30, misses: 1 })
+    const reads = await read(key)
+    Object.assign(disk, { delay: 0, misses: 0 })
+    disk.passed += 1500
+    return reads
+  }
+  assert.equal(await waitFor(4), 1)
+  // The thread pool waits, too, and then the time begins again.
+  assert.equal(await waitFor(5), 1)
+  assert.equal(await read(6), 1)
+  disk.passed += 2000
+  assert.equal(await read(7), 2)
 })
