@@ -33,13 +33,12 @@ export class LastUses<Id extends number | string> {
   /** When a use was last noted. */
   readonly #noted = new LRUCache<Id, number>(maxEntries(MAX_KNOWN))
   readonly #waiting = new Map<Id, number>()
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | undefined
 
   constructor(store: Store, collection: Pick<Collection<Used>, 'getMany' | 'save'>) {
     this.#store = store
     this.#collection = collection
-    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   }
 
   /** Notes that a record is used now. It neither reads nor writes the store. */
@@ -48,6 +47,7 @@ export class LastUses<Id extends number | string> {
     if (isRecent(this.#noted.get(id), at) || this.#waiting.size >= MAX_WAITING) return
     this.#noted.set(id, at)
     this.#waiting.set(id, at)
+    this.#timer ??= setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   }
 
   /** Writes the noted uses. Those that cannot be written stay noted for the next call. */

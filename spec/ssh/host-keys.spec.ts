@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -46,10 +47,18 @@ describe('Host keys', () => {
   for (const [what, file, message] of refused)
     it(`are refused at the start when the file ${what}`, async () => {
       const ssh = { port: 2222, hostKey: file() }
+      const timers = new Set<number>()
+      const hook = createHook({
+        init: (id, type) => void (type === 'Timeout' && timers.add(id)),
+        destroy: (id) => void timers.delete(id),
+      }).enable()
       await assert.rejects(open({ repositories: { directory: temporaryDirectory() }, ssh }), {
         code: 'misconfigured',
         message,
       })
+      await new Promise(setImmediate)
+      hook.disable()
+      assert.equal(timers.size, 0, 'a start that fails leaves no timer')
     })
 
   it('that are made can be read, each of them', async () => {
