@@ -202,7 +202,7 @@ export const openAllot = async (
   const { api, pages, listener } = listenersOf(app, { exportTo, lfsTokens: ssh?.lfsTokens })
   const timer = isServer ? startBackground(app) : undefined
   const isWritable = writableCheck(driver)
-  let isClosing = false
+  const closing = new AbortController()
   return {
     handler: api.handler,
     pages: pages.handler,
@@ -217,11 +217,13 @@ export const openAllot = async (
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
     export: exportTo,
-    ready: async () => !isClosing && (await isWritable()) && !isClosing,
-    metrics: async (registry) =>
-      (await loadMetrics()).registerMetrics(registry, { ...app, observe, sshServer: ssh?.server }),
+    ready: async () => !closing.signal.aborted && (await isWritable()) && !closing.signal.aborted,
+    metrics: async (registry) => {
+      const measured = { ...app, observe, sshServer: ssh?.server, closing: closing.signal }
+      return (await loadMetrics()).registerMetrics(registry, measured)
+    },
     async close() {
-      isClosing = true
+      closing.abort()
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
       await closeServices(app)

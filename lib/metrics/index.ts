@@ -23,6 +23,8 @@ interface Measured extends Pick<ObservedDriver, 'observe'> {
   /** Undefined while git over SSH is off. */
   readonly sshServer: SshServer | undefined
   readonly host: { readonly log: Log }
+  /** Aborted when the Allot closes. */
+  readonly closing: AbortSignal
 }
 
 /**
@@ -37,7 +39,7 @@ export const registerMetrics = (given: MetricsRegistry, measured: Measured): voi
   if (registry.getSingleMetric('allot_build_info') !== undefined)
     throw new AllotError('conflict', 'the registry has the metrics of an Allot already: give each its own')
   measureDriver(registry, measured.observe)
-  measureCaches(registry)
+  measureCaches(registry, measured.closing)
   measureQuotaEvents(registry, measured)
   measureOwners(registry, measured)
   if (measured.sshServer !== undefined) measureSsh(registry, measured.sshServer)

@@ -1,4 +1,4 @@
-import { subscribe } from 'node:diagnostics_channel'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { nameOfCache } from '../caches.ts'
 import { type ObservedDriver, StorageError } from '../storage/index.ts'
@@ -43,6 +43,7 @@ export const measureDriver = (registry: Registry, observe: ObservedDriver['obser
   })
 }
 
+const CHANNEL = 'lru-cache:metrics'
 /** The messages of lru-cache on its diagnostics channel. It publishes only while there are subscribers. */
 interface CacheEvent {
   op?: string
@@ -50,8 +51,8 @@ interface CacheEvent {
   cache?: { size: number }
 }
 
-/** Measures the caches of the process. */
-export const measureCaches = (registry: Registry): void => {
+/** Measures the caches of the process, until the Allot closes. */
+export const measureCaches = (registry: Registry, closing: AbortSignal): void => {
   const registers = [registry]
   const lookups = new Counter({
     name: 'allot_cache_requests_total',
@@ -75,12 +76,14 @@ export const measureCaches = (registry: Registry): void => {
       for (const [{ size }, { name }] of caches) this.set({ cache: name }, size)
     },
   })
-  subscribe('lru-cache:metrics', (message) => {
+  const count = (message: unknown) => {
     const { op, get, cache } = message as CacheEvent
     const name = op === 'get' && cache !== undefined ? nameOfCache(cache) : undefined
     if (cache === undefined || name === undefined) return
     const counters = caches.get(cache) ?? countersOf(name)
     caches.set(cache, counters)
     counters[get === 'hit' ? 'hit' : 'miss'].inc()
-  })
+  }
+  subscribe(CHANNEL, count)
+  closing.addEventListener('abort', () => unsubscribe(CHANNEL, count))
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hasSubscribers } from 'node:diagnostics_channel'
 import type { RequestListener } from 'node:http'
 import { describe, it } from 'node:test'
 import { createAdaptorServer } from '@hono/node-server'
@@ -107,7 +108,9 @@ describe('A host', () => {
     await allot.metrics(registry)
     await assert.rejects(allot.metrics(registry), { code: 'conflict' })
     await allot.metrics(new Registry())
+    assert.equal(hasSubscribers('lru-cache:metrics'), true)
     await allot.close()
+    assert.equal(hasSubscribers('lru-cache:metrics'), false)
     assert.equal(await allot.ready(), false)
   })
 })
