@@ -128,15 +128,17 @@ export class Maintenance {
     // Counts take as long as the repository is large: other clients' turns do not wait for them.
     const unused = await this.#unusedIn(id, client)
     if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
+    const run = async (args: string[], listener: MaintenanceListener, timeout?: number) => {
+      if (!(await this.#succeeds(id, 'gc', args, listener, timeout, client)))
+        throw new AllotError('unavailable', FAILED)
+    }
     await this.#turns.run(client, async () => {
       const isPacked = (await packsIn(folder)).length > 0
-      if (isPacked && !(await this.#succeeds(id, 'gc', gc('--no-prune'), beside, undefined, client)))
-        throw new AllotError('unavailable', FAILED)
+      if (isPacked) await run(gc('--no-prune'), beside)
       const expire = isPacked
         ? repack(await wholePacksIn(folder))
         : [...configuration(), 'prune', `--expire=${EXPIRY}`]
-      if (!(await this.#succeeds(id, 'gc', expire, withoutGraph(folder, alone), MAX_ALONE_MS, client)))
-        throw new AllotError('unavailable', FAILED)
+      await run(expire, withoutGraph(folder, alone), MAX_ALONE_MS)
     })
     const left = await this.#unusedIn(id, client)
     if (left === 0) this.#left.delete(id)
