@@ -12,11 +12,15 @@ const OWNERS = 40
 const HIDDEN = 10
 const NONE = { offset: 0, limit: 0 }
 
-it('A search reads keys of what it counts and the records of its page, however many deletions are pending', async () => {
+const opened = async () => {
   const { driver, during } = countReads(memory())
   await driver.open()
   const store = new Store(driver)
-  const search = new Search(store, createReadBudget())
+  return { driver, during, store, search: new Search(store, createReadBudget()) }
+}
+
+it('A search reads keys of what it counts and the records of its page, however many deletions are pending', async () => {
+  const { driver, during, store, search } = await opened()
   await store.write(async (tx) => {
     for (let id = 1; id <= OWNERS; id++) {
       await accounts.save(tx, account(id, id <= HIDDEN ? 'limited' : 'public'))
@@ -38,10 +42,7 @@ it('A search reads keys of what it counts and the records of its page, however m
 })
 
 it('A search reads none of the public repositories of the viewer that do not match', async () => {
-  const { driver, during } = countReads(memory())
-  await driver.open()
-  const store = new Store(driver)
-  const search = new Search(store, createReadBudget())
+  const { driver, during, store, search } = await opened()
   await store.write((tx) => accounts.save(tx, account(1, 'limited')))
   const find = () => during(() => search.repositories({ id: 1, admin: false }, { q: 'other' }, NONE))
   const reads = await find()
@@ -53,10 +54,7 @@ it('A search reads none of the public repositories of the viewer that do not mat
 })
 
 it('A search with private=false reads each owner once, and none for private repositories', async () => {
-  const { driver, during } = countReads(memory())
-  await driver.open()
-  const store = new Store(driver)
-  const search = new Search(store, createReadBudget())
+  const { driver, during, store, search } = await opened()
   await store.write(async (tx) => {
     await accounts.save(tx, account(1, 'public'))
     for (let id = 1; id <= OWNERS; id++) await repositories.save(tx, repository(id, 1))
