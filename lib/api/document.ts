@@ -74,7 +74,7 @@ are more than 1,000 items, or more than 10,000 with those that the client cannot
 
 An error has the body \`{ "message", "url" }\`: the message says which value is wrong and what to do, and the URL leads to this page. 404
 has no body; it also stands for what the client must not know of, such as a private repository. 429 and 503 have the header \`Retry-After\`
-with the seconds to wait.
+with the seconds to wait, except a 503 that says that it is not known whether the write took place.
 
 ## Dates
 

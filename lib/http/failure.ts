@@ -110,10 +110,10 @@ export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Fai
 /** Whether a call of the system has failed: the message of any other error may quote a client. */
 const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
-/** Clients may retry any 503 after a second. */
+/** Clients may retry any 503 after a second, unless `retryAfter` is 0. */
 export const retryAfterHeader = ({ status, retryAfter }: Failure): string[] => {
   const seconds = retryAfter ?? (status === 503 ? 1 : undefined)
-  return seconds === undefined ? [] : ['Retry-After', String(seconds)]
+  return !seconds ? [] : ['Retry-After', String(seconds)]
 }
 
 /** Milliseconds between two log lines with the same message about clients that ask for too much. */

@@ -221,7 +221,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
       urls: site === undefined || !hasTokens ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
-    const more = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
+    const more = !retryAfter ? {} : { 'Retry-After': String(retryAfter) }
     return this.#protected(pageReply(status, html, more))
   }
 

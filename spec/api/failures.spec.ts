@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
+import { unknownOutcome } from '../../drivers/postgres/errors.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
@@ -92,6 +93,11 @@ describe('An internal failure', () => {
       const down = await allot.request('PUT', '/user/following/root', { token })
       assertError(down, 503)
       assert.ok(down.headers.has('retry-after'))
+      // A client that retries by itself could write twice.
+      fail(unknownOutcome())
+      const unknown = await allot.request('PUT', '/user/following/root', { token })
+      assertError(unknown, 503, /it is not known whether the write took place/)
+      assert.equal(unknown.headers.get('retry-after'), null)
       fail(new StorageError('full', 'the disk is full'))
       assertError(await allot.request('PUT', '/user/following/root', { token }), 507)
     } finally {
