@@ -8,8 +8,27 @@ import { missing } from './cluster.ts'
 import { countTrips, type TripCounter } from './count-queries.ts'
 import { emptyStore } from './empty-store.ts'
 
-/** Of a whole request. */
-const [READ, WRITE] = [32, 64]
+/**
+ * Round trips that a whole request may take. They were measured, and stray by one. A request that is not
+ * listed may take those of its kind.
+ */
+const [READ, WRITE] = [14, 17]
+const FURTHER: Record<string, number> = {
+  '/repos/{owner}/{repo}/collaborators/{collaborator}': 25,
+  '/repos/{owner}/{repo}/collaborators/{collaborator}/permission': 26,
+  '/repos/{owner}/{repo}/hooks/{id}': 22,
+  '/repos/{owner}/{repo}/hooks/{id}/deliveries': 22,
+  '/repos/{owner}/{repo}/issues/comments/{id}/assets/{attachment_id}': 22,
+  '/repos/{owner}/{repo}/issues/{index}/assets/{attachment_id}': 22,
+  '/repos/{owner}/{repo}/releases/{id}/assets/{attachment_id}': 21,
+  '/repos/{owner}/{repo}/teams/{team}': 21,
+  'DELETE /admin/users/x#': 44,
+  'DELETE /repos/alice/x#': 32,
+  'POST /orgs/org#/repos': 23,
+  'POST /repos/acme/demo/transfer': 32,
+  'POST /repos/alice/demo/transfer': 32,
+  'POST /user/repos': 21,
+}
 const TIMES = 6
 const PASSWORD = 'a long enough secret'
 
@@ -169,17 +188,19 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     await as('PUT', '/admin/ledger/artifacts/k', item)
   })
 
-  for (const { path } of routes.filter(({ method, path }) => method === 'GET' && path !== '/admin/export'))
-    it(`GET ${path} takes at most ${READ} round trips`, async () => {
+  for (const { path } of routes.filter(({ method, path }) => method === 'GET' && path !== '/admin/export')) {
+    const limit = FURTHER[path] ?? READ
+    it(`GET ${path} takes at most ${limit} round trips`, async () => {
       const ask = () => allot.as(alice, 'GET', pathOf(path))
       await ask()
       let fewest = await queries.during(ask)
-      for (let time = 1; time < TIMES && fewest.length > READ; time++) {
+      for (let time = 1; time < TIMES && fewest.length > limit; time++) {
         const sent = await queries.during(ask)
         if (sent.length < fewest.length) fewest = sent
       }
-      assert.ok(fewest.length <= READ, listed(fewest))
+      assert.ok(fewest.length <= limit, listed(fewest))
     })
+  }
 
   for (const [who, headers] of [
     ['with a token', () => ({ authorization: `token ${alice.token}` })],
@@ -211,7 +232,7 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
   })
 
   for (const [what, requests] of WRITES)
-    it(`${what}: each write takes at most ${WRITE} round trips`, async () => {
+    it(`${what}: each write takes few round trips`, async () => {
       const fewest = new Map<string, string[]>()
       for (let time = 1; time <= TIMES; time++)
         for (const [method, path, body] of requests) {
@@ -227,8 +248,7 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
           const before = fewest.get(`${method} ${path}`)
           if (before === undefined || sent.length < before.length) fewest.set(`${method} ${path}`, sent)
         }
-      for (const [request, sent] of fewest) {
-        assert.ok(sent.length <= WRITE, `${request}: ${listed(sent)}`)
-      }
+      for (const [request, sent] of fewest)
+        assert.ok(sent.length <= (FURTHER[request] ?? WRITE), `${request}: ${listed(sent)}`)
     })
 })
