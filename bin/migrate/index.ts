@@ -76,8 +76,8 @@ export const copyAll = async (
   await copyQuota(migration)
   const copied = await copyRepositories(migration, owners)
   // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
-  await each('members and teams', migration.giving, (give) => give())
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
+  await each('members and teams', migration.giving, (give) => give())
   await copyContents(migration, copied)
   await copyWebhooks(migration, owners, copied, isWhole)
   await eachOfSeveral('packages', owners, (owner) => copyPackages(migration, owner))

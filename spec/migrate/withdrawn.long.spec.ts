@@ -148,6 +148,24 @@ describe('A member of a team', () => {
   })
 })
 
+it('The rights of a collaborator are withdrawn before members get theirs', async (t) => {
+  const model = aModel()
+  model.repositories[2]!.collaborators = { carl: 'admin' }
+  const { source, target, accountHere, of, repositoryHere } = await begun(t, model)
+  of.repository('demo').collaborators = {}
+  const [{ id: carl }, { id: demo }] = [await accountHere('carl'), await repositoryHere('ann', 'demo')]
+  const level = () => target.allot.hosting.collaborators.level(demo, carl)
+  assert.equal(await level(), 'admin')
+  let givenWith: unknown = 'nothing'
+  const watched: typeof source.fetch = async (url, request) => {
+    // It is asked for while members get their rights.
+    if (url.includes('/orgs/acme/public_members')) givenWith = await level()
+    return source.fetch(url, request)
+  }
+  await target.from({ ...source, root: { ...target.root, token: 'secret' }, fetch: watched })
+  assert.equal(givenWith, undefined)
+})
+
 describe('Rights that Allot cannot express', () => {
   it('are left out and reported: collaborators with other rights, protected branches, and restricted users', async (t) => {
     const model = aModel()
