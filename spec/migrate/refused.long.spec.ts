@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
+import { Report } from '../../bin/migrate/report.ts'
 import { startBefore } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
@@ -142,6 +143,22 @@ describe('A source', () => {
     assert.ok(report.isComplete(), report.text)
     for (const path of ['ann/one', 'ann/two'])
       assert.equal(await refsOf(target, target.root, path), await refsOf(source, source.root, path))
+    flaky.stop()
+  })
+
+  it('that becomes unreachable during a fetch ends the migration, and no repository is reported for it', async () => {
+    let isDown = false
+    const flaky = await replay({}, (req, res) => {
+      isDown ||= req.url!.includes('.git/')
+      if (isDown) req.socket.destroy()
+      else source.allot.handler(req, res)
+    })
+    const report = new Report()
+    const empty = await startTarget()
+    const given = { base: flaky.base, root: source.root }
+    await assert.rejects(empty.from(given, [], { report }), /cannot be reached/)
+    assert.ok(report.isComplete(), report.lines().join('\n'))
+    await empty.stop()
     flaky.stop()
   })
 
