@@ -7,7 +7,7 @@ import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { ALL_SCOPES, SCOPES } from '../scopes.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { MadeOf, ReadTransaction } from '../storage/index.ts'
 import type { Identity } from './access.ts'
 import { existingUser, ofExisting } from './find.ts'
 import type { LastUses } from './last-uses.ts'
@@ -232,7 +232,7 @@ const senderKey = (token: string): string => `sender ${token}`
 /** A sender whom the store keeps. */
 export interface KeptSender {
   /** Where the store keeps the sender; absent without credentials. */
-  readonly madeOf?: { readonly key: string; readonly value: unknown }
+  readonly madeOf?: MadeOf
   readonly user: Identity | null
   /** Notes that the token is used. */
   use?(): void

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { MadeOf, ReadTransaction } from '../storage/index.ts'
 import { type AccessMessages, API_MESSAGES, type Caller } from './access.ts'
 import { readBody } from './body/read-body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
@@ -120,6 +120,7 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
     const { basePath, services, bodyLimit, pageLimits } = this.#options
     const { paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
+    let madeOf: MadeOf | undefined
     const request = {
       user,
       baseUrl,
@@ -134,6 +135,9 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
       whileAllowed: rights.whileAllowed,
       cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) =>
         this.#load(context, route.path, async (tx) => withHeaders(await read(tx))) as Promise<T>,
+      keptWith: (part: MadeOf) => {
+        madeOf = part
+      },
     }
     const { page, apiUrl, query } = request
     const withHeaders = (reply: JsonReply): JsonReply => {
@@ -146,7 +150,25 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
       request.body = await readBody(req, route, bodyLimit, context)
     }
-    return withHeaders(await route.handle(request, services))
+    const reply = withHeaders(await route.handle(request, services))
+    if (madeOf !== undefined) this.#keep(context, route.path, reply, madeOf)
+    return reply
+  }
+
+  /** Keeps a 200, for a sender whom the store keeps: clients can ask for any number of things without one. */
+  #keep(
+    { req, url, baseUrl, user }: Context<I, S>,
+    path: string,
+    { status, body, headers }: JsonReply,
+    madeOf: MadeOf,
+  ): void {
+    const { services, keptSender } = this.#options
+    const sender = keptSender?.(req)
+    const isKept = status === 200 && body instanceof SerializedJson && body.text.length <= MAX_KEPT
+    if (!isKept || sender === undefined || sender.user !== user) return
+    const kept: Kept<I> = { sender, path, reply: { status, body, headers } }
+    const key = this.#keyOf(req.headers, url, baseUrl)
+    services.store.keep(key, kept, sizeOf(kept), [...partsOf(sender), madeOf])
   }
 
   /**
@@ -174,9 +196,7 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
       reply = { status, body: serialized, headers }
       return status === 200 ? { sender, path, reply: { status, body: serialized, headers } } : undefined
     }
-    // Each character can take two bytes.
-    const sizeOf = (kept?: Kept<I>) => 2 * (kept?.reply.body?.text.length ?? 0)
-    await store.load(key, load, { sizeOf, madeOf: sender.madeOf })
+    await store.load(key, load, { sizeOf, madeOf: partsOf(sender) })
     return reply!
   }
 
@@ -197,6 +217,14 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
 interface Kept<I> extends KeptReply<I> {
   readonly reply: JsonReply & { readonly body: SerializedJson<unknown> | undefined }
 }
+
+/** Each character can take two bytes. */
+const sizeOf = (kept?: Kept<unknown>) => 2 * (kept?.reply.body?.text.length ?? 0)
+
+const partsOf = ({ madeOf }: KeptSender<unknown>) => (madeOf === undefined ? [] : [madeOf])
+
+/** Characters of a reply that is made of git data: a longer one gains little, and displaces many others. */
+const MAX_KEPT = 64 * 1024
 
 const countOf = ({ total, body }: Reply, { limit }: Pagination) => {
   // Searches wrap their list.

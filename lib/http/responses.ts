@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import * as v from 'valibot'
-import type { LoadOptions, ReadTransaction } from '../storage/index.ts'
+import type { LoadOptions, MadeOf, ReadTransaction } from '../storage/index.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
@@ -114,12 +114,14 @@ export interface ReplyStore {
   known<T>(key: string): T | undefined
   /** Reads, and keeps the result unless it is undefined. */
   load<T>(key: string, read: (tx: ReadTransaction) => Promise<T>, options: LoadOptions<T>): Promise<T>
+  /** Keeps what was made of other results that are kept, until one of them ends. */
+  keep(key: string, value: unknown, size: number, madeOf: readonly MadeOf[]): void
 }
 
 /** A sender whom the store keeps, and whom nothing but the Authorization header and records names. */
 export interface KeptSender<I> {
   /** Where the store keeps the sender; absent without credentials. */
-  readonly madeOf?: LoadOptions<unknown>['madeOf']
+  readonly madeOf?: MadeOf
   readonly user: I | null
   /** Notes that the credentials are used. */
   use?(): void

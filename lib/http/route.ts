@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { MadeOf, ReadTransaction } from '../storage/index.ts'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { RequestContext } from './dispatcher.ts'
 import type { Failure } from './failure.ts'
@@ -132,6 +132,11 @@ export interface RouteRequest<I extends Caller = Caller, S = unknown> extends An
    * its transaction, the user, the URL and the options: not on the clock, the disk, or earlier reads.
    */
   readonly cached: <T extends Reply>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>
+  /**
+   * Has the reply kept as `cached` does, until a result ends that the store keeps. The reply must depend on
+   * nothing else that changes but the user, the URL and the options.
+   */
+  readonly keptWith: (madeOf: MadeOf) => void
 }
 
 export type Output<Schema, Otherwise> = Schema extends v.GenericSchema

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import {
   keyText,
   type LoadOptions,
+  type MadeOf,
   ReadCache,
   type ReadTransaction,
   type StorageDriver,
@@ -99,6 +100,15 @@ export class Store {
   /** The result that is kept under the key, or that of {@link load}. */
   async cached<T>(key: string, read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return this.known<T>(key) ?? this.load(key, read)
+  }
+
+  /**
+   * Keeps under the key what was made of other results that are kept, and of nothing else that changes, until
+   * one of them ends. Nothing when one has ended already, and on a shared store.
+   * @param size bytes of the value
+   */
+  keep(key: string, value: unknown, size: number, madeOf: readonly MadeOf[]): void {
+    this.#cache?.keep(key, value, size, madeOf)
   }
 
   /** Closes the driver, after which nothing is read any more, as from a driver that is closed. */

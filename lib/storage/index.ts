@@ -19,6 +19,6 @@ export {
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
 export { type OutageListener, reportOutages } from './outages.ts'
-export { type LoadOptions, ReadCache } from './read-cache.ts'
+export { type LoadOptions, type MadeOf, ReadCache } from './read-cache.ts'
 export { buffered, compareKeys, guarded, keyText, type PendingChange, WriteBuffer } from './transactions.ts'
 export { READY_INTERVAL_MS, STORE_TIMEOUT_MS, writableCheck } from './writable-check.ts'

@@ -14,7 +14,7 @@ interface CachedRead {
 }
 
 /** Another result that the cache keeps. */
-interface MadeOf {
+export interface MadeOf {
   /** Its name in the cache. */
   readonly key: string
   /** What it is: when the cache has another one by now, what was made of it is not kept. */
@@ -25,8 +25,8 @@ interface MadeOf {
 export interface LoadOptions<T> {
   /** Bytes of the result, besides those of the values that it was made of. */
   readonly sizeOf?: (result: T) => number
-  /** Another result that it was made of: it is kept as long as that one can be, and not without it. */
-  readonly madeOf?: MadeOf | undefined
+  /** Other results that it was made of: it is kept as long as each of them can be, and not without one. */
+  readonly madeOf?: readonly MadeOf[]
 }
 
 /** A read in progress. */
@@ -81,7 +81,7 @@ export class ReadCache {
   async load<T>(
     cacheKey: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
-    { sizeOf = () => 0, madeOf }: LoadOptions<T> = {},
+    { sizeOf = () => 0, madeOf = [] }: LoadOptions<T> = {},
   ): Promise<T> {
     const reading: ActiveRead = { keys: new Set(), ranges: [], size: 0, writes: [...this.#writes] }
     this.#reads.add(reading)
@@ -96,6 +96,11 @@ export class ReadCache {
     } finally {
       this.#reads.delete(reading)
     }
+  }
+
+  /** Caches what was made of other results, and of nothing else that changes; `size` as in `sizeOf`. */
+  keep(cacheKey: string, value: unknown, size: number, madeOf: readonly MadeOf[]): void {
+    this.#store(cacheKey, value, { keys: new Set(), ranges: [], size, writes: [] }, madeOf)
   }
 
   /**
@@ -116,12 +121,12 @@ export class ReadCache {
     for (const cacheKey of this.#byRange.namesAt(key)) this.#results.delete(cacheKey)
   }
 
-  #store(cacheKey: string, value: unknown, reading: ActiveRead, madeOf: MadeOf | undefined): void {
+  #store(cacheKey: string, value: unknown, reading: ActiveRead, madeOf: readonly MadeOf[]): void {
     const { keys, size } = reading
-    const part = madeOf && this.#results.peek(madeOf.key)
-    if (part?.value !== madeOf?.value) return
-    for (const key of part?.keys ?? []) keys.add(key)
-    const ranges = distinctRanges([...reading.ranges, ...(part?.ranges ?? [])])
+    const parts = madeOf.map(({ key }) => this.#results.peek(key))
+    if (parts.some((part, index) => part?.value !== madeOf[index]!.value)) return
+    for (const part of parts) for (const key of part!.keys) keys.add(key)
+    const ranges = distinctRanges([...reading.ranges, ...parts.flatMap((part) => part!.ranges)])
     if (!isOutdated(reading, ranges)) this.#put(cacheKey, { value, keys: [...keys], ranges, size })
   }
 

@@ -92,6 +92,7 @@ const NO_CACHE = {
   known: () => undefined,
   read: () => Promise.reject(new Error('the store of this spec has no records')),
   load: () => Promise.reject(new Error('the store of this spec has no records')),
+  keep: () => undefined,
 }
 
 /** The routes of a spec in a started server, spoken to over a socket. */

@@ -3,7 +3,7 @@ import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES, OBJECT_ID, type TreeEntry } from '../../git/objects/parse.ts'
 import { pathText } from '../../git/text.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
-import { SerializedJson } from '../../http/index.ts'
+import { type RouteRequest, SerializedJson } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
   contentOf,
@@ -174,7 +174,7 @@ const LARGE_FOLDER = 256 * 1024
 const presentPath = async (
   open: OpenCommit,
   path: string,
-  contextOf: () => Promise<EntryContext>,
+  context: EntryContext,
 ): Promise<Unmade | undefined> => {
   const ended = new AbortController()
   let search: Promise<string | undefined> | undefined
@@ -185,7 +185,6 @@ const presentPath = async (
       search?.catch(() => undefined)
     })
     if (found === undefined) return undefined
-    const context = await contextOf()
     if (found.entry.mode === MODES.tree) return await presentFolder(open, found, context)
     const file = await presentFile(open, found, context, search)
     return { bytes: file.content?.length ?? 0, make: () => file }
@@ -194,18 +193,20 @@ const presentPath = async (
   }
 }
 
-type FolderRequest = LargeRequest & { readonly query: { readonly ref?: string | undefined } }
+type FolderRequest = LargeRequest &
+  Pick<RouteRequest, 'keptWith'> & { readonly query: { readonly ref?: string | undefined } }
 
 /** Caches what the last request for these contents of a commit got. */
 const readContents = async (services: Services, request: FolderRequest, path: string) => {
-  const { params, query, baseUrl } = request
   const contents = contentsIn(services)
-  const open = await openAt(services, request, query.ref ?? '')
-  const ref = query.ref || open.repository.defaultBranch
-  const key = ['contents', params.owner, params.repo, baseUrl, ref, path]
+  const open = await openAt(services, request, request.query.ref ?? '')
+  request.keptWith(open.madeOf)
+  const ref = request.query.ref || open.repository.defaultBranch
+  // A name can change to other letters of the same name, so what the client has written is no key.
+  const urls = await urlsOf(services, open.repository, request)
+  const key = ['contents', urls.api, urls.html, ref, path]
   return contents.cached(open, key, async () => {
-    const context = async () => ({ urls: await urlsOf(services, open.repository, request), ref })
-    const presented = await presentPath(open, path, context)
+    const presented = await presentPath(open, path, { urls, ref })
     return presented && request.inTurn(presented.bytes, () => SerializedJson.ready(presented.make))
   })
 }

@@ -9,6 +9,7 @@ import type { GitReader, ReadAccess } from '../../git/objects/reader.ts'
 import { canBePushed } from '../../git/ref-names.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
+import type { MadeOf } from '../../storage/index.ts'
 import type { RepositoryName } from '../names.ts'
 
 /** A repository that the viewer can read, and what its git data is read with. */
@@ -121,7 +122,7 @@ export class RepositoryContents {
     { owner, name }: RepositoryName,
     ref: string,
     client: string,
-  ): Promise<OpenCommit | undefined> {
+  ): Promise<(OpenCommit & { readonly madeOf: MadeOf }) | undefined> {
     const key = `commit ${viewerText(viewer)} ${JSON.stringify([owner, name, ref])}`
     const found = await this.#store.cached(key, async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name, 'code')
@@ -131,7 +132,7 @@ export class RepositoryContents {
     })
     if (found === undefined) return undefined
     const { repository, commit } = found
-    return { ...this.of(repository, client), commit }
+    return { ...this.of(repository, client), commit, madeOf: { key, value: found } }
   }
 }
 
