@@ -172,7 +172,11 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
   #unmatched(context: Context): Sendable {
     if (!context.allow) return this.#view(context, failureView(404, ''))
     context.res.setHeader('Allow', allowHeader(context.allow))
-    return this.#view(context, failureView(405, 'this page does not take such a form'))
+    const isForm = context.req.method === 'POST'
+    const problem = isForm
+      ? 'this page does not take such a form'
+      : 'this address only takes forms: go back to the page with the form'
+    return this.#view(context, failureView(405, problem))
   }
 
   failure(context: Context, { status, message, retryAfter }: Failure): Sendable {

@@ -146,6 +146,12 @@ describe('A page', () => {
     }
   })
 
+  it('leads from the address of a form, opened as a page, to the page with the form', async () => {
+    const { status, text } = await allot.browser().get('/-/account/tokens')
+    assert.equal(status, 405)
+    assert.match(text, /This address only takes forms: go back to the page with the form\./)
+  })
+
   it('does not shadow the API, nor answer other paths', async () => {
     assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.equal((await allot.browser().get('/-/nothing')).status, 404)
