@@ -2,12 +2,12 @@ import type { Page } from 'playwright-core'
 
 /**
  * What does not fit on the screen: a page that is wider than it, text that its element cuts, a picture that
- * its line cuts, a choice that its list cuts, a button with two lines, a number that leaves its cell, a tab
- * that does not show as a whole, without scrolling, in one line, a box that does not stand at the height of
- * the text beside it, or small texts of one line that do not stand on the same baseline. Browsers
- * round the place of a link with padding apart from that of the words beside it, so that neither may be
- * between two pixels: the name of an author would be painted a pixel too low. And a button that is red
- * without deleting or revoking something, or the other way around.
+ * its line cuts, a choice that its list cuts, a button with two lines, a number that leaves its cell, days
+ * of a chart that overlap, a tab that does not show as a whole, without scrolling, in one line, a box that
+ * does not stand at the height of the text beside it, or small texts of one line that do not stand on the
+ * same baseline. Browsers round the place of a link with padding apart from that of the words beside it, so
+ * that neither may be between two pixels: the name of an author would be painted a pixel too low. And a
+ * button that is red without deleting or revoking something, or the other way around.
  */
 export const misfitsOn = (page: Page): Promise<string[]> => page.evaluate(MISFITS) as Promise<string[]>
 
@@ -60,6 +60,10 @@ const MISFITS = `(() => {
       const box = tab.getBoundingClientRect()
       return box.left < left - 1 || box.right > right + 1 || tab.scrollWidth > tab.clientWidth + 1
     })
+  }
+  const overlap = (days) => {
+    const boxes = [...days.querySelectorAll('time')].filter((day) => day.checkVisibility()).map((day) => day.getBoundingClientRect())
+    return boxes.some(({ left }, index) => index > 0 && left < boxes[index - 1].right)
   }
   const leavesCell = (cell) => {
     const { left, right } = cell.getBoundingClientRect()
@@ -116,6 +120,7 @@ const MISFITS = `(() => {
     ...shown('td.number').filter(leavesCell).map(named('leaves its cell')),
     ...shown(LINES).filter(isCrooked).map(named('is crooked')),
     ...shown(LINES).filter(isBetweenPixels).map(named('is between pixels')),
+    ...shown('.days').filter(overlap).map(named('dates overlap')),
     ...shown('.tabs').filter(cutsTab).map(named('cuts a tab')),
   ]
 })()`

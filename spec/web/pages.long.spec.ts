@@ -10,6 +10,7 @@ import { looseDaysOn, misfitsOn } from './fit.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
 import { SITE_PAGES } from './site-pages.ts'
+import { NARROWEST } from './walk.ts'
 
 const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1100, height: 800 }
@@ -83,7 +84,7 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
    * The document and its colors are the same on both screens, so only the layout is checked on the second.
    */
   const check = async (page: Page, name: string, path: string) => {
-    await page.setViewportSize(PHONE)
+    await page.setViewportSize(NARROWEST)
     await page.goto(allot.base + path)
     assert.deepEqual(await violationsOn(page), [], name)
     assert.deepEqual([await misfitsOn(page), await looseDaysOn(page)], [[], []], `${name} on a phone`)

@@ -188,7 +188,7 @@ const TopConsumers = ({ owners, used, history }: TopConsumersProps) => (
           class: 'number',
           cell: (owner) => <OwnerGrowth owner={owner} history={history} />,
         },
-        shareColumn((owner: OwnerSummary) => owner.used, used),
+        shareColumn((owner: OwnerSummary) => owner.used, used, ' wide'),
         { head: 'Usage', class: 'number', cell: (owner) => <Size bytes={owner.used} /> },
       ]}
     />

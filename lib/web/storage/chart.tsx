@@ -61,7 +61,7 @@ export const Chart = ({ points, limit, label }: ChartProps) => {
 const MAX_DATED = 8
 const DATES = 7
 
-/** Dates below their columns; a narrow screen has space for the first, the last and one between them. */
+/** Dates below their columns; a narrow screen has space for the first, the last and at most one between. */
 const Days = ({ points }: { points: readonly ChartPoint[] }) => {
   const isEach = points.length <= MAX_DATED
   const last = (isEach ? points.length : DATES) - 1

@@ -104,7 +104,7 @@ button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(
 .inline > .buttons { flex: none; margin: 0; max-width: 100%; }
 .inline > .whole { flex-basis: 15rem; }
 fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
-fieldset > .line { align-items: start; }
+fieldset > .line { align-items: start; flex-wrap: nowrap; }
 fieldset > .line > a { padding-block: var(--s1); }
 legend { padding: 0 var(--s1); }
 .box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; font-size: var(--text-3); line-height: var(--line-3); }

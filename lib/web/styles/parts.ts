@@ -63,6 +63,7 @@ p > .elsewhere { margin-inline-start: 0; }
 
 figure { margin: 0; container-type: inline-size; }
 @container (max-width: 48rem) { .days > .wide { display: none; } }
+@container (max-width: 18rem) { .days > :not(:first-child, :last-child) { display: none; } }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
 .plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.4375rem 0; text-align: end;
   color: var(--muted); font-size: var(--text-1); line-height: .875rem; font-variant-numeric: tabular-nums; }
@@ -124,6 +125,8 @@ details[open] > summary { margin-bottom: var(--s2); }
   .rows > .line > .whole + .state { grid-area: 1 / 2; }
   .rows > .line > .whole > .why { grid-area: 2 / 1 / auto / -1; }
   .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
+  /* Two links on neighboring lines are far enough from each other to press. */
+  .rows > .line > .small:has(a) { line-height: var(--line-4); }
   .days.each > :first-child { justify-content: start; }
   .days.each > :last-child { justify-content: end; }
   .fullness .state { margin: var(--s2) 0 0; }
