@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Commit } from '../../git/objects/parse.ts'
 import { listCommits } from '../../repositories/contents/commits.ts'
 import { compare } from '../../repositories/contents/compare.ts'
-import { Empty, formatCount, Link, More, NameLink, StrongLink } from '../parts/components.tsx'
+import { Count, Empty, Link, More, NameLink, StrongLink } from '../parts/components.tsx'
 import { Facts, List } from '../parts/list.tsx'
 import { PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
 import type { View } from '../parts/route.ts'
@@ -105,7 +105,7 @@ const Commits = ({ title = 'Commits', view, path, items, people, count, total, b
   <List
     id="commits"
     title={title}
-    aside={count === undefined ? undefined : <span class="small">{formatCount(count, 'commit')}</span>}
+    aside={count === undefined ? undefined : <Count of={count} singular="commit" />}
     items={items}
     total={total}
     empty={<Empty title="No commits" />}
@@ -165,7 +165,7 @@ const comparisonView = async (request: RepositoryRequest, range: string): Promis
         count={total}
         below={<More left={total - items.length} />}
       />
-      <ChangedFiles files={files} />
+      {total > 0 && <ChangedFiles files={files} />}
     </>,
     title,
   )
