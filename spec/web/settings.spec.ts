@@ -84,6 +84,11 @@ describe('The password in the settings', () => {
     const { text } = await browser.get('/-/settings/password')
     assert.match(words(text), /has no password yet\. An administrator can create a link/)
     assert.doesNotMatch(text, /name="newPassword"/)
+    const root = await signedIn('', allot.root.token)
+    assert.match(
+      (await root.get('/-/settings/password')).text,
+      /href="\/-\/admin\/account\?name=root">Set one/,
+    )
     assert.equal((await change(browser, '')).status, 422)
     const reader = await signedIn('', await allot.scoped(dora, 'read:user'))
     assert.equal((await change(reader, PASSWORD)).status, 403)

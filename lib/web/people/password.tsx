@@ -2,7 +2,7 @@
 import type { Identity } from '../../accounts/access.ts'
 import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { browserOf } from '../parts/browser-name.ts'
-import { Post, Section } from '../parts/components.tsx'
+import { accountPath, Link, Post, Section } from '../parts/components.tsx'
 import { Field, Fields } from '../parts/fields.tsx'
 import { form, type PageServices, page, type View } from '../parts/route.ts'
 import { settingsForm, settingsView } from './settings.tsx'
@@ -50,7 +50,14 @@ const passwordView = async ({ hosting }: PageServices, user: Identity): Promise<
       {hasPassword ? (
         <PasswordForm />
       ) : (
-        <p>Your account has no password yet. An administrator can create a link with which you choose one.</p>
+        <p>
+          Your account has no password yet.{' '}
+          {user.admin ? (
+            <Link to={accountPath(account!.name)}>Set one in the administration</Link>
+          ) : (
+            'An administrator can create a link with which you choose one.'
+          )}
+        </p>
       )}
     </Section>,
   )
