@@ -2,7 +2,9 @@
  * Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove
  * meanwhile.
  */
-import { open, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, open, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { AllotError } from './errors.ts'
 
 /** What Node, git and LevelDB say of a full disk, a disk quota, and a limit on the size of files. */
@@ -78,6 +80,23 @@ export const ifMissing =
     if (error.code === 'ENOENT') return value
     throw error
   }
+
+/**
+ * Creates a folder and those above it. `mkdir` with `recursive` never ends in /proc, where it is told that a
+ * folder is missing (ENOENT) which exists.
+ * @returns whether it did not exist
+ */
+export const makeFolder = async (folder: string, mode: number): Promise<boolean> => {
+  const missing: string[] = []
+  for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path)
+  for (const path of missing)
+    await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  // It can be a file.
+  await mkdir(folder, { recursive: true })
+  return missing.length > 0
+}
 
 /** Makes the content of a file or the entries of a folder durable. Windows cannot sync folders. */
 export const syncToDisk = async (path: string): Promise<void> => {

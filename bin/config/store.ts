@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
-import { mkdir, rmdir } from 'node:fs/promises'
+import { rmdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
 import type { ExpectedOwners } from '../../lib/engine.ts'
 import type { HostDependencies } from '../../lib/options/index.ts'
-import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { makeFolder, type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
 import { type Config, readConfig, toSnakeCase } from './config.ts'
 import { type DriverOptions, findDriver, type NamedDriver, storageForms } from './drivers.ts'
@@ -125,7 +125,7 @@ const createFolders = async (location: StoreLocation): Promise<string[]> => {
   const { repositories, files } = foldersOf(location)
   const created: string[] = []
   for (const folder of [location.data, ...outside(location.data, repositories, files)])
-    if (await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)) created.push(folder)
+    if (await makeFolder(folder, 0o700).catch(() => false)) created.push(folder)
   return created
 }
 

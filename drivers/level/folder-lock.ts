@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
-import { mkdir, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { StorageError } from '../../lib/storage/index.ts'
+import { makeFolder, StorageError } from '../../lib/storage/index.ts'
 
 /** Mode of the folders that are created: they are for the user of the process alone. */
 const PRIVATE = 0o700
@@ -28,7 +28,7 @@ export interface FolderLock {
  * @throws StorageError `locked` when another opener in this process has the folder
  */
 export const lockFolder = async (location: string): Promise<FolderLock> => {
-  await mkdir(location, { recursive: true, mode: PRIVATE })
+  await makeFolder(location, PRIVATE)
   const folder = await realpath(location)
   const descriptor = openSync(join(folder, OWNER_FILE), 'a+')
   const release = () => closeSync(descriptor)

@@ -1,5 +1,5 @@
 export { type Deferred, deferred } from '../deferred.ts'
-export { isFull, REASON_IN_LOG } from '../disk.ts'
+export { isFull, makeFolder, REASON_IN_LOG } from '../disk.ts'
 export { checkArgument, checkOptionNames } from '../errors.ts'
 export type {
   Bytes,

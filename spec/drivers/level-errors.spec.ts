@@ -174,6 +174,11 @@ test('a location that is a file is refused, and the file is unchanged', async ()
   assert.equal(await readFile(location, 'utf8'), 'mine')
 })
 
+test('a location that cannot be created is refused at once', async () => {
+  const refused = storageError('failed', /^\/proc\/none\/store cannot be used: /)
+  await assert.rejects(level('/proc/none/store').open(), refused)
+})
+
 for (const openFiles of [63, 0, -5, 64.5])
   test(`openFiles: ${openFiles} is refused`, () => {
     assert.throws(() => level('./store', { openFiles }), {
