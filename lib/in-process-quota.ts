@@ -1,6 +1,6 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import type { Actor } from './audit.ts'
-import { AllotError, checkArgument, checkOptionNames, checkString, isObject } from './errors.ts'
+import { checkArgument, checkOptionNames, checkString, existing, isObject } from './errors.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -164,10 +164,8 @@ const onlyWith = <T>(members: readonly string[], given: T): T => {
 
 export const createHostQuota = (services: HostQuotaServices): HostQuota => {
   const { store, quota, owners, plans } = services
-  const found = (name: string, owner: Owner | undefined): Owner => {
-    if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
-    return owner
-  }
+  const found = (name: string, owner: Owner | undefined): Owner =>
+    existing(owner, `there is no ${owners.title} named ${name}`)
   const idOf = async (name: string): Promise<number> =>
     found(name, await store.read((tx) => owners.find(tx, checkString('owner', name)))).id
   // Looked up within the transaction of the change, so that a deleted owner gets no groups.

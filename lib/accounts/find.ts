@@ -1,4 +1,4 @@
-import { AllotError, invalid, NAME_LIMIT } from '../errors.ts'
+import { existing, invalid, NAME_LIMIT } from '../errors.ts'
 import {
   type Account,
   accounts,
@@ -28,15 +28,16 @@ export const accountByName = async (tx: ReadTransaction, name: string): Promise<
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
   email.length > NAME_LIMIT ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
 
+/** @throws AllotError not_found when it was deleted */
+export const existingRepository = async (tx: ReadTransaction, id: number): Promise<Repository> =>
+  existing(await repositoryById(tx, id), 'the repository was deleted')
+
 /**
  * Checks in the write that the account still exists: it may have been deleted since the request began.
  * @throws AllotError not_found
  */
-export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
-  const account = await accounts.get(tx, [id])
-  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
-  return account
-}
+export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> =>
+  existing(await accounts.get(tx, [id]), 'the account was deleted')
 
 /** What organizations do not have, since they do not sign in. */
 type UserOnly = 'password' | 'tokens' | 'keys' | 'login'

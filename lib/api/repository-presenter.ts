@@ -1,7 +1,7 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
 import { type RepositoryDetails, repositoryDetails } from '../content/details.ts'
-import { AllotError } from '../errors.ts'
+import { existing } from '../errors.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import * as f from './fields.ts'
@@ -113,8 +113,7 @@ export const readRepository = async (
   record: RepositoryRecord,
 ): Promise<Repository> => {
   const [repository] = await store.read((tx) => presentRepositories(tx, request, [record]))
-  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-  return repository
+  return existing(repository, 'the repository was deleted')
 }
 
 export const presentRepositories = async (

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { SignedIn } from '../accounts/access.ts'
-import { repositoryById } from '../accounts/find.ts'
+import { existingRepository, repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
@@ -74,11 +74,11 @@ export class Lfs {
     const { files, store } = this.#services
     const place = newPlace(id, oid)
     const [repository, stored] = await store.read((tx) =>
-      Promise.all([existing(tx, id), objectIn(tx, id, oid)]),
+      Promise.all([existingRepository(tx, id), objectIn(tx, id, oid)]),
     )
     const counted = stored === undefined ? countedIn(repository, user.id) : null
     const save = async (tx: WriteContext): Promise<void> => {
-      const repository = await existing(tx, id)
+      const repository = await existingRepository(tx, id)
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
       await this.#count(tx, repository, { oid, size })
@@ -103,7 +103,7 @@ export class Lfs {
    */
   async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
     const { oid, size } = object
-    const save = async (tx: WriteContext) => this.#count(tx, await existing(tx, id), object)
+    const save = async (tx: WriteContext) => this.#count(tx, await existingRepository(tx, id), object)
     await this.#services.files
       .add(newPlace(id, oid), content, { size, sha256: oid }, null, save)
       .catch(ifStored)
@@ -228,12 +228,6 @@ const newPlace = (ownerId: number, oid: string) => ({
   ownerId,
   name: `${oid}-${randomBytes(4).toString('hex')}`,
 })
-
-const existing = async (tx: ReadTransaction, id: number): Promise<Repository> => {
-  const repository = await repositoryById(tx, id)
-  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-  return repository
-}
 
 /** What an uploaded object counts as. */
 const countedIn = ({ id, owner }: Repository, by: number) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { AllotError, invalidMember } from '../errors.ts'
+import { AllotError, existing, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
@@ -45,6 +45,8 @@ export type ContentKind = keyof typeof COLLECTIONS
 type ContentPart =
   | { readonly kind: 'comment'; readonly record: Comment }
   | { readonly kind: 'attachment'; readonly record: Attachment }
+
+const GONE = 'what it is attached to was deleted'
 
 /**
  * Writes issues, comments, releases and attachments as another server had them: with its
@@ -95,8 +97,7 @@ export class MigratedContent {
   async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<true> {
     checkTexts('comment', comment)
     return this.#save('comment', origin, id, async (tx, copyId) => {
-      const issue = await issues.get(tx, [comment.issue])
-      if (issue === undefined) throw new AllotError('not_found', 'the issue was deleted')
+      const issue = existing(await issues.get(tx, [comment.issue]), 'the issue was deleted')
       const before = await comments.get(tx, [copyId])
       await comments.save(tx, { ...before, ...comment, id: copyId, repository: issue.repository })
     })
@@ -126,13 +127,11 @@ export class MigratedContent {
   async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<true> {
     const { store, files } = this.#services
     checkFileName(attachment.name)
-    const target = await store.read((tx) => anyTarget(tx, attachment))
-    if (target === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
+    const target = existing(await store.read((tx) => anyTarget(tx, attachment)), GONE)
     const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
     return files.add(place, content, { size: attachment.size }, null, async (tx) => {
-      const current = await anyTarget(tx, attachment)
-      if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
+      const current = existing(await anyTarget(tx, attachment), GONE)
       await refuseFull(tx, this.#services, current)
       const { id } = await saveAttachment(tx, this.#services, current, {
         id: await takeNumber(tx, 'attachment'),

@@ -1,5 +1,5 @@
 import type { Actor } from '../audit.ts'
-import { AllotError, checkArgument, checkPathName, invalid, isObject } from '../errors.ts'
+import { AllotError, checkArgument, checkPathName, existing, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -236,9 +236,7 @@ export class Groups {
  */
 const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
   if (typeof reference === 'number') return reference
-  const owner = await reference(tx)
-  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
-  return owner.id
+  return existing(await reference(tx), 'there is no such owner').id
 }
 
 /** An existing rule of that name stays as it is, even when the given limit or subjects differ. */

@@ -1,4 +1,4 @@
-import { repositoryById } from '../accounts/find.ts'
+import { existingRepository, repositoryById } from '../accounts/find.ts'
 import { DAY_MS, now } from '../clock.ts'
 import { MAX_ALONE_MS, type MaintenanceListener } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
@@ -6,7 +6,7 @@ import { diskEntries, type Repository, repositories } from '../records/schema/in
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { isAnybodyAtWork } from './disk-journal.ts'
-import { eventually, existingRepository, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
+import { eventually, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
 
 interface MaintenanceOptions {
   readonly store: Store

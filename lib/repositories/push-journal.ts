@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { repositoryById } from '../accounts/find.ts'
+import { existingRepository, repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
@@ -192,13 +192,6 @@ export const eventually = async <T>(
 
 /** Whether git deletes objects: a push that may need one of them must wait. */
 export const isWorkedOnAlone = ({ pushesWaitUntil = 0 }: Repository): boolean => pushesWaitUntil > now()
-
-/** @throws AllotError not_found when it was deleted */
-export const existingRepository = async (tx: ReadTransaction, id: number): Promise<Repository> => {
-  const repository = await repositoryById(tx, id)
-  if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-  return repository
-}
 
 interface SettledChanges {
   readonly push?: PushedRefs | undefined

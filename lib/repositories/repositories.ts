@@ -3,7 +3,7 @@ import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { readableRepository, repositoryById } from '../accounts/find.ts'
 import { isWiderThanParent, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalidMember } from '../errors.ts'
+import { existing, invalidMember } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { BeforeStore } from '../quota/before-store.ts'
 import type { QuotaEngine } from '../quota/index.ts'
@@ -88,7 +88,7 @@ export class Repositories {
     const { gitData, beforeStore, outbox, newRepositories } = this.#services
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, holder } = await this.#store.read(async (tx) => {
-      const owner = await existing(tx, find)
+      const owner = await existingOwner(tx, find)
       checkRepositoryName(repository.name)
       checkTexts('repository', repository)
       if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
@@ -102,7 +102,7 @@ export class Repositories {
     return gitData.create(content, creator, async (size, idIn) => {
       const checkAgain = await beforeStore.ask({ ...asked, change: gitUsage(isPrivate, size) })
       return this.#store.write(async (tx) => {
-        const current = await existing(tx, find)
+        const current = await existingOwner(tx, find)
         const id = await idIn(tx)
         const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
         const made = await insertRepository(tx, this.#services, creator, record)
@@ -190,7 +190,7 @@ export class Repositories {
   ): Promise<Repository | undefined> {
     const { quota, outbox } = this.#services
     const newOwner = async (tx: ReadTransaction) =>
-      (await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)).id
+      (await existingOwner(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)).id
     const asked = async (tx: ReadTransaction) => ({ owner: await newOwner(tx) })
     const checkAgain = await askBeforeChange(this.#services, which, asked, by)
     return this.#change(which, async (tx, before) => {
@@ -293,8 +293,5 @@ export const removeRepository = async (
   return REMOVAL_COST + contents + entries
 }
 
-const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {
-  const owner = await find(tx)
-  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
-  return owner
-}
+const existingOwner = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> =>
+  existing(await find(tx), 'there is no such owner')

@@ -3,7 +3,7 @@ import type { SignedIn } from '../accounts/access.ts'
 import type { SshKeys } from '../accounts/keys.ts'
 import { clientOfAccount } from '../clients.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, existing } from '../errors.ts'
 import { checkedRequests } from '../git/pkt-lines.ts'
 import { FETCH_LIMIT } from '../git/transport.ts'
 import { type Log, requireScopes, toFailure, watchRights } from '../http/index.ts'
@@ -201,8 +201,7 @@ export class Commands {
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
     const { owner, name } = line.repository
     const found = await findForGit(this.#services.store, user, owner, name)
-    if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
-    const { repository, presentName } = found
+    const { repository, presentName } = existing(found, `Repository not found: ${owner}/${name}`)
     if (presentName !== undefined)
       channel.note(
         `This repository is now ${presentName.owner}/${presentName.name}: change the URL of the remote.\n`,

@@ -1,4 +1,4 @@
-import { AllotError, invalid, invalidMember } from '../../errors.ts'
+import { AllotError, existing, invalid, invalidMember } from '../../errors.ts'
 import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
 import { MODES, type PersonAtTime } from '../../git/objects/parse.ts'
 import { readCommit } from './commits.ts'
@@ -136,8 +136,7 @@ const checkTarget = (
 }
 
 const removeFile = async (editor: TreeEditor, path: string, sha: string | undefined): Promise<void> => {
-  const present = await editor.find(path)
-  if (present === undefined) throw new AllotError('not_found', `there is no file at ${path}`)
+  const present = existing(await editor.find(path), `there is no file at ${path}`)
   if (present.mode === MODES.tree) throw invalidMember('path', `${path} is a folder: delete its files`)
   if (!sha) throw invalidMember('sha', `must be the sha of ${path}, as it was read`)
   checkSha(path, present, sha)

@@ -1,4 +1,4 @@
-import { AllotError, invalidMember } from '../../errors.ts'
+import { AllotError, existing, invalidMember } from '../../errors.ts'
 import { newTag } from '../../git/objects/pack.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
@@ -10,11 +10,8 @@ const checkFree = (kind: string, name: string, present: Ref | undefined): void =
 }
 
 /** @throws AllotError not_found when there is no such branch, tag or commit */
-const existingCommit = async (open: OpenRepository, name: string): Promise<string> => {
-  const commit = await commitOf(open, name)
-  if (commit === undefined) throw new AllotError('not_found', `there is no branch, tag or commit ${name}`)
-  return commit
-}
+const existingCommit = async (open: OpenRepository, name: string): Promise<string> =>
+  existing(await commitOf(open, name), `there is no branch, tag or commit ${name}`)
 
 /**
  * @param from branch, tag or commit; the default branch when it is empty

@@ -4,7 +4,7 @@ import { packageDetails } from '../../content/details.ts'
 import { fileOfPackage } from '../../content/downloads.ts'
 import { downloadPath, type PackageName } from '../../content/packages/names.ts'
 import type { FoundVersion } from '../../content/packages/versions.ts'
-import { AllotError } from '../../errors.ts'
+import { existing } from '../../errors.ts'
 import { fileReply } from '../../http/responses.ts'
 import type { PackageFile, PackageVersion } from '../../records/schema/index.ts'
 import { Command, quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
@@ -168,10 +168,7 @@ const NoPackages = ({ owner, mayUpload }: { owner: string; mayUpload: boolean })
 }
 
 /** @throws AllotError not_found */
-const required = <T,>(found: T | undefined): T => {
-  if (found === undefined) throw new AllotError('not_found', 'there is no such package')
-  return found
-}
+const required = <T,>(found: T | undefined): T => existing(found, 'there is no such package')
 
 const Files = ({
   found: { owner, version },
