@@ -229,9 +229,9 @@ const requirementOf = (issue: v.BaseIssue<unknown>): string => {
   const { requirement } = issue as { requirement?: unknown }
   switch (issue.type) {
     case 'min_length':
-      return `must have at least ${requirement} ${unitOf(issue.input)}`
+      return `must have at least ${requirement} ${unitOf(issue.input, requirement)}`
     case 'max_length':
-      return `must have at most ${requirement} ${unitOf(issue.input)}`
+      return `must have at most ${requirement} ${unitOf(issue.input, requirement)}`
     case 'integer':
     case 'safe_integer':
       return 'expected a whole number between -(2^53-1) and 2^53-1'
@@ -244,6 +244,7 @@ const requirementOf = (issue: v.BaseIssue<unknown>): string => {
   }
 }
 
-const unitOf = (input: unknown): string => (Array.isArray(input) ? 'elements' : 'characters')
+const unitOf = (input: unknown, count: unknown): string =>
+  `${Array.isArray(input) ? 'element' : 'character'}${count === 1 ? '' : 's'}`
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

@@ -48,7 +48,11 @@ describe('POST /admin/quota/groups', () => {
       /there is no rule named unknown: give a limit to create it/,
     ],
     ['the name of an unknown rule', { name: 'bad', rules: ['unknown'] }, /there is no rule named unknown/],
-    ['the empty name of a rule', { name: 'bad', rules: [''] }, /^rules\[0\]: must have at least 1 /],
+    [
+      'the empty name of a rule',
+      { name: 'bad', rules: [''] },
+      /^rules\[0\]: must have at least 1 character$/,
+    ],
     [
       'a number for a rule',
       { name: 'bad', rules: [5] },
