@@ -209,7 +209,7 @@ describe('The pages about usage', () => {
     await hosting.accounts.remove(small.id, { purge: true })
   })
 
-  it('give no share of a limit of 0, under which nothing gets', async () => {
+  it('give no share of a limit of 0 or below, under which nothing gets', async () => {
     const { hosting, quota } = allot.allot
     const { id } = await hosting.accounts.createUser({ name: 'barred' })
     await quota.apply({
@@ -218,10 +218,19 @@ describe('The pages about usage', () => {
       assignments: { barred: ['none'] },
     })
     const textOf = async (path: string) => words(main((await root.get(path)).text))
-    assert.match(await textOf('/-/storage/barred'), /0 B of 0 B used, rule none/)
-    assert.match(await textOf('/-/admin/owners?q=barred'), /Total: 0 of 0 B, rule none/)
-    const suggestion = await textOf('/-/storage/barred/usage?remove=none')
-    assert.match(suggestion, /counts as over: nothing that you delete gets under a limit of 0\. View all/)
+    for (const limit of [0, -5]) {
+      await quota.rules.edit('none', { limit })
+      assert.match(
+        await textOf('/-/storage/barred'),
+        new RegExp(`0 B of .?${Math.abs(limit)} B used, rule none`),
+      )
+      assert.match(
+        await textOf('/-/admin/owners?q=barred'),
+        new RegExp(`Total: 0 of .?${Math.abs(limit)} B, rule none`),
+      )
+      const suggestion = await textOf('/-/storage/barred/usage?remove=none')
+      assert.match(suggestion, /counts as over: nothing that you delete gets under this limit\. View all/)
+    }
     await hosting.accounts.remove(id, { purge: true })
   })
 

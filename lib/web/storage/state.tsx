@@ -34,9 +34,9 @@ const amountText = (state: UsageState, left: number): string => {
   return left < 0 ? ` by ${unbrokenSize(-left)}` : ' · limit reached'
 }
 
-/** ` (166%)`; empty for a limit of 0. Only usage at the limit is 100%, however close it is. */
+/** ` (166%)`; empty for a limit of 0 or below. Only usage at the limit is 100%, however close it is. */
 export const shareText = ({ rule, share }: Pick<LimitState, 'rule' | 'share'>): string => {
-  if (rule.limit === 0) return ''
+  if (rule.limit <= 0) return ''
   const percent = Math.round(100 * share)
   return ` (${(share < 1 ? Math.min(99, percent) : share > 1 ? Math.max(101, percent) : percent).toLocaleString('en')}%)`
 }

@@ -125,8 +125,8 @@ export const Suggestion = ({
     </strong>{' '}
     {isEnough
       ? `Deleting the ${formatCount(items.length, 'item')} below frees ${unbrokenSize(freed)}, which is enough to get under the limit.`
-      : limit.rule.limit === 0
-        ? 'Usage that reaches the limit counts as over: nothing that you delete gets under a limit of 0.'
+      : limit.rule.limit <= 0
+        ? 'Usage that reaches the limit counts as over: nothing that you delete gets under this limit.'
         : `The ${formatCount(items.length, 'item')} below use ${unbrokenSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
     {items.some(({ kind }) => kind === 'repositories') && 'Git data is freed with its whole repository. '}
     {items.some(isElsewhere) && 'Delete items marked ↗ in the system that stores them. '}
