@@ -105,12 +105,12 @@ const outageLog = (log: Log): OutageListener => ({
 const reasonsOf = ({ cause }: Error): string[] =>
   cause instanceof Error ? [cause.message, ...reasonsOf(cause)] : []
 
-/** Waits for a step of the start. When it fails, closes the driver, so that the host can open it again. */
-export const orClose = async <T>(driver: StorageDriver, step: Promise<T>): Promise<T> => {
+/** Waits for a step of the start. When it fails, closes what is open, so that the host can open it again. */
+export const orClose = async <T>(opened: Pick<StorageDriver, 'close'>, step: Promise<T>): Promise<T> => {
   try {
     return await step
   } catch (error) {
-    await driver.close()
+    await opened.close()
     throw error
   }
 }

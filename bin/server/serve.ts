@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { orClose } from '../../lib/engine.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
@@ -123,10 +124,7 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     log,
     isServer: true,
   })
-  const server = await createHttpServer(allot, config, log, tls).catch(async (error) => {
-    await allot.close()
-    throw error
-  })
+  const server = await orClose(allot, createHttpServer(allot, config, log, tls))
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
   let redirect: Redirect | undefined
