@@ -257,7 +257,7 @@ const LETTERS: Readonly<Record<string, string>> = {
  * A text as the name of an account, as far as it has letters or digits of one: without accents, and of an
  * address the part before the `@`. It may be reserved.
  */
-export const validName = (text: string): string =>
+const validName = (text: string): string =>
   text
     .replace(/(?<=.)@[^@\s]+$/, '')
     .normalize('NFKD')

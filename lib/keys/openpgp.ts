@@ -159,7 +159,7 @@ const privateKey = () =>
  * Invariant: lengths are read exactly as the library does.
  * @returns at most `limit` + 1
  */
-export const countPackets = (data: Uint8Array, limit: number): number => {
+const countPackets = (data: Uint8Array, limit: number): number => {
   let count = 0
   for (let index = 0; index < data.length && count <= limit; ) {
     const isLegacy = (data[index]! & 0x40) === 0

@@ -158,7 +158,7 @@ export const firstWithTotal = async (listing: Entries, limit: number) => {
 }
 
 /** A string that identifies the record of an entry. */
-export const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
+const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
 
 /** A listing without repetitions, which follow each other in it. */
 export async function* distinct(listing: Entries): AsyncGenerator<IndexEntry> {

@@ -18,7 +18,7 @@ type Place = Pick<ContentDetails<unknown>, 'owner' | 'repository'>
 export const pageOfIssue = (place: Place, { number }: Issue, { htmlUrls, baseUrl }: Recipient): string =>
   htmlUrls.of({ kind: 'issue', owner: place.owner.name, repo: place.repository.name, index: number }, baseUrl)
 
-export const pageOfComment = (
+const pageOfComment = (
   { owner, repository, record }: Place & { readonly record: { readonly id: number } },
   { number: index }: Issue,
   { htmlUrls, baseUrl }: Recipient,

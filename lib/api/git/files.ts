@@ -19,11 +19,10 @@ import * as f from '../fields.ts'
 import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { contentsIn, type LargeRequest, openAt, refQuery, repositories } from './access.ts'
-import { Sha, urlsOf } from './schema.ts'
+import { API, ID, Sha, urlsOf } from './schema.ts'
 
-const API = '/api/v1/repos/alice/app'
 const contentUrl = f.link(`${API}/contents/README.md?ref=main`)
-const blobUrl = f.link(`${API}/git/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`)
+const blobUrl = f.link(`${API}/git/blobs/${ID}`)
 const pageUrl = f.link('/alice/app/src/branch/main/README.md')
 
 export const ContentsResponse = v.object({

@@ -10,18 +10,16 @@ import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { resource } from '../view.ts'
 import { type LargeRequest, openIn, repositories } from './access.ts'
-import { Sha, urlsOf } from './schema.ts'
-
-const API = '/api/v1/repos/alice/app/git'
+import { API, ID, Sha, urlsOf } from './schema.ts'
 
 const reference = resource<Ref & { readonly urls: RepositoryUrls }>()({
   ref: [f.text('refs/heads/main'), ({ ref }) => ref],
-  url: [f.link(`${API}/refs/heads/main`), ({ ref, urls }) => `${urls.api}/git/${encodePath(ref)}`],
+  url: [f.link(`${API}/git/refs/heads/main`), ({ ref, urls }) => `${urls.api}/git/${encodePath(ref)}`],
   object: [
     v.object({
       type: f.text('commit'),
       sha: Sha,
-      url: f.link(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+      url: f.link(`${API}/git/commits/${ID}`),
     }),
     ({ id, type, urls }) => ({ type, sha: id, url: `${urls.api}/git/${type}s/${id}` }),
   ],
@@ -29,7 +27,7 @@ const reference = resource<Ref & { readonly urls: RepositoryUrls }>()({
 
 const GitTree = v.object({
   sha: Sha,
-  url: f.link(`${API}/trees/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  url: f.link(`${API}/git/trees/${ID}`),
   tree: v.array(
     v.object({
       path: f.text('README.md'),
@@ -37,7 +35,7 @@ const GitTree = v.object({
       type: f.example(v.picklist(['blob', 'tree', 'commit']), 'blob'),
       size: f.number(12),
       sha: Sha,
-      url: f.link(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+      url: f.link(`${API}/git/blobs/${ID}`),
     }),
   ),
   /** Whether there are more entries on other pages. */
@@ -52,7 +50,7 @@ export const TREE_PAGE = 1000
 const GitBlob = v.object({
   content: v.nullable(f.text('IyBhcHAK')),
   encoding: v.nullable(v.literal('base64')),
-  url: f.link(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  url: f.link(`${API}/git/blobs/${ID}`),
   sha: Sha,
   size: f.number(6),
 })

@@ -14,7 +14,7 @@ import type { Recipient, Services } from '../route.ts'
 import { hostNameOf, presentUser, User } from '../users.ts'
 import { resource, shown } from '../view.ts'
 
-const API = '/api/v1/repos/alice/app'
+export const API = '/api/v1/repos/alice/app'
 export const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
 
 export const Sha = f.text(ID)

@@ -9,9 +9,7 @@ import type { Recipient, Services } from '../route.ts'
 import { userView } from '../users.ts'
 import { resource, shown } from '../view.ts'
 import { openAt, repositories } from './access.ts'
-import { commitUrl, ID, Sha, urlsOf } from './schema.ts'
-
-const API = '/api/v1/repos/alice/app'
+import { API, commitUrl, ID, Sha, urlsOf } from './schema.ts'
 
 const state = f.example(StatusState, 'success')
 

@@ -145,7 +145,7 @@ export const presentRule = (rule: QuotaRule, withNames = true): QuotaRuleInfo =>
   subjects: [...rule.subjects],
 })
 
-export const presentGroup = (group: QuotaGroup, withNames = true): QuotaGroupInfo => ({
+const presentGroup = (group: QuotaGroup, withNames = true): QuotaGroupInfo => ({
   ...nameOf(group, withNames),
   rules: group.rules.map((rule) => presentRule(rule, withNames)),
 })
