@@ -81,6 +81,10 @@ export const ifMissing =
     throw error
   }
 
+export const ifExists = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EEXIST') throw error
+}
+
 /**
  * Creates a folder and those above it. `mkdir` with `recursive` never ends in /proc, where it is told that a
  * folder is missing (ENOENT) which exists.
@@ -89,10 +93,7 @@ export const ifMissing =
 export const makeFolder = async (folder: string, mode: number): Promise<boolean> => {
   const missing: string[] = []
   for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path)
-  for (const path of missing)
-    await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
+  for (const path of missing) await mkdir(path, { mode }).catch(ifExists)
   // It can be a file.
   await mkdir(folder, { recursive: true })
   return missing.length > 0

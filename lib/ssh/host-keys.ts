@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ifMissing, syncToDisk } from '../disk.ts'
+import { ifExists, ifMissing, syncToDisk } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { UNFINISHED } from '../git/folders.ts'
 import type { Ssh2 } from './library.ts'
@@ -75,8 +75,4 @@ const makeOnce = async (ssh2: Ssh2, type: KeyType, path: string): Promise<void> 
   await link(unfinished, path).catch(ifExists)
   await rm(unfinished)
   await syncToDisk(folder)
-}
-
-const ifExists = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EEXIST') throw error
 }
