@@ -182,8 +182,10 @@ export const noLedgerEntries = { ...noEntrySizes, entries: noEntries, largest: {
  */
 const byLargest =
   (kind: LedgerKind) =>
-  ({ owner, largest }: RepositoryUsage): SeveralKeys => {
-    const { first, rest } = largest[kind] ?? noFirstEntries
+  ({ owner, largest }: RepositoryUsage): SeveralKeys | undefined => {
+    const named = largest[kind]
+    if (named === undefined) return undefined
+    const { first, rest } = named
     const keys = [...first, ...(rest === null ? [] : [rest])].map(
       ({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length] as const,
     )
