@@ -57,50 +57,52 @@ export class PointReads {
 
   async get(key: Bytes, options: SnapshotOption): Promise<Bytes | undefined> {
     const begun = this.#begin()
+    const diskReads = this.#diskReads
     if (begun < this.#isColdUntil && !this.#isRecent(key)) {
       const [value] = await this.#database.getMany([key], options)
       this.#note(key)
-      this.#noteTime(begun)
+      this.#noteTime(begun, diskReads)
       return value
     }
     const value = this.#database.getSync(key, options)
-    this.#noteTime(begun)
+    this.#noteTime(begun, diskReads)
     return value
   }
 
   async getMany(keys: readonly Bytes[], options: SnapshotOption): Promise<(Bytes | undefined)[]> {
     const begun = this.#begin()
+    const diskReads = this.#diskReads
     const isCold = begun < this.#isColdUntil && !keys.every((key) => this.#isRecent(key))
     if (isCold || keys.length > MAX_SYNC_READS) {
       const values = await this.#database.getMany([...keys], options)
       if (!isCold) return values
       for (const key of keys) this.#note(key)
-      this.#noteTime(begun)
+      this.#noteTime(begun, diskReads)
       return values
     }
     const values = keys.map((key) => this.#database.getSync(key, options))
-    this.#noteTime(begun)
+    this.#noteTime(begun, diskReads)
     return values
   }
 
   /** The time at which a read begins. */
   #begin(): number {
     const now = performance.now()
-    if (now - this.#sampledAt >= SAMPLE_MS) this.#hasReadDisk(now)
+    if (now - this.#sampledAt >= SAMPLE_MS) this.#sample(now)
     return now
   }
 
-  #noteTime(begun: number): void {
+  /** @param diskReads of the process when the read began: other reads may have begun since, and sampled */
+  #noteTime(begun: number, diskReads: number): void {
     const now = performance.now()
-    if (now - begun >= SLOW_MS && this.#hasReadDisk(now)) this.#isColdUntil = now + HOLD_MS
+    if (now - begun < SLOW_MS) return
+    this.#sample(now)
+    if (this.#diskReads > diskReads) this.#isColdUntil = now + HOLD_MS
   }
 
-  /** Whether the process has read the disk since this was asked last. */
-  #hasReadDisk(now: number): boolean {
-    const before = this.#diskReads
+  #sample(now: number): void {
     this.#diskReads = process.resourceUsage().fsRead
     this.#sampledAt = now
-    return this.#diskReads > before
   }
 
   #isRecent(key: Bytes): boolean {

@@ -11,10 +11,17 @@ const keyOf = (at: number) => Buffer.from(`key ${at}`)
 /**
  * A LevelDB with a hundred keys, whose reads take `delay` milliseconds longer and read `misses` blocks of the
  * disk. The process has read `blocks` in all, as the system says. The clock is `passed` milliseconds ahead.
- * Of the reads, `reads` were in the main thread.
+ * Of the reads, `reads` were in the main thread; those in the thread pool last until `meanwhile` has ended.
  */
 const slowed = async (t: TestContext) => {
-  const disk = { delay: 0, misses: 0, blocks: 8, passed: 0, reads: 0 }
+  const disk = {
+    delay: 0,
+    misses: 0,
+    blocks: 8,
+    passed: 0,
+    reads: 0,
+    meanwhile: async () => undefined as unknown,
+  }
   const usage = process.resourceUsage()
   const now = performance.now.bind(performance)
   t.mock.method(performance, 'now', () => now() + disk.passed)
@@ -40,8 +47,9 @@ const slowed = async (t: TestContext) => {
         wait()
         return getSync(...args)
       },
-      getMany(...args: Parameters<Database['getMany']>) {
+      async getMany(...args: Parameters<Database['getMany']>) {
         wait()
+        await disk.meanwhile()
         return getMany(...args)
       },
     })
@@ -109,4 +117,19 @@ test('the main thread reads again two seconds after the last read that waited fo
   assert.equal(await read(6), 1)
   disk.passed += 2000
   assert.equal(await read(7), 2)
+})
+
+test('a wait for the disk counts in the thread pool, although other reads begin meanwhile', async (t) => {
+  const { disk, read } = await slowed(t)
+  Object.assign(disk, { delay: 150, misses: 1 })
+  assert.equal(await read(4), 1)
+  disk.passed += 1500
+  const meanwhile = async () => {
+    Object.assign(disk, { delay: 0, misses: 0, meanwhile: async () => undefined })
+    await read(4)
+  }
+  Object.assign(disk, { meanwhile })
+  await read(5)
+  disk.passed += 1500
+  assert.equal(await read(6), 1)
 })
