@@ -217,14 +217,19 @@ const trySettle = async (
   id: number,
   push?: PushedRefs,
 ): Promise<Repository | 'retry' | undefined> => {
-  const read = () => store.read((tx) => repositoryById(tx, id))
-  const before = await read()
+  const before = await store.read((tx) => repositoryById(tx, id))
   const measured =
     before &&
     gitStorage &&
     (await measure(gitStorage, before).catch(async (error) => {
-      // The files of a repository that is deleted meanwhile cannot be measured.
-      if ((await read()) !== undefined) throw error
+      // The files of a repository that is deleted meanwhile cannot be measured. Git may have changed those of
+      // another one: this write ends what is kept of its references.
+      const left = await store.write(async (tx) => {
+        const current = await repositoryById(tx, id)
+        if (current !== undefined) await repositories.replace(tx, current, current)
+        return current
+      })
+      if (left !== undefined) throw error
       return undefined
     }))
   return store.write(async (tx) => {

@@ -16,10 +16,10 @@ import {
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import * as f from '../fields.ts'
-import type { RepositoryUrls } from '../repository-presenter.ts'
+import { type RepositoryUrls, repositoryUrls } from '../repository-presenter.ts'
 import type { Services } from '../route.ts'
 import { contentsIn, type LargeRequest, openAt, refQuery, repositories } from './access.ts'
-import { API, ID, Sha, urlsOf } from './schema.ts'
+import { API, ID, Sha } from './schema.ts'
 
 const contentUrl = f.link(`${API}/contents/README.md?ref=main`)
 const blobUrl = f.link(`${API}/git/blobs/${ID}`)
@@ -202,7 +202,7 @@ const readContents = async (services: Services, request: FolderRequest, path: st
   request.keptWith(open.madeOf)
   const ref = request.query.ref || open.repository.defaultBranch
   // A name can change to other letters of the same name, so what the client has written is no key.
-  const urls = await urlsOf(services, open.repository, request)
+  const urls = repositoryUrls(open, request)
   const key = ['contents', urls.api, urls.html, ref, path]
   return contents.cached(open, key, async () => {
     const presented = await presentPath(open, path, { urls, ref })

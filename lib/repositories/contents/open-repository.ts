@@ -7,7 +7,7 @@ import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { OBJECT_ID } from '../../git/objects/parse.ts'
 import type { GitReader, ReadAccess } from '../../git/objects/reader.ts'
 import { canBePushed } from '../../git/ref-names.ts'
-import type { Repository } from '../../records/schema/index.ts'
+import { type Account, accounts, type Repository } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { MadeOf } from '../../storage/index.ts'
 import type { RepositoryName } from '../names.ts'
@@ -122,17 +122,19 @@ export class RepositoryContents {
     { owner, name }: RepositoryName,
     ref: string,
     client: string,
-  ): Promise<(OpenCommit & { readonly madeOf: MadeOf }) | undefined> {
+  ): Promise<(OpenCommit & { readonly owner: Account; readonly madeOf: MadeOf }) | undefined> {
     const key = `commit ${viewerText(viewer)} ${JSON.stringify([owner, name, ref])}`
     const found = await this.#store.cached(key, async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name, 'code')
       if (repository === undefined) return undefined
       const commit = await commitOf(this.of(repository, client), ref)
-      return commit === undefined ? undefined : { repository, commit }
+      const account = await accounts.get(tx, [repository.owner])
+      return commit === undefined ? undefined : { repository, owner: account!, commit }
     })
     if (found === undefined) return undefined
     const { repository, commit } = found
-    return { ...this.of(repository, client), commit, madeOf: { key, value: found } }
+    const open = this.of(repository, client)
+    return { ...open, owner: found.owner, commit, madeOf: { key, value: found } }
   }
 }
 

@@ -1,20 +1,33 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { describe, it, mock } from 'node:test'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type Mock, mock } from 'node:test'
 import { memory } from '../../../drivers/memory/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
-import type { AllotOptions } from '../../../lib/index.ts'
+import type { AllotOptions, StorageDriver } from '../../../lib/index.ts'
+import { attempt, commit, urlFor } from '../../git/client.ts'
 import { startGit } from '../../git/served.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { listen } from '../../support/listen.ts'
 import { createSender, type Send } from '../../support/request.ts'
 import { madeBefore, PATIENT, peopleBefore } from '../../support/test-server.ts'
+import { wrappedGit } from '../../support/wrapped-git.ts'
 import { pushContents } from './repository.ts'
+
+/** While it exists, a push moves a file away, without which a repository cannot be measured. */
+const UNMEASURED = join(temporaryDirectory(), 'unmeasured')
+const GIT = wrappedGit(`case "$*" in *--advertise-refs*) ;; *receive-pack*) if test -e '${UNMEASURED}'; then
+  for folder; do :; done
+  git=$(command -v git)
+  (PATH=$given exec "$git" "$@")
+  exec mv "$folder/HEAD" "$folder/moved"
+fi;; esac`)
 
 const driver = memory()
 const options = {
   ...PATIENT,
-  repositories: { directory: temporaryDirectory() },
+  repositories: { directory: temporaryDirectory(), git: GIT },
   files: { directory: temporaryDirectory() },
   baseUrl: 'http://code.test',
 }
@@ -37,18 +50,21 @@ const said = async (send: Send, tokens: readonly (string | undefined)[]) => {
   return all
 }
 
-/** What a server says that has kept nothing. */
-const saidAnew = async (tokens: readonly (string | undefined)[]) => {
-  const shared = { ...driver, shared: true, close: async () => undefined }
+/** Uses a server that has kept nothing, and that others may write beside. */
+const onAnother = async <T>(use: (send: Send, read: Mock<StorageDriver['read']>) => Promise<T>) => {
+  const read = mock.fn(driver.read)
+  const shared = { ...driver, read, shared: true, close: async () => undefined }
   const other = await openAllot({ ...options, driver: shared } as AllotOptions, { isServer: false })
   const { origin, stop } = await listen(other.handler)
   try {
-    return await said(createSender(`${origin}/api/v1`), tokens)
+    return await use(createSender(`${origin}/api/v1`), read)
   } finally {
     await stop()
     await other.close()
   }
 }
+
+const saidAnew = (tokens: readonly (string | undefined)[]) => onAnother((send) => said(send, tokens))
 
 const repository = '/repos/ann/app'
 /** Of the file that `pushContents` makes. */
@@ -89,6 +105,32 @@ describe('The contents of a repository that were replied', () => {
       assert.deepEqual([status, opened.mock.callCount()], [200, expected], `request ${times}`)
     }
     opened.mock.restore()
+  })
+
+  it('take one read of a shared store besides that of the sender', () =>
+    onAnother(async (send, read) => {
+      const ask = () => send('GET', PATHS[0]!, { token: ann.token })
+      await ask()
+      read.mock.resetCalls()
+      assert.equal((await ask()).status, 200)
+      assert.equal(read.mock.callCount(), 2)
+    }))
+
+  it('end with a push that could not be counted', async () => {
+    const { path, checkout } = await pushContents(allot, ann, 'uncounted')
+    const folder = await allot.folderOf(path)
+    const read = async () => {
+      const { body } = await allot.as(ann, 'GET', `/repos/${path}/contents/README.md`)
+      return Buffer.from(body.content, 'base64').toString()
+    }
+    await read()
+    await commit(checkout, { 'README.md': 'new\n' })
+    writeFileSync(UNMEASURED, '')
+    const { err } = await attempt(checkout, ['push', urlFor(allot, path, ann), 'main'])
+    rmSync(UNMEASURED)
+    assert.match(err, /could not be counted yet/)
+    renameSync(join(folder, 'moved'), join(folder, 'HEAD'))
+    assert.equal(await read(), 'new\n')
   })
 
   it('are those of a server that has kept nothing, after each change', async () => {
