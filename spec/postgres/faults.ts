@@ -13,13 +13,17 @@ export interface FaultOutcome {
   lost: number
   /** Difference between quota and records, plus the findings of a recount. */
   miscounted: number
-  /** Unexpected answers: not a success, not 503 with Retry-After, or 503 outside of the fault. */
+  /** Unexpected answers: no success, and none that {@link isRefusal} names, or 503 outside of the fault. */
   wrong: string[]
-  /** 503 with Retry-After. */
+  /** Those that {@link isRefusal} names. */
   refused: number
   /** Longest time in seconds without an acknowledged write. */
   away: number
 }
+
+/** Whether it is a 503 that says when to try again, or that it is not known whether the write took place. */
+export const isRefusal = (status: number, headers: Headers, text: string): boolean =>
+  status === 503 && (headers.has('retry-after') || text.includes('not known whether the write took place'))
 
 export interface Fault {
   name: string
@@ -155,7 +159,7 @@ const duringWrites = async (
       return true
     }
     const isAway = phase !== 'before' && begunIn !== 'after'
-    if (status === 503 && headers.get('retry-after') !== null && isAway) struck.refused++
+    if (isRefusal(status, headers, text) && isAway) struck.refused++
     else struck.wrong.push(`${status} ${text}`)
     await pause(50)
     return false

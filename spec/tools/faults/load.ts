@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
+import { isRefusal } from '../../postgres/faults.ts'
 import type { Fleet } from './patroni.ts'
 
 /** The observations of clients during a strike. */
@@ -15,7 +16,7 @@ export interface Outcome {
    * accepted.
    */
   stale: number
-  /** 503 with Retry-After. */
+  /** Those that {@link isRefusal} names. */
   refused: number
   /** Connections that broke without a response. */
   resets: number
@@ -158,8 +159,7 @@ export class Load {
       })
       const { status } = reply
       const text = await reply.text()
-      const isRefused = status === 503 && reply.headers.has('retry-after')
-      if (isRefused) this.#counts.refused++
+      if (isRefusal(status, reply.headers, text)) this.#counts.refused++
       else if (status >= 300 && ![401, 429].includes(status))
         this.#wrong.push(`${method} ${path}: ${status} ${text}`)
       return { status, body: text === '' ? undefined : JSON.parse(text) }
