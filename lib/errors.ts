@@ -35,9 +35,9 @@ export class AllotError extends Error {
   /** Kind of the error. */
   readonly code: ErrorCode
   /**
-   * Seconds after which a retry may succeed; undefined when unknown, 0 when the client must not retry
-   * without looking whether its write took place. An `unavailable` error that has it is a
-   * refusal for load: many of them share one line of the log.
+   * Seconds after which a retry may succeed; undefined when unknown, 0 when the client must first look
+   * whether its write took place. An `unavailable` error that has it is a refusal for load: many of them
+   * share one line of the log.
    */
   readonly retryAfter: number | undefined
   /** Path of the one member of the input that is wrong, such as `name` or `subjects[0]`; else undefined. */

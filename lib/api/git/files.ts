@@ -201,7 +201,7 @@ const readContents = async (services: Services, request: FolderRequest, path: st
   const open = await openAt(services, request, request.query.ref ?? '')
   request.keptWith(open.madeOf)
   const ref = request.query.ref || open.repository.defaultBranch
-  // A name can change to other letters of the same name, so what the client has written is no key.
+  // A rename can change only the case of a name, and the old URL still works: the key has the names of now.
   const urls = repositoryUrls(open, request)
   const key = ['contents', urls.api, urls.html, ref, path]
   return contents.cached(open, key, async () => {
