@@ -22,6 +22,7 @@ export type ErrorCode =
 interface ErrorDetails {
   cause?: unknown
   retryAfter?: number | undefined
+  isOutcomeUnknown?: boolean | undefined
   field?: string | undefined
   details?: object | undefined
 }
@@ -35,11 +36,15 @@ export class AllotError extends Error {
   /** Kind of the error. */
   readonly code: ErrorCode
   /**
-   * Seconds after which a retry may succeed; undefined when unknown, 0 when the client must first look
-   * whether its write took place. An `unavailable` error that has it is a refusal for load: many of them
-   * share one line of the log.
+   * Seconds after which a retry may succeed; undefined when unknown. An `unavailable` error that has it is a
+   * refusal for load: many of them share one line of the log.
    */
   readonly retryAfter: number | undefined
+  /**
+   * Whether a write may have taken place: the client must look before it tries again, so its response has no
+   * Retry-After.
+   */
+  readonly isOutcomeUnknown: boolean
   /** Path of the one member of the input that is wrong, such as `name` or `subjects[0]`; else undefined. */
   readonly field: string | undefined
   /** Members of the body of the response besides `message` and `url`; undefined for none. */
@@ -52,6 +57,7 @@ export class AllotError extends Error {
     super(message, options)
     this.code = code
     this.retryAfter = options?.retryAfter
+    this.isOutcomeUnknown = options?.isOutcomeUnknown ?? false
     this.field = options?.field
     this.details = options?.details
   }

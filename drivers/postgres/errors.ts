@@ -126,7 +126,7 @@ export const unknownOutcome = (cause?: unknown) =>
   new StorageError(
     'away',
     'the database went away during a commit, and it is not known whether the write took place',
-    { cause, retryAfter: 0 },
+    { cause, isOutcomeUnknown: true },
   )
 
 export const sharedSessions = () =>

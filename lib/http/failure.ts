@@ -72,6 +72,7 @@ export interface Failure {
   details?: object | undefined
   /** Seconds after which the client should try again. */
   retryAfter?: number | undefined
+  isOutcomeUnknown?: boolean | undefined
 }
 
 /** The fields of a log line about a failed request, such as its method and path. */
@@ -94,13 +95,14 @@ export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: s
 export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Failure => {
   const error = (isSystemError(cause) && diskFault(cause)) || cause
   if (error instanceof AllotError) {
+    const { message, retryAfter, isOutcomeUnknown } = error
     const status = STATUSES[error.code]
-    if (error.isLogged) return { status, message: error.message, retryAfter: error.retryAfter }
+    if (error.isLogged) return { status, message, retryAfter, isOutcomeUnknown }
     // A 503 with `retryAfter` is a refusal for load: many of them share one line of the log.
-    if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
+    if (status === 503 && retryAfter !== undefined) logRefusal(error, log, request)
     else if (status === 507) logRefusal(error, log, { err: error, ...request }, FULL_DISK_INTERVAL)
-    else if (status >= 500) log.error({ err: error, ...request }, error.message)
-    return { status, message: error.message, details: error.details, retryAfter: error.retryAfter }
+    else if (status >= 500) log.error({ err: error, ...request }, message)
+    return { status, message, details: error.details, retryAfter, isOutcomeUnknown }
   }
   const id = request.requestId ?? randomUUID()
   log.error({ err: error, ...request, requestId: id }, 'a request failed')
@@ -110,11 +112,13 @@ export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Fai
 /** Whether a call of the system has failed: the message of any other error may quote a client. */
 const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
-/** Clients may retry any 503 after a second, unless `retryAfter` is 0. */
-export const retryAfterHeader = ({ status, retryAfter }: Failure): string[] => {
-  const seconds = retryAfter ?? (status === 503 ? 1 : undefined)
-  return !seconds ? [] : ['Retry-After', String(seconds)]
-}
+/** Clients may retry any 503 after a second, unless it is not known whether a write took place. */
+export const retryAfterHeader = ({
+  status,
+  retryAfter = status === 503 ? 1 : undefined,
+  isOutcomeUnknown = false,
+}: Omit<Failure, 'message'>): Readonly<Record<string, string>> =>
+  retryAfter === undefined || isOutcomeUnknown ? {} : { 'Retry-After': String(retryAfter) }
 
 /** Milliseconds between two log lines with the same message about clients that ask for too much. */
 const REFUSAL_INTERVAL = 1000

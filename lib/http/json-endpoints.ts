@@ -208,7 +208,7 @@ export class JsonEndpoints<I extends Caller, S extends ReplyServices> implements
     if (isMissing && this.#options.notFoundMessage === undefined) return { status, headers: PRIVATE }
     const usual = { message, url: baseUrl + REFERENCE_PATH, ...(isMissing ? undefined : details) }
     const body = errorBody(status, isMissing ? undefined : route?.failure?.(message), usual)
-    const headers = [...JSON_HEADERS, ...retryAfterHeader(failure)]
+    const headers = [...JSON_HEADERS, ...Object.entries(retryAfterHeader(failure)).flat()]
     return { status, headers, body: JSON.stringify(body) }
   }
 }

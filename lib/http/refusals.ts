@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { retryAfterHeader } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 
 /*
@@ -23,7 +24,7 @@ export const refusalBody = (status: RefusalStatus): string =>
 
 export const refusalHeaders = (status: RefusalStatus): string[] => [
   ...['Connection', 'close'],
-  ...(status === 503 ? ['Retry-After', '1'] : []),
+  ...Object.entries(retryAfterHeader({ status })).flat(),
   ...['Content-Type', 'application/json;charset=utf-8', 'X-Content-Type-Options', 'nosniff'],
   ...['Content-Length', String(Buffer.byteLength(refusalBody(status)))],
 ]

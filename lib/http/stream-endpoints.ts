@@ -102,7 +102,10 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     if (!req.complete) res.shouldKeepAlive = false
     // git asks its user for a name and a password only when a response carries a challenge.
     const challenge = status === 401 ? challengeOf(this.#options.realm) : undefined
-    const headers = [...(challenge ? ['WWW-Authenticate', challenge] : []), ...retryAfterHeader(failure)]
+    const headers = Object.entries({
+      ...(challenge && { 'WWW-Authenticate': challenge }),
+      ...retryAfterHeader(failure),
+    }).flat()
     const refusal = route?.refusal?.(failure, challenge)
     if (refusal === undefined) return { status, headers: [...TEXT_HEADERS, ...headers], body: `${message}\n` }
     return { status, headers: [...Object.entries(refusal.headers).flat(), ...headers], body: refusal.body }

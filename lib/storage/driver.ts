@@ -105,7 +105,11 @@ export class StorageError extends AllotError {
   /** Why the store failed. */
   readonly reason: StorageReason
 
-  constructor(reason: StorageReason, message: string, options?: { cause?: unknown; retryAfter?: number }) {
+  constructor(
+    reason: StorageReason,
+    message: string,
+    options?: { cause?: unknown; isOutcomeUnknown?: boolean },
+  ) {
     const code: ErrorCode = reason === 'full' ? 'storage_full' : 'unavailable'
     // With `retryAfter`, refusals of many requests share lines of the log.
     super(code, message, reason === 'busy' || reason === 'away' ? { retryAfter: 1, ...options } : options)

@@ -3,8 +3,9 @@ import type { Identity } from '../accounts/access.ts'
 import { addressOf, clientOf } from '../clients.ts'
 import type { App } from '../hosting/wire.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
+import { type Failure, retryAfterHeader } from '../http/failure.ts'
 import { type FindMovedPath, movedStatus } from '../http/former-names.ts'
-import { type Failure, sendEmpty } from '../http/index.ts'
+import { sendEmpty } from '../http/index.ts'
 import { PLAIN_PATH } from '../http/mount.ts'
 import { isPageView, parseRequestUrl, type RequestUrl } from '../http/request-url.ts'
 import type { Sendable, StreamReply } from '../http/responses.ts'
@@ -179,7 +180,8 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
     return this.#view(context, failureView(405, problem))
   }
 
-  failure(context: Context, { status, message, retryAfter }: Failure): Sendable {
+  failure(context: Context, failure: Failure): Sendable {
+    const { status, message } = failure
     const { url } = context
     const { settings, options } = this.#app
     try {
@@ -194,7 +196,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
       if (login !== undefined) return this.#protected(redirectTo(login))
     }
     const view = failureView(status === 401 ? 403 : status, message, context.form !== undefined)
-    return this.#view(context, { ...view, retryAfter })
+    return this.#view(context, { ...view, retry: failure })
   }
 
   #protected(reply: StreamReply): Sendable {
@@ -209,7 +211,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
     const { servedPages, hasSessions, hasTokens } = settings
     const { site, browser } = visit
     const { isNew, secret } = browser
-    const { status = 200, retryAfter } = view
+    const { status = 200, retry } = view
     const html = renderDocument(view, {
       urlOf: (path) => `${visit.mount}${path}`,
       path: context.url.path,
@@ -225,8 +227,7 @@ class PageEndpoints implements Endpoints<Identity, PageRoute> {
       urls: site === undefined || !hasTokens ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
-    const more = !retryAfter ? {} : { 'Retry-After': String(retryAfter) }
-    return this.#protected(pageReply(status, html, more))
+    return this.#protected(pageReply(status, html, retryAfterHeader({ ...retry, status })))
   }
 
   /** @throws AllotError bad_request for a malformed Host header */

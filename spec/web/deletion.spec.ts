@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { before, describe, it, mock } from 'node:test'
+import { unknownOutcome } from '../../drivers/postgres/errors.ts'
 import { AllotError } from '../../lib/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { madeBefore } from '../support/test-server.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
@@ -303,7 +305,8 @@ describe('A deletion of several items of which one is refused', () => {
     assert.deepEqual(itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text), [])
   })
 
-  it('deletes the others, and says so, when the reason is unexpected', async () => {
+  /** Deletes the packages one, two and six, while the deletion of some of them fails. */
+  const removePackages = async (failures: Readonly<Record<string, Error>>) => {
     const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
     const person = await allot.person('ann', { password: PASSWORD })
     const { packages } = allot.allot.hosting
@@ -317,13 +320,26 @@ describe('A deletion of several items of which one is refused', () => {
     const items = [...(await list()).matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
     const remove = packages.remove.bind(packages)
     mock.method(packages, 'remove', (by: typeof viewer, version: Parameters<typeof remove>[1]) => {
-      if (version.name === 'two') throw new Error('the disk is gone')
+      const failure = failures[version.name]
+      if (failure !== undefined) throw failure
       return remove(by, version)
     })
-    const { status, text } = await ann.post('/-/storage/ann/remove', { item: items, confirmed: 'yes' })
-    assert.equal(status, 503)
+    const answer = await ann.post('/-/storage/ann/remove', { item: items, confirmed: 'yes' })
+    assert.equal((await list()).match(/name="item"/g)?.length, Object.keys(failures).length)
+    return { ...answer, retryAfter: answer.headers.get('retry-after') }
+  }
+
+  it('deletes the others, and says so, when the reason is unexpected', async () => {
+    const { status, text, retryAfter } = await removePackages({ two: new Error('the disk is gone') })
+    assert.deepEqual([status, retryAfter], [503, '1'])
     assert.match(words(text), /Deleted 2 of 3 items, and not two.*: an internal error occurred/)
     assert.doesNotMatch(text, /the disk is gone/)
-    assert.equal((await list()).match(/name="item"/g)?.length, 1)
+  })
+
+  it('has no Retry-After while it is not known of one item whether it was deleted', async () => {
+    const busy = new StorageError('busy', 'the database did not answer in time')
+    const { status, text, retryAfter } = await removePackages({ two: busy, six: unknownOutcome() })
+    assert.deepEqual([status, retryAfter], [503, null])
+    assert.match(words(text), /not known whether the write took place/)
   })
 })

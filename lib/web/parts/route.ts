@@ -5,6 +5,7 @@ import { AllotError, type ErrorCode } from '../../errors.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
 import type { App } from '../../hosting/wire.ts'
 import type { Auth } from '../../http/access.ts'
+import type { Failure } from '../../http/failure.ts'
 import type { LastingRights } from '../../http/lasting.ts'
 import type { OpenDownload } from '../../http/responses.ts'
 import type { SegmentsOf } from '../../http/route.ts'
@@ -89,8 +90,8 @@ export interface View {
   /** The pages above this one, from the outermost. */
   readonly crumbs?: readonly Crumb[]
   readonly body: VNode
-  /** Value of the Retry-After header, in seconds. */
-  readonly retryAfter?: number | undefined
+  /** When the client may try again, of the error that the page is about. */
+  readonly retry?: Pick<Failure, 'retryAfter' | 'isOutcomeUnknown'>
   /** The form that is shown again. */
   readonly entered?: Entered
 }
@@ -267,10 +268,10 @@ export const shownAgain = async (
   names?: OtherNames,
 ): Promise<View> => {
   if (!(error instanceof AllotError) || !isRefusal(error)) throw error
-  const { code, retryAfter } = error
+  const { code } = error
   const refusal = refusalOf(error, names)
   const entered = { ...sent, refusal, code, isShown: false }
-  return { ...(await page()), status: REFUSED[code] ?? 422, retryAfter, entered }
+  return { ...(await page()), status: REFUSED[code] ?? 422, retry: error, entered }
 }
 
 const isRefusal = ({ code, field, retryAfter }: AllotError): boolean => {

@@ -121,6 +121,7 @@ const keptError = (items: readonly StorageItem[], kept: readonly Kept[]): AllotE
     cause: unexpected?.error,
     // An `unavailable` error that has a pause counts as a refusal for load, whose cause is not logged.
     ...(unexpected === undefined && pauses.length > 0 && { retryAfter: Math.max(...pauses) }),
+    isOutcomeUnknown: errors.some(({ isOutcomeUnknown }) => isOutcomeUnknown),
   })
 }
 
