@@ -109,24 +109,27 @@ describe('The table of what uses the storage', () => {
       const { text } = await browser.get(`/-/storage/long/usage${query}`)
       return { shown: names(text), text: words(text) }
     }
-    const deep = await page('?page=22')
-    assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n1050', 'n1099'])
-    assert.match(deep.text, /1,101 items · Newest first .* Page 22 of 23 First Previous Next Last/)
-    assert.match((await page('?page=1')).text, /Page 1 of 23 Next Last/)
-    assert.match((await page('?page=23')).text, /Page 23 of 23 First Previous/)
-    assert.match((await page('?page=24')).text, /Nothing on this page .* First Previous/)
+    const deep = await page('?page=19')
+    assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n900', 'n949'])
+    assert.match(
+      deep.text,
+      /1,101 items\. The 1,000 largest are listed, .* Page 19 of 20 First Previous Next Last/,
+    )
+    assert.match((await page('?page=1')).text, /Page 1 of 20 Next Last/)
+    assert.match((await page('?page=20')).text, /Page 20 of 20 First Previous/)
+    assert.match((await page('?page=21')).text, /Nothing on this page .* First Previous/)
     for (const [link, target] of [
       ['First', 'usage'],
-      ['Previous', 'usage\\?page=21'],
-      ['Next', 'usage\\?page=23'],
-      ['Last', 'usage\\?page=23'],
+      ['Previous', 'usage\\?page=18'],
+      ['Next', 'usage\\?page=20'],
+      ['Last', 'usage\\?page=20'],
     ])
       assert.match(
-        (await browser.get('/-/storage/long/usage?page=22')).text,
+        (await browser.get('/-/storage/long/usage?page=19')).text,
         new RegExp(`href="/-/storage/long/${target}"[^>]*>${link}<`),
       )
     assert.equal((await page('?kind=packages&page=2')).shown[0], 'n1000')
-    assert.match((await page('?q=n100')).text, /Only the 1,000 largest of each kind are searched/)
+    assert.match((await page('?q=n100')).text, /Only the 1,000 largest are searched and sorted/)
     const file = async (query: string) => {
       const { headers, text } = await browser.get(`/-/storage/long/usage.csv${query}`)
       const [, name] = /filename="([^"]*)"/.exec(headers.get('content-disposition')!)!
@@ -135,7 +138,10 @@ describe('The table of what uses the storage', () => {
     }
     assert.deepEqual(await file(''), { name: 'long-usage.csv', count: 1101, last: 'git' })
     const searched = await file('?q=n')
-    assert.deepEqual([searched.name, searched.count], ['long-usage-largest-1055.csv', 1055])
+    assert.deepEqual([searched.name, searched.count], ['long-usage.csv', 1100])
+    await allot.allot.ledger.batch(Array.from({ length: 9000 }, (_, index) => entry(1100 + index)))
+    const cut = await file('?q=n')
+    assert.deepEqual([cut.name, cut.count], ['long-usage-largest-10000.csv', 10_000])
   })
 
   it('is a CSV file, in which no name is a formula', async () => {

@@ -6,14 +6,14 @@
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import { entriesBySize } from '../../quota/ledger.ts'
-import { inSteps, pageOf } from '../../records/merge.ts'
+import { inSteps, merge, pageOf } from '../../records/merge.ts'
 import type { Page, Slice } from '../../records/pages.ts'
 import {
   type LedgerKind,
   type LedgerRecord,
   ledgerEntries,
   type OfKinds,
-  type RepositoryUsage,
+  type Repository,
   repositories,
   repositoryUsages,
 } from '../../records/schema/index.ts'
@@ -40,7 +40,7 @@ import { uploadedBy, withUploaders } from './uploaders.ts'
 export interface StorageItemPage extends Page<StorageItem> {
   /** Items that the pages of the list have; fewer than the total of a long list. */
   readonly listed: number
-  /** True when only the {@link MAX_PER_KIND} largest of each kind were looked at. */
+  /** True when only the {@link MAX_LISTED} largest entries were looked at, to search or to sort them. */
   readonly isPartial: boolean
 }
 
@@ -50,31 +50,29 @@ export type StorageItemSummary = Pick<
   'kind' | 'name' | 'size' | 'createdAt' | 'inRepository' | 'isHidden'
 >
 
-/**
- * The largest items of each kind that one request reads at most, to search them or to sort them in another
- * way than by size.
- */
-export const MAX_PER_KIND = 1000
-/** Longest list by size, in items. A page reads as many of each kind as the list has up to its end. */
-const MAX_LISTED = 10_000
+/** The largest entries that a list of the pages has, whatever it is sorted by and searched for. */
+export const MAX_LISTED = 1000
+/** The same of a CSV file. */
+const MAX_ROWS = 10_000
 
-/** The repositories of an owner with their usage, which each list needs. */
-const repositoriesWithUsage = (store: Store, owner: number): Promise<RepositoryWithUsage[]> =>
-  store.cached(`repositories with usage ${owner}`, async (tx) => {
-    const found: RepositoryWithUsage[] = []
+/**
+ * The repositories of an owner with their usage, which each list needs. Only the repositories are kept: most
+ * writes change the usage.
+ */
+const repositoriesWithUsage = async (store: Store, owner: number): Promise<RepositoryWithUsage[]> => {
+  const owned = await store.cached(`repositories of ${owner}`, async (tx) => {
+    const found: Repository[] = []
     const entries = repositories.entries(tx, 'id', { prefix: [owner] })
-    for await (const owned of inSteps(entries, (step) => repositories.load(tx, step))) {
-      const usages = await repositoryUsages.byIds(
-        tx,
-        owned.map(({ id }) => id),
-      )
-      for (const repository of owned) {
-        const usage = usages.get(repository.id)
-        if (usage !== undefined) found.push({ repository, usage })
-      }
-    }
+    for await (const step of inSteps(entries, (some) => repositories.load(tx, some))) found.push(...step)
     return found
   })
+  const ids = owned.map(({ id }) => id)
+  const usages = await store.read((tx) => repositoryUsages.byIds(tx, ids))
+  return owned.flatMap((repository) => {
+    const usage = usages.get(repository.id)
+    return usage === undefined ? [] : [{ repository, usage }]
+  })
+}
 
 export class StorageItems {
   readonly #store: Store
@@ -85,26 +83,23 @@ export class StorageItems {
     this.#quota = quota
   }
 
-  /**
-   * The largest items, or those that are found and sorted among the {@link MAX_PER_KIND} largest of each
-   * kind.
-   */
+  /** The largest items, or those that are found and sorted among them. */
   async list(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<StorageItemPage> {
-    const { shown, ...page } = await this.#select(viewer, owner, query, slice)
+    const { shown, ...page } = await this.#select(viewer, owner, query, slice, MAX_LISTED)
     const items = await this.#store.read(async (tx) =>
       withUploaders(tx, viewer, await Promise.all(shown.map((candidate) => itemOf(tx, candidate)))),
     )
     return { ...page, items }
   }
 
-  /** The same for the CSV download: as many as a list has pages for. */
+  /** The same for a CSV file. */
   async rows(
     viewer: Viewer,
     owner: number,
     query: StorageItemQuery,
   ): Promise<{ rows: readonly StorageItemSummary[]; isCut: boolean }> {
     const all = { offset: 0, limit: Number.POSITIVE_INFINITY }
-    const { shown, total, isPartial } = await this.#select(viewer, owner, query, all)
+    const { shown, total, isPartial } = await this.#select(viewer, owner, query, all, MAX_ROWS)
     return { rows: shown, isCut: isPartial || total > shown.length }
   }
 
@@ -119,25 +114,30 @@ export class StorageItems {
     })
   }
 
-  async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<ShownItems> {
+  /** @param longest entries that are looked at, at most */
+  async #select(
+    viewer: Viewer,
+    owner: number,
+    query: StorageItemQuery,
+    { offset, limit }: Slice,
+    longest: number,
+  ): Promise<ShownItems> {
     const { repository, uploader, search, sort = 'size', reverse } = query
     const kind = uploader ? 'attachments' : query.kind
     const own = (await repositoriesWithUsage(this.#store, owner)).filter((one) =>
       isNamed(one.repository, repository),
     )
     const isBySize = !search && !uploader && sort === 'size' && !reverse
-    const end = isBySize ? Math.min(MAX_LISTED, slice.offset + slice.limit) : Number.POSITIVE_INFINITY
-    const limit = isBySize ? end : MAX_PER_KIND
-    const read = { limit, isPerKind: !isBySize }
-    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind }, read)
+    const end = isBySize ? Math.min(longest, offset + limit) : longest
+    const { candidates, total } = await this.#candidates(viewer, owner, own, { ...query, kind }, end)
     const wanted = uploader
       ? await this.#store.read((tx) => uploadedBy(tx, viewer, uploader, candidates))
       : candidates
     const found = wanted.filter(({ name }) => matches(name, search)).sort(orderOf(query))
     return {
-      shown: found.slice(0, end).slice(slice.offset, slice.offset + slice.limit),
+      shown: found.slice(0, isBySize ? end : undefined).slice(offset, offset + limit),
       total: isBySize ? total : found.length,
-      listed: isBySize ? Math.min(total, MAX_LISTED) : found.length,
+      listed: isBySize ? Math.min(total, longest) : found.length,
       isPartial: !isBySize && total > candidates.length,
     }
   }
@@ -163,66 +163,40 @@ export class StorageItems {
     return isOwn ? entryItem(isReadable, entry, one?.repository) : undefined
   }
 
-  /**
-   * The largest entries of all kinds together, or of each kind, or those of some repositories, and how many
-   * there are.
-   */
+  /** The largest entries, or those of some repositories, all repositories, and how many both are. */
   async #candidates(
     viewer: Viewer,
     owner: number,
     own: readonly RepositoryWithUsage[],
     { kind, repository }: StorageItemQuery,
-    { limit, isPerKind }: { limit: number; isPerKind: boolean },
+    limit: number,
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
-    const usages = own.map(({ usage }) => usage)
     const kinds = kindsIn(kind).filter(isEntryKind)
-    const { isReadable, found } = await this.#store.read(async (tx) => {
-      const largest = (some: readonly LedgerKind[]) =>
-        repository ? largestIn(tx, usages, some, limit) : this.#largest(tx, owner, some, limit)
-      return {
-        isReadable: await readableOf(tx, viewer, owner),
-        found: await Promise.all((isPerKind ? kinds.map((each) => [each]) : [kinds]).map(largest)),
-      }
+    const { isReadable, entries, total } = await this.#store.read(async (tx) => {
+      const listing = repository
+        ? merge(own.flatMap(({ usage: { id } }) => kinds.map((each) => entriesIn(tx, id, each, limit))))
+        : entriesBySize(tx, owner, kinds, limit)
+      const counts = repository
+        ? own.map(({ usage }) => usage.entries)
+        : [await this.#quota.ledger.counts(tx, owner)]
+      const page = await pageOf(listing, { offset: 0, limit })
+      const entries: LedgerRecord[] = []
+      for await (const step of inSteps(page, (some) => ledgerEntries.load(tx, some))) entries.push(...step)
+      const total = counts.reduce((sum, each) => sum + sumOf(each, kinds), 0)
+      return { isReadable: await readableOf(tx, viewer, owner), entries, total }
     })
     const wholes = kindsIn(kind)
       .filter((each) => !isEntryKind(each))
       .flatMap((each) => own.map((one) => repositoryItem(isReadable, one, each)))
-    const entries = found.flatMap(({ items }) => items)
-    return {
-      candidates: [
-        ...wholes,
-        ...entries.map((entry) => entryItem(isReadable, entry, byId.get(entry.repository ?? 0))),
-      ],
-      total: wholes.length + found.reduce((sum, { total }) => sum + total, 0),
-    }
-  }
-
-  async #largest(
-    tx: ReadTransaction,
-    owner: number,
-    kinds: readonly LedgerKind[],
-    limit: number,
-  ): Promise<Page<LedgerRecord>> {
-    const entries = await pageOf(entriesBySize(tx, owner, kinds, limit), { offset: 0, limit })
-    const items: LedgerRecord[] = []
-    for await (const step of inSteps(entries, (some) => ledgerEntries.load(tx, some))) items.push(...step)
-    const counts = await this.#quota.ledger.counts(tx, owner)
-    return { items, total: sumOf(counts, kinds) }
+    const items = entries.map((entry) => entryItem(isReadable, entry, byId.get(entry.repository ?? 0)))
+    return { candidates: [...wholes, ...items], total: wholes.length + total }
   }
 }
 
-/** The largest entries of some kinds in some repositories, which are few. */
-const largestIn = async (
-  tx: ReadTransaction,
-  usages: readonly RepositoryUsage[],
-  kinds: readonly LedgerKind[],
-  limit: number,
-): Promise<Page<LedgerRecord>> => {
-  const listings = usages.flatMap(({ id }) => kinds.map((kind) => ({ prefix: [id, kind], limit })))
-  const found = await Promise.all(listings.map((listing) => ledgerEntries.list(tx, 'repo', listing)))
-  return { items: found.flat(), total: usages.reduce((sum, { entries }) => sum + sumOf(entries, kinds), 0) }
-}
+/** Entries of a kind in a repository, largest first. */
+const entriesIn = (tx: ReadTransaction, repository: number, kind: LedgerKind, limit: number) =>
+  ledgerEntries.entries(tx, 'repo', { prefix: [repository, kind], limit })
 
 const sumOf = (counts: OfKinds, kinds: readonly LedgerKind[]): number =>
   kinds.reduce((sum, kind) => sum + counts[kind], 0)

@@ -3,7 +3,7 @@
  */
 import { timestamp } from '../../clock.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
-import { MAX_PER_KIND, type StorageItemPage } from '../../content/usage/storage-items.ts'
+import { MAX_LISTED, type StorageItemPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -156,9 +156,9 @@ const ListedCount = ({
     )}
     {listed < total &&
       !isPartial &&
-      `. The ${listed.toLocaleString('en')} largest are listed, here and in a CSV file; filter to see others.`}
+      `. The ${listed.toLocaleString('en')} largest are listed, and more in a CSV file; filter to see others.`}
     {isPartial &&
-      `. Only the ${MAX_PER_KIND.toLocaleString('en')} largest of each kind are searched, sorted and listed.`}{' '}
+      `. Only the ${MAX_LISTED.toLocaleString('en')} largest are searched and sorted; filter to search others.`}{' '}
     <OtherOrder owner={owner} asked={asked} />
   </p>
 )

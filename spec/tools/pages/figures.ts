@@ -42,15 +42,9 @@ const selected = Array.from(
 )
 
 const PAGES: readonly MeasuredPage[] = [
-  ...[
-    '',
-    '/usage',
-    '/usage?page=20',
-    '/usage?page=200',
-    '/usage?q=file+1',
-    '/usage?sort=created',
-    '/repositories',
-  ].map((path) => [USER_TOKEN, `${storage}${path}`] as const),
+  ...['', '/usage', '/usage?page=20', '/usage?q=file+1', '/usage?sort=created', '/repositories'].map(
+    (path) => [USER_TOKEN, `${storage}${path}`] as const,
+  ),
   ...['/lfs', '/usage?remove=free+total', '/history?days=all', '/repositories/repository-20'].map(
     (path) => [USER_TOKEN, `${storage}${path}`] as const,
   ),
