@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Refreshed } from '../../lib/content/usage/refreshed.ts'
 import { deferred } from '../../lib/deferred.ts'
 
@@ -22,6 +23,18 @@ describe('A value that takes long to read', () => {
     assert.equal(await value.get(), undefined, 'not after a day')
     reading.resolve('second')
     assert.equal(await value.get(), 'second')
+  })
+
+  it('is shown at once, as it was before, when it is soon asked for again', async (t) => {
+    const left = [Promise.resolve('first'), deferred<string>().promise]
+    const value = new Refreshed(
+      () => left.shift()!,
+      () => HOUR,
+    )
+    assert.equal(await value.get(), 'first')
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 1.5 * HOUR })
+    assert.equal(await Promise.race([value.get(), setImmediate('waits')]), 'first')
+    assert.deepEqual(left, [], 'and read again')
   })
 
   it('is waited for after a change, also while an older reading runs', async (t) => {

@@ -50,6 +50,11 @@ export class Refreshed<T> {
     const isCurrent = known?.changes === this.#changes
     const now = Date.now()
     if (isCurrent && now < known.readAt + known.age) return known.value
+    // A page that is asked for again and again never waits.
+    if (isCurrent && now < known.readAt + 2 * known.age) {
+      this.#start()
+      return known.value
+    }
     const wait = known === undefined || (isCurrent && known.age > 0) ? WAIT_MS : LONG_WAIT_MS
     const waiting = new AbortController()
     const late = setTimeout(wait, undefined, { signal: waiting.signal }).catch(() => undefined)
