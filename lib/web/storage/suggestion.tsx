@@ -68,16 +68,22 @@ const selectionFor = (
   )
   const freedBy = (items: readonly StorageItem[]) =>
     items.reduce((sum, item) => sum + (counted.get(item) ?? 0), 0)
-  const nextFile = (items: readonly StorageItem[]) =>
-    files.find((file) => counted.get(file)! > 0 && !items.some((item) => item === file || isIn(file, item)))
+  const nextFile = (items: readonly StorageItem[]) => {
+    const chosen = new Set(items)
+    const whole = new Set(items.filter(isWhole).map(({ repositoryId }) => repositoryId))
+    return files.find((file) => counted.get(file)! > 0 && !chosen.has(file) && !whole.has(file.repositoryId))
+  }
   /** The smallest repository that suffices, or else the one that frees most besides what is in it already. */
   const nextRepository = (items: readonly StorageItem[]) => {
+    const freedIn = new Map<number | null, number>()
+    for (const item of items)
+      freedIn.set(item.repositoryId, (freedIn.get(item.repositoryId) ?? 0) + counted.get(item)!)
     const gains = repositories
-      .filter((repository) => !items.includes(repository))
-      .map((item) => ({ item, gain: counted.get(item)! - freedBy(items.filter((one) => isIn(one, item))) }))
+      .map((item) => ({ item, gain: counted.get(item)! - (freedIn.get(item.repositoryId) ?? 0) }))
       .filter(({ gain }) => gain > 0)
       .sort((one, other) => other.gain - one.gain)
-    return (gains.findLast(({ gain }) => gain >= needed - freedBy(items)) ?? gains[0])?.item
+    const missing = needed - freedBy(items)
+    return (gains.findLast(({ gain }) => gain >= missing) ?? gains[0])?.item
   }
   const select = (...choices: ((items: readonly StorageItem[]) => StorageItem | undefined)[]) => {
     let items: StorageItem[] = []
@@ -97,8 +103,10 @@ const selectionFor = (
 }
 
 /** Whether an item goes with a repository. */
-const isIn = (item: StorageItem, { kind, repositoryId }: StorageItem): boolean =>
-  kind === 'repositories' && item.kind !== 'repositories' && item.repositoryId === repositoryId
+const isIn = (item: StorageItem, whole: StorageItem): boolean =>
+  isWhole(whole) && !isWhole(item) && item.repositoryId === whole.repositoryId
+
+const isWhole = ({ kind }: StorageItem): boolean => kind === 'repositories'
 
 /** Bytes of an item, as a rule counts them: once for each of its subjects. */
 const countedIn = ({ subjects }: QuotaRule, item: StorageItem): number => {
