@@ -432,6 +432,28 @@ describe('The forms about accounts', () => {
     }
   })
 
+  it('save a negative limit of the API when it is not changed, and take no new one', async () => {
+    const { rules } = allot.allot.quota
+    await rules.edit('part', { limit: -1_000, subjects: ['size:git:lfs'] })
+    const save = async (limit: string) => {
+      const { status } = await root.post('/-/admin/rule', { name: 'part', limit, subject: 'size:all' })
+      return [status, await rules.get('part')]
+    }
+    const shown = /name="limit" value="([^"]*)"/.exec((await root.get('/-/admin/rule?name=part')).text)![1]!
+    const kept = { name: 'part', limit: -1_000, subjects: ['size:all'] }
+    assert.deepEqual(await save(shown), [303, kept])
+    assert.deepEqual(await save('-1,001 bytes'), [422, kept])
+  })
+
+  it('take no more characters than the limit of a rule and the name of a token can have', async () => {
+    const lengthOf = async (path: string, id: string) =>
+      /maxlength="(\d+)"/.exec(
+        new RegExp(`<input[^>]* id="${id}"[^>]*>`).exec((await root.get(path)).text)![0],
+      )
+    assert.equal((await lengthOf('/-/admin/rule?name=part', 'limit'))?.[1], '50')
+    assert.equal((await lengthOf('/-/admin/account?name=ann', 'token'))?.[1], '255')
+  })
+
   it('refuse to preview a new rule or group whose name exists, and a group that is assigned already', async () => {
     const { groups } = allot.allot.quota
     await groups.create({ name: 'known' })

@@ -18,7 +18,7 @@ import {
   unbrokenSize,
   usePageContext,
 } from '../parts/components.tsx'
-import { AdminBox, Field, Fields, Visibility } from '../parts/fields.tsx'
+import { AdminBox, Field, Fields, NameField, Visibility } from '../parts/fields.tsx'
 import { Table } from '../parts/list.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
@@ -110,7 +110,7 @@ const TokenForm = ({ user, name }: { user: Identity; name: string }) => (
   <details class="more" open={usePageContext().entered?.path === TOKEN}>
     <summary>Create a token for {name}</summary>
     <Post to={TOKEN} fields={{ name }} class="stacked">
-      <Field name="name" id="token" hint="The token is shown once, on the next page." isRequired />
+      <NameField id="token" hint="The token is shown once, on the next page." />
       <ScopeFields user={user} />
       <Submit kind="secondary">Create token</Submit>
     </Post>

@@ -20,6 +20,7 @@ export const LimitAndSubjects = ({ stored }: { stored?: QuotaRule }) => {
         id="limit"
         name="limit"
         value={entered?.form.text('limit') ?? limit}
+        maxLength={50}
         required
         {...useInvalid('limit', 'limit-hint')}
       />

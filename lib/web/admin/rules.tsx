@@ -1,5 +1,5 @@
 /** Quota rules: the list, the page of each, and the forms that change and delete one. */
-import { limitFault, parseLimit } from '../../byte-sizes.ts'
+import { formatExactLimit, limitFault, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, existing, invalidMember } from '../../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { Effects } from '../../quota/simulation.ts'
@@ -83,7 +83,10 @@ const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRul
 /** @throws AllotError invalid */
 const ruleFrom = (form: Form, stored?: QuotaRule): QuotaRule => {
   const [name, subjects] = [form.text('name'), form.all('subject')]
-  const limit = limitFrom(form.text('limit'))
+  const entered = form.text('limit')
+  // The API takes limits below -1, too: the form saves one that is there already.
+  const isKept = stored !== undefined && entered === formatExactLimit(stored.limit)
+  const limit = isKept ? stored.limit : limitFrom(entered)
   if (subjects.length === 0)
     throw invalidMember('subjects', 'choose at least one: a rule limits only its subjects')
   // The quota engine rejects unknown subjects, so they are kept.

@@ -105,8 +105,8 @@ export const Field = ({
 }
 
 /** The name of a rule, a group or a token. */
-export const NameField = ({ hint }: { hint?: string | undefined }) => (
-  <Field name="name" hint={hint} maxLength={255} isRequired />
+export const NameField = (field: { id?: string; hint?: string }) => (
+  <Field name="name" {...field} maxLength={255} isRequired />
 )
 
 /** Short fields side by side, where there is space. */
