@@ -10,12 +10,14 @@ import { AllotError } from './errors.ts'
 /** What Node, git and LevelDB say of a full disk, a disk quota, and a limit on the size of files. */
 const FULL = /ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i
 /**
- * What the system says of a disk that cannot be read or written, and of a process that has as many files open
- * as it may.
+ * What the system says of a disk that cannot be read or written, of a folder that it does not create, and of
+ * a process that has as many files open as it may.
  */
 const UNUSABLE_TEXTS =
   'Read-only file system|Permission denied|Operation not permitted|Input/output error|Too many open files'
-const UNUSABLE = new RegExp(`\\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\\b|${UNUSABLE_TEXTS}`)
+const UNUSABLE = new RegExp(
+  `\\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\\b|no such file or directory, mkdir|${UNUSABLE_TEXTS}`,
+)
 /** The end of a message whose reason is in its cause, for the log. */
 export const REASON_IN_LOG = ': its log has the reason'
 
@@ -90,7 +92,7 @@ export const ifExists = (error: NodeJS.ErrnoException): void => {
  * folder is missing (ENOENT) which exists.
  * @returns whether it did not exist
  */
-export const makeFolder = async (folder: string, mode: number): Promise<boolean> => {
+export const makeFolder = async (folder: string, mode = 0o777): Promise<boolean> => {
   const missing: string[] = []
   for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path)
   for (const path of missing) await mkdir(path, { mode }).catch(ifExists)

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
-import { DeletionHold, diskFault, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
+import {
+  DeletionHold,
+  diskFault,
+  ifMissing,
+  isUnchangedFor,
+  makeFolder,
+  type OnDeletionError,
+} from '../disk.ts'
 import { storedName } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, checkSize, type ExpectedContent, writeContent } from './content-writer.ts'
@@ -201,7 +208,7 @@ const createFile = async (path: string): Promise<FileHandle> => {
   const create = () => open(path, 'wx', 0o600)
   return create().catch(async (error) => {
     ifMissing(undefined)(error)
-    await mkdir(dirname(path), { recursive: true })
+    await makeFolder(dirname(path))
     return create()
   })
 }
@@ -219,7 +226,7 @@ const moveInto = async (path: string, folder: string, name: string, attempts = 1
     await rename(path, join(folder, name))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts === 0) throw error
-    await mkdir(folder, { recursive: true }).catch(ifRemovedMeanwhile)
+    await makeFolder(folder).catch(ifRemovedMeanwhile)
     await moveInto(path, folder, name, attempts - 1)
   }
 }

@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ifMissing, MAX_WORK_MS } from '../disk.ts'
+import { ifMissing, MAX_WORK_MS, makeFolder } from '../disk.ts'
 import { placeFolder, removeFolder, UNFINISHED } from './folders.ts'
 import { initialize } from './initialize.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
@@ -67,7 +67,7 @@ export interface BundleImport {
 export const startBundleImport = async (git: string, folder: string): Promise<BundleImport> => {
   const bundle = `${folder}.bundle${UNFINISHED}`
   const unfinished = `${folder}${UNFINISHED}`
-  await mkdir(dirname(folder), { recursive: true })
+  await makeFolder(dirname(folder))
   const file = await open(bundle, 'w', 0o600)
   let size = 0
 

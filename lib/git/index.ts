@@ -1,6 +1,6 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { DeletionHold, diskFault, ifMissing, MAX_WORK_MS, type OnDeletionError } from '../disk.ts'
+import { DeletionHold, diskFault, ifMissing, MAX_WORK_MS, makeFolder, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { type Bundle, type BundleImport, createBundle, setHead, startBundleImport } from './bundle.ts'
 import { type FirstCommit, writeFirstCommit } from './first-commit.ts'
@@ -54,7 +54,7 @@ export class GitStorage {
   async create(id: number, defaultBranch: string, first?: FirstCommit): Promise<number> {
     const folder = this.#folderOf(id)
     const unfinished = `${folder}${UNFINISHED}`
-    await mkdir(dirname(folder), { recursive: true })
+    await makeFolder(dirname(folder))
     await removeTree(unfinished)
     await initialize(this.#git, unfinished, defaultBranch)
     if (first !== undefined)
@@ -74,7 +74,7 @@ export class GitStorage {
   async copy(from: number, id: number, branch: string): Promise<number> {
     const [source, folder] = [this.#folderOf(from), this.#folderOf(id)]
     const unfinished = `${folder}${UNFINISHED}`
-    await mkdir(dirname(folder), { recursive: true })
+    await makeFolder(dirname(folder))
     await removeTree(unfinished)
     try {
       await initialize(this.#git, unfinished, branch)

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { inflateSync } from 'node:zlib'
+import { makeFolder } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { sizeOf } from './folders.ts'
 import { MAX_HEADER_LINES, MAX_NAME, positionsIn } from './objects/parse.ts'
@@ -250,7 +251,7 @@ const sentenceOf = (error: Error, onError: (error: Error) => void): string => {
  * one.
  */
 const writeHook = async (folder: string): Promise<void> => {
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const unfinished = join(folder, `pre-receive.${randomUUID()}`)
   await writeFile(unfinished, HOOK, { mode: 0o755 })
   await rename(unfinished, join(folder, 'pre-receive'))

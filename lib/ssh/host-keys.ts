@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { chmod, link, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ifExists, ifMissing, syncToDisk } from '../disk.ts'
+import { ifExists, ifMissing, makeFolder, syncToDisk } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { UNFINISHED } from '../git/folders.ts'
 import type { Ssh2 } from './library.ts'
@@ -62,7 +62,7 @@ const makeOnce = async (ssh2: Ssh2, type: KeyType, path: string): Promise<void> 
   if ((await readFile(path).catch(ifMissing(undefined))) !== undefined) return
   const key = newHostKey(ssh2, type)
   const folder = dirname(path)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder, 0o700)
   await chmod(folder, 0o700)
   const unfinished = `${path}.${randomBytes(6).toString('hex')}${UNFINISHED}`
   const handle = await open(unfinished, 'wx', 0o600)

@@ -99,23 +99,24 @@ describe('While git cannot write, since the disk is full', () => {
 })
 
 describe('While the folder of the repositories and that of the files cannot be written', () => {
-  it('repositories and files are refused with 503, and the log has the reason', async () => {
-    const logged: string[] = []
-    const error = ({ err }: { err?: Error }) => void logged.push(String(err?.cause))
-    // The kernel lets no user write there.
-    const [repositories, files] = [{ directory: '/sys/kernel' }, { directory: '/sys/kernel' }]
-    const allot = await startGit({ log: { ...quiet, error }, repositories, files })
-    const alice = await allot.person('alice')
-    const message = /^the server cannot use a file or folder that it needs: its log has the reason$/
-    assertError(await allot.as(alice, 'POST', '/user/repos', { name: 'demo' }), 503, message)
-    const url = `${allot.base}/api/packages/alice/generic/tool/1/file`
-    const headers = { authorization: `token ${alice.token}` }
-    const answer = await fetch(url, { method: 'PUT', headers, body: 'file' })
-    assert.equal(answer.status, 503)
-    assert.match((await answer.text()).trim(), message)
-    assert.equal(logged.length, 2)
-    for (const line of logged) assert.match(line, /EPERM|EACCES|EROFS/)
-  })
+  // The kernel lets no user write there.
+  for (const directory of ['/sys/kernel', '/proc/none/data'])
+    it(`repositories and files in ${directory} are refused with 503, and the log has the reason`, async () => {
+      const logged: string[] = []
+      const error = ({ err }: { err?: Error }) => void logged.push(String(err?.cause))
+      const [repositories, files] = [{ directory }, { directory }]
+      const allot = await startGit({ log: { ...quiet, error }, repositories, files })
+      const alice = await allot.person('alice')
+      const message = /^the server cannot use a file or folder that it needs: its log has the reason$/
+      assertError(await allot.as(alice, 'POST', '/user/repos', { name: 'demo' }), 503, message)
+      const url = `${allot.base}/api/packages/alice/generic/tool/1/file`
+      const headers = { authorization: `token ${alice.token}` }
+      const answer = await fetch(url, { method: 'PUT', headers, body: 'file' })
+      assert.equal(answer.status, 503)
+      assert.match((await answer.text()).trim(), message)
+      assert.equal(logged.length, 2)
+      for (const line of logged) assert.match(line, /EPERM|EACCES|EROFS| mkdir '\/proc/)
+    })
 })
 
 describe('What git says of the content of a file', () => {

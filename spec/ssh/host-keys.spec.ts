@@ -61,6 +61,11 @@ describe('Host keys', () => {
       assert.equal(timers.size, 0, 'a start that fails leaves no timer')
     })
 
+  it('are refused at the start in a folder that cannot be created', async () => {
+    const made = readHostKeys(await loadSsh2(), { file: undefined, repositories: '/proc/none/data' })
+    await assert.rejects(made, / mkdir '\/proc/)
+  })
+
   it('that are made can be read, each of them', async () => {
     const ssh2 = await loadSsh2()
     for (let times = 0; times < 1000; times++)
