@@ -209,15 +209,16 @@ describe('The pages about usage', () => {
     await hosting.accounts.remove(small.id, { purge: true })
   })
 
-  it('give no share of a limit of 0 or below, under which nothing gets', async () => {
+  it('give no share of a limit of 0 or below, and offer no removal, since nothing gets under it', async () => {
     const { hosting, quota } = allot.allot
-    const { id } = await hosting.accounts.createUser({ name: 'barred' })
+    const { id } = await hosting.organizations.create(allot.root.id, { name: 'barred' })
     await quota.apply({
       rules: [{ name: 'none', limit: 0, subjects: ['size:all'] }],
       groups: [{ name: 'none', rules: ['none'] }],
       assignments: { barred: ['none'] },
     })
     const textOf = async (path: string) => words(main((await root.get(path)).text))
+    const pages = ['/-/storage/barred', '/-/admin/owners?q=barred', '/-/admin', '/']
     for (const limit of [0, -5]) {
       await quota.rules.edit('none', { limit })
       assert.match(
@@ -230,6 +231,11 @@ describe('The pages about usage', () => {
       )
       const suggestion = await textOf('/-/storage/barred/usage?remove=none')
       assert.match(suggestion, /counts as over: nothing that you delete gets under this limit\. View all/)
+      for (const subject of ['size:assets:artifacts', 'size:all'] as const) {
+        await quota.rules.edit('none', { subjects: [subject] })
+        for (const path of pages)
+          assert.doesNotMatch((await root.get(path)).text, /barred\/usage\?remove=/, `${path} ${subject}`)
+      }
     }
     await hosting.accounts.remove(id, { purge: true })
   })

@@ -18,7 +18,7 @@ import { labelOf } from '../parts/labels.ts'
 import { type Column, Facts, type Sorting, Table } from '../parts/list.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
-import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
+import { isRemovalUseful, LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
 /**
@@ -130,17 +130,20 @@ export const OwnerBadge = ({ owner: { state, binding } }: { owner: OwnerSummary 
 /**
  * The limit that decides the state of an owner, and for an owner over quota a link to what can be removed.
  */
-export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner: OwnerSummary }) =>
-  binding === undefined ? null : (
+export const OwnerLimit = ({ owner: { name, binding, groups } }: { owner: OwnerSummary }) => {
+  if (binding === undefined) return null
+  const limit = limitStateOf(groups, binding)
+  return (
     <div class="why small">
       <Dots
         facts={[
-          <LimitText limit={limitStateOf(groups, binding)} />,
-          state === 'over' && <RemovalLink owner={name} rule={binding.rule} />,
+          <LimitText limit={limit} />,
+          isRemovalUseful(limit) && <RemovalLink owner={name} rule={binding.rule} />,
         ]}
       />
     </div>
   )
+}
 
 const Assignment = ({ groups }: Pick<AssignmentForm, 'groups'>) => {
   const entered = useEntered()?.form

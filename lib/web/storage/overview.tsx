@@ -25,7 +25,7 @@ import {
   UsageBar,
 } from './limits.tsx'
 import { ForecastText, Pace } from './pace.tsx'
-import { LimitText, RemovalLink, StateBadge, shareText } from './state.tsx'
+import { isRemovalUseful, LimitText, RemovalLink, StateBadge, shareText } from './state.tsx'
 
 const LARGEST = { offset: 0, limit: 8 }
 
@@ -140,7 +140,7 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
       </p>
       <UsageBar usage={usage} limit={limit} />
       <Legend usage={usage} />
-      {limit?.state === 'over' && <RemovalButton owner={owner} limit={limit} />}
+      {limit !== undefined && isRemovalUseful(limit) && <RemovalButton owner={owner} limit={limit} />}
       <Pace limit={limit} history={history} />
     </Section>
   )
@@ -173,7 +173,7 @@ const Limits = ({ owner, usage, limits, history }: UsageProps) =>
                 rule <em>{limit.rule.name}</em>
               </span>
             </div>
-            {limit.state === 'over' ? (
+            {isRemovalUseful(limit) ? (
               <RemovalButton owner={owner} limit={limit} />
             ) : (
               <ForecastText limit={limit} history={history} />
@@ -211,7 +211,9 @@ const Organizations = ({ items, total }: Page<OwnerStorage>) => (
                 <LimitText limit={limit} />
               )}
             </span>
-            {limit?.state === 'over' && <RemovalLink owner={name} rule={limit.rule.name} />}
+            {limit !== undefined && isRemovalUseful(limit) && (
+              <RemovalLink owner={name} rule={limit.rule.name} />
+            )}
           </div>
         </li>
       ))}

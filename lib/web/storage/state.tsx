@@ -52,6 +52,10 @@ export const LimitText = ({ limit }: { limit: Pick<LimitState, 'name' | 'rule' |
   </>
 )
 
+/** Whether a removal can get usage under the limit, which it never does with a limit of 0 or below. */
+export const isRemovalUseful = ({ state, rule }: Pick<LimitState, 'state' | 'rule'>): boolean =>
+  state === 'over' && rule.limit > 0
+
 /**
  * Leads to what can be removed to get under a limit, already selected.
  * @param rule name of a rule that the owner is over
