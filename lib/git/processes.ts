@@ -128,7 +128,8 @@ export class GitProcesses {
 
   /**
    * Waits until what a stopped writer left is removed. While other writers run, which may be for as long as
-   * clients like, nothing is removed: the last of them does it, and their journal entries stay until then.
+   * clients like, nothing is removed: the last of them does it, and the journal entries of those that still
+   * run stay until then.
    * @returns false when some of it is not removed: the journal entry must stay
    */
   isCleaned(writer: GitProcess): Promise<boolean> {

@@ -5,7 +5,7 @@ import { retryAfterHeader } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 
 /*
- * Responses that a server writes to a connection without a request, since the parser of node:http has refused
+ * Responses that a server writes before anything sees the request, since the parser of node:http has refused
  * it or a limit is reached. Their body is that of all errors; its `url` is a path, since there may be no Host
  * header.
  */

@@ -53,7 +53,7 @@ const KEY_OVERHEAD = 300
  */
 export class ReadCache {
   readonly #results = namedCache(
-    'replies',
+    'reads',
     new LRUCache<string, CachedRead>({
       maxSize: MAX_SIZE,
       sizeCalculation: ({ keys, ranges, size }, cacheKey) =>

@@ -81,7 +81,7 @@ export const dueHooks = async (tx: ReadTransaction): Promise<{ ids: number[]; ne
   return { ids }
 }
 
-/** The delivery of a webhook that is due, if any does. */
+/** The delivery of a webhook that is due, if any is. */
 export const dueDelivery = async (
   tx: ReadTransaction,
   hook: number,

@@ -163,7 +163,7 @@ describe('/-/metrics', () => {
     await ask('GET', '/user/quota', { token })
     await allot.quota.info('root')
     const first = (await asAdmin()).text
-    const repliesSent = 'allot_cache_requests_total{cache="replies",outcome="hit"}'
+    const readsKept = 'allot_cache_requests_total{cache="reads",outcome="hit"}'
     await ask('GET', '/user/quota', { token })
     await allot.quota.info('root')
     await allot.quota.rules.create({ name: 'small', limit: 10, subjects: ['size:all'] })
@@ -182,8 +182,8 @@ describe('/-/metrics', () => {
     await crossed
     const { text } = await asAdmin()
     assert.equal(sample(text, 'allot_quota_events_total{at="limit",direction="up"}'), 1)
-    assert.ok(sample(text, repliesSent)! > sample(first, repliesSent)!)
-    assert.ok(sample(text, 'allot_cache_entries{cache="replies"}')! > 0)
+    assert.ok(sample(text, readsKept)! > sample(first, readsKept)!)
+    assert.ok(sample(text, 'allot_cache_entries{cache="reads"}')! > 0)
     assert.equal(sample(text, 'allot_accounts{kind="user"}'), 2)
     assert.equal(sample(text, 'allot_store_operations_in_flight{operation="write"}'), 0)
     assert.ok(sample(text, 'allot_store_operation_duration_seconds_count{operation="write"}')! > 3)

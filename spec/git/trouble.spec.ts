@@ -195,7 +195,6 @@ describe('A failure of the store', () => {
     const { state, driver } = failing(memory())
     const { allot, alice } = await scene({}, driver)
     const path = await allot.repository(alice, 'uncounted')
-    // One write reserves a block of numbers for the journal.
     await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
     const checkout = await large()
     state.left = 1
