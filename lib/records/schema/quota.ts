@@ -186,10 +186,13 @@ const byLargest =
     const named = largest[kind]
     if (named === undefined) return undefined
     const { first, rest } = named
-    const keys = [...first, ...(rest === null ? [] : [rest])].map(
-      ({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length] as const,
-    )
-    return { of: keys.flat(), each: () => keys }
+    const places = rest === null ? first : [...first, rest]
+    return {
+      // V8 takes four times as long to flatten keys.
+      of: [owner, JSON.stringify(named)],
+      each: () =>
+        places.map(({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length]),
+    }
   }
 
 export const repositoryUsages = new Collection({
