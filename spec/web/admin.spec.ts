@@ -54,6 +54,12 @@ describe('The table of owners', () => {
       assert.equal((await root.get(`/-/admin/owners${query}`)).status, 200)
   })
 
+  it('says once that no owner matches', async () => {
+    const text = words((await root.get('/-/admin/owners?q=no+such')).text)
+    assert.match(text, /No owner matches/)
+    assert.doesNotMatch(text, /0 owners/)
+  })
+
   it('says how each owner grew in 30 days as the pages of the owner do, and counts from 0 for those that are newer', async () => {
     const { text } = await root.get('/-/admin/owners')
     const rows = new Map(

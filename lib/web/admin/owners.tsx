@@ -156,11 +156,14 @@ const Rows = ({ query, found: { rows, history }, ...form }: RowsProps) => {
   const shown = rows.slice(offset, offset + limit)
   return (
     <>
-      <p class="small">
-        {formatCount(rows.length, 'owner')}
-        {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}
-        {rows.length > MAX_CSV && `. A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
-      </p>
+      {rows.length > 0 && (
+        <p class="small">
+          {formatCount(rows.length, 'owner')}
+          {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}
+          {rows.length > MAX_CSV &&
+            `. A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
+        </p>
+      )}
       {shown.length === 0 ? (
         <EmptyPage total={rows.length}>
           <Empty title="No owner matches">
