@@ -84,6 +84,7 @@ export const measureCaches = (registry: Registry, closing: AbortSignal): void =>
     caches.set(cache, counters)
     counters[get === 'hit' ? 'hit' : 'miss'].inc()
   }
+  if (closing.aborted) return
   subscribe(CHANNEL, count)
   closing.addEventListener('abort', () => unsubscribe(CHANNEL, count))
 }

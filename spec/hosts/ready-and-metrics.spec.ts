@@ -113,4 +113,11 @@ describe('A host', () => {
     assert.equal(hasSubscribers('lru-cache:metrics'), false)
     assert.equal(await allot.ready(), false)
   })
+
+  it('that has closed its Allot leaves no subscription when it asks for metrics', async () => {
+    const allot = await createAllot({ driver: memory(), repositories: false })
+    await allot.close()
+    await allot.metrics(new Registry())
+    assert.equal(hasSubscribers('lru-cache:metrics'), false)
+  })
 })
