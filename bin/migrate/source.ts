@@ -50,9 +50,21 @@ export class Source {
   }
 
   /** Whether the version can be read without a token. */
-  async answersEveryone(): Promise<boolean> {
-    const { status } = await sendRequest(this.base, '/api/v1/version', ACCEPT_JSON, this.#limits)
-    return status === 200
+  answersEveryone(): Promise<boolean> {
+    return this.has('/version', ANONYMOUS, [401, 403])
+  }
+
+  /**
+   * Whether something exists at a path. A redirect leads to what has another path now.
+   * @param absent statuses that say that it does not
+   * @throws SourceError for any other error: it says neither
+   */
+  async has(path: string, as?: Sender, absent: readonly number[] = [404]): Promise<boolean> {
+    const response = await this.request(path, as)
+    const { status } = response
+    if (status < 300) return true
+    if (status < 400 || absent.includes(status)) return false
+    throw sourceError(this.base, path, response)
   }
 
   /** `Authorization` header for git. */

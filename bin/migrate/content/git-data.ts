@@ -52,7 +52,7 @@ const fetchGitData = async (
   await saveReferences(migration, copied, before, await localReferences(git.git, git.directory, id))
   if (code !== 0 && isRefused(stderr, given)) return report.note('notCopied', OF_INACTIVE, given.full_name)
   // While the source is down, this ends the migration: each further repository would fail, too.
-  if (code !== 0) await source.answersEveryone()
+  if (code !== 0) await source.request('/version')
   if (code !== 0)
     throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
   if (after === undefined || after.size === size) return report.count('git data', 'found')
