@@ -13,7 +13,10 @@ export interface RefUpdate {
 
 /** The commands of a push, which precede its pack. */
 interface ParsedPush {
+  /** Without commands that change nothing. */
   readonly updates: readonly RefUpdate[]
+  /** Whether there are no commands. */
+  readonly isEmpty: boolean
   /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean
   /** The bytes of the commands. */
@@ -30,20 +33,24 @@ const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
  * Reads the commands of a push; its pack stays in the stream. The report of the response is later compared
  * with the commands.
  * @param idleTimeout milliseconds that may pass without a byte of them
- * @throws AllotError bad_request when the commands are malformed, ask for no report, or stop arriving;
- * too_large
+ * @throws AllotError bad_request when the commands are malformed, change a reference twice, ask for no
+ * report, or stop arriving; too_large
  */
 export const readPush = async (body: Readable, idleTimeout: number): Promise<ParsedPush> =>
   parseCommands(await readSection(body, idleTimeout))
 
 const parseCommands = (lines: readonly PktLine[]): ParsedPush => {
-  const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
+  const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('latin1')]))
   const commands = texts.filter((text) => !SHALLOW.test(text)).map(parseCommand)
   const capabilities = commands[0]?.capabilities ?? []
   if (commands.length > 0 && !capabilities.some((name) => /^report-status(?:-v2)?$/.test(name)))
     throw new AllotError('bad_request', 'a push must request a report: report-status is missing')
+  // The report has the name alone: it cannot tell which of two commands has succeeded.
+  if (new Set(commands.map(({ name }) => name)).size < commands.length)
+    throw new AllotError('bad_request', 'the push changes a reference twice')
   return {
-    updates: commands.map(({ update }) => update),
+    updates: commands.map(({ update }) => update).filter(({ before, after }) => before !== after),
+    isEmpty: commands.length === 0,
     isSideband: capabilities.some((name) => /^side-band/.test(name)),
     bytes: Buffer.concat(lines.map(({ bytes }) => bytes)),
   }
@@ -68,10 +75,14 @@ const readSection = async (body: Readable, idleTimeout: number): Promise<PktLine
   throw new AllotError('bad_request', 'the push ended before its commands did')
 }
 
-const parseCommand = (text: string): { update: RefUpdate; capabilities: string[] } => {
-  const [, before, after, ref, capabilities = ''] = COMMAND.exec(text) ?? []
-  if (ref === undefined) throw new AllotError('bad_request', 'the push has a command that is not well-formed')
+/** @param text with a character for each byte: names of different bytes can be the same UTF-8 */
+const parseCommand = (text: string): { name: string; update: RefUpdate; capabilities: string[] } => {
+  const [, before, after, name, capabilities = ''] = COMMAND.exec(text) ?? []
+  if (name === undefined)
+    throw new AllotError('bad_request', 'the push has a command that is not well-formed')
+  const ref = Buffer.from(name, 'latin1').toString('utf8')
   return {
+    name,
     update: { ref, before: objectId(before!), after: objectId(after!) },
     capabilities: capabilities.split(' '),
   }

@@ -149,7 +149,7 @@ export class Transport {
     const { idleTimeout, maxPushSize } = this.#options
     const push = await readPush(request.body, idleTimeout)
     // Before a large push git sends an empty one, to learn whether it is authorized.
-    if (push.updates.length === 0) return Readable.from([])
+    if (push.isEmpty) return Readable.from([])
     await listener.ready(request.signal)
     const limits = limitsOf(maxPushSize, request.size)
     const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))

@@ -31,6 +31,23 @@ const pushed = async (name: string, more = {}) => {
   return { path, checkout }
 }
 
+const NONE = '0'.repeat(40)
+
+/** Sends a push as a client could make it by hand. */
+const send = async (path: string, commands: readonly string[], pack: Buffer) => {
+  const [first, ...others] = commands
+  const lines = [`${first}\0 report-status side-band-64k`, ...others].map(pktLine)
+  const answer = await fetch(`${urlFor(allot, path)}/git-receive-pack`, {
+    method: 'POST',
+    headers: {
+      authorization: `token ${alice.token}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
+    body: Buffer.concat([Buffer.from(`${lines.join('')}0000`), pack]),
+  })
+  return { status: answer.status, text: await answer.text() }
+}
+
 describe('git push', () => {
   it('fills an empty repository, whose size is counted afterwards', async () => {
     const path = await allot.repository(alice, 'filled')
@@ -142,6 +159,29 @@ describe('git push', () => {
   it('succeeds when everything is up to date', async () => {
     const { checkout } = await pushed('same')
     assert.match((await attempt(checkout, ['push', 'origin', 'main'])).err, /up-to-date/)
+  })
+
+  it('is an event for each reference that changes, and a reference that it changes twice is refused', async () => {
+    const { path, checkout } = await pushed('events')
+    const first = await git(checkout, 'rev-parse', 'main')
+    await commit(checkout, { a: 'two' })
+    const second = await git(checkout, 'rev-parse', 'main')
+    await git(checkout, 'push', '--quiet', 'origin', 'main:side')
+    const heard: string[] = []
+    const names = ['push', 'create', 'delete'] as const
+    const listeners = names.map((name) => {
+      const listener = ({ ref }: { ref: string }) => void heard.push(`${name} ${ref}`)
+      allot.allot.on(name, listener)
+      return () => allot.allot.off(name, listener)
+    })
+    const twice = [`${first} ${second} refs/heads/main`, `${first} ${NONE} refs/heads/main`]
+    const refused = await send(path, twice, craftedPack([]))
+    assert.deepEqual([refused.status, /changes a reference twice/.test(refused.text)], [400, true])
+    const idle = [`${NONE} ${NONE} refs/heads/never`, `${second} ${second} refs/heads/side`]
+    const { text } = await send(path, [...idle, `${first} ${second} refs/heads/main`], craftedPack([]))
+    assert.match(text, /ok refs\/heads\/never\n.*ok refs\/heads\/side\n.*ok refs\/heads\/main/)
+    for (const end of listeners) end()
+    assert.deepEqual(heard, ['push refs/heads/main'])
   })
 
   it('refuses malformed objects, and leaves nothing', async () => {
@@ -279,16 +319,9 @@ describe('A push', () => {
         if (old.id === object.id) return []
         return [{ type: 7, content: deltaTo(old.content, object.content), base: old.id }]
       })
-      const command = `${'0'.repeat(40)} ${made.at(-1)!.id} refs/heads/new\0 report-status side-band-64k`
-      const answer = await fetch(`${urlFor(allot, path)}/git-receive-pack`, {
-        method: 'POST',
-        headers: {
-          authorization: `token ${alice.token}`,
-          'content-type': 'application/x-git-receive-pack-request',
-        },
-        body: Buffer.concat([Buffer.from(`${pktLine(command)}0000`), craftedPack(entries)]),
-      })
-      assert.match(await answer.text(), reason ?? /ok refs\/heads\/new/)
+      const command = `${NONE} ${made.at(-1)!.id} refs/heads/new`
+      const { text } = await send(path, [command], craftedPack(entries))
+      assert.match(text, reason ?? /ok refs\/heads\/new/)
       const branches = (await allot.as(alice, 'GET', `/repos/${path}/branches`)).body
       assert.equal(branches.length, reason ? 1 : 2)
     })
