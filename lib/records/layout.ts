@@ -86,6 +86,8 @@ interface QuotaDefaults {
  * Number of the store's layout: see upgrade.ts. No step can rename it, because it is read before a step runs.
  */
 export const storedLayout = metadataEntry<number>('layout')
+/** The layout before an upgrade, set while it runs: the store holds records and indexes of both layouts. */
+export const upgradedFrom = metadataEntry<number>('upgrade')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('import')
 
@@ -95,7 +97,7 @@ export const storedOwners = metadataEntry<OwnerKind>('owners')
 export const storedDefaults = metadataEntry<QuotaDefaults>('defaults')
 
 export const metadata: readonly MetadataEntry<unknown>[] = [
-  ...[storedLayout, importing, storedOwners, storedDefaults],
+  ...[storedLayout, upgradedFrom, importing, storedOwners, storedDefaults],
 ]
 
 /** Every entry of the store but the metadata. */

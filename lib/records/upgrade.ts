@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { encodeKey, rangeBelow } from './key-codec.ts'
-import { decodeValue, importing, isEmpty, storedLayout } from './layout.ts'
+import { decodeValue, importing, isEmpty, storedLayout, upgradedFrom } from './layout.ts'
 
 /**
  * Brings a store to the current layout when it is opened. The layout says which keys exist and what their
@@ -50,8 +50,13 @@ export const upgradeLayout = async (
   })
   if (layout === newest) return
   onProgress(`upgrading the store from layout ${layout} to layout ${newest}`)
+  // First, so that an older version refuses the store also when this process is killed.
+  await driver.write(async (tx) => {
+    storedLayout.set(tx, newest)
+    upgradedFrom.set(tx, layout)
+  })
   await rebuild(driver, plan.collections, plan.steps.slice(layout - 1))
-  await driver.write(async (tx) => storedLayout.set(tx, newest))
+  await driver.write(async (tx) => upgradedFrom.clear(tx))
 }
 
 const isNew = async (tx: ReadTransaction): Promise<boolean> =>
@@ -61,6 +66,7 @@ const markNew = async (tx: WriteTransaction, newest: number): Promise<void> => {
   if (await isNew(tx)) storedLayout.set(tx, newest)
 }
 
+/** @returns that before an upgrade which did not finish */
 const knownLayout = async (tx: ReadTransaction, newest: number): Promise<number> => {
   const unfinished = await importing.get(tx)
   if (unfinished !== undefined)
@@ -75,7 +81,7 @@ const knownLayout = async (tx: ReadTransaction, newest: number): Promise<number>
       'the store has no layout number: no released version of Allot wrote it',
     )
   requireKnownLayout(layout, newest)
-  return layout
+  return (await upgradedFrom.get(tx)) ?? layout
 }
 
 /** @throws AllotError unavailable for a layout that this version does not know */

@@ -56,6 +56,11 @@ const isKilled = (error: unknown): true => {
   return true
 }
 
+const TO_UPGRADE = {
+  code: 'unavailable',
+  message: /has layout 1 and must be upgraded to layout 3 first: stop .*allot verify --repair/,
+}
+
 const A_STEP_IS_MISSING =
   'add a step of the layout, as docs/additions.md says; before the first release, run npx tsx spec/records/stores/write.ts'
 
@@ -125,11 +130,22 @@ describe('An upgrade of the layout', () => {
       const driver = await filled()
       kills += times(10, 1)
       killed = await run(killedAt(driver, kills)).then(() => false, isKilled)
-      if (killed) assert.equal(await layoutOf(driver), 1)
+      if (killed) await assert.rejects(run({ ...driver, shared: true }), TO_UPGRADE)
       await run(driver)
       assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
     }
     assert.ok(kills > 100, 'there are several writes for each collection')
+  })
+
+  it('that was killed leaves a store that an older version refuses, and changes nothing in', async () => {
+    const driver = await filled()
+    await run(killedAt(driver, 50)).catch(isKilled)
+    const before = await rawOf(driver)
+    await assert.rejects(upgradeStore(driver), {
+      code: 'unavailable',
+      message: /has layout 3, but this version of Allot reads layouts 1 to 1: start the newer version/,
+    })
+    assert.deepEqual(await rawOf(driver), before)
   })
 
   it('names the record and the member that a step has left out or made wrong, and never its value', async () => {
@@ -150,10 +166,7 @@ describe('An upgrade of the layout', () => {
   it('is refused where other servers may use the store, which then is not changed', async () => {
     const driver = await filled()
     const before = await rawOf(driver)
-    await assert.rejects(run({ ...driver, shared: true }), {
-      code: 'unavailable',
-      message: /must be upgraded to layout 3 first: stop .*allot verify --repair/,
-    })
+    await assert.rejects(run({ ...driver, shared: true }), TO_UPGRADE)
     assert.deepEqual(await rawOf(driver), before)
   })
 })
