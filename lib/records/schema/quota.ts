@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds } from '../fields.ts'
 import type { SeveralKeys } from '../indexes.ts'
+import type { KeyTuple } from '../key-codec.ts'
 
 /**
  * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the
@@ -186,13 +187,11 @@ const byLargest =
     const named = largest[kind]
     if (named === undefined) return undefined
     const { first, rest } = named
-    const places = rest === null ? first : [...first, rest]
-    return {
-      // V8 takes four times as long to flatten keys.
-      of: [owner, JSON.stringify(named)],
-      each: () =>
-        places.map(({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length]),
-    }
+    const keys = [...first, ...(rest === null ? [] : [rest])].map(
+      ({ size, name, key }, at) => [owner, 0 - size, name, kind, key, at < first.length] as const,
+    )
+    // V8 takes twelve times as long for `flat`.
+    return { of: ([] as KeyTuple).concat(...keys), each: () => keys }
   }
 
 export const repositoryUsages = new Collection({
