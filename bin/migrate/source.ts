@@ -113,10 +113,12 @@ export class Source {
     return collect(readPages(path, (page) => this.#read(page, as), parse, this.#limits))
   }
 
-  /** Number of items of a list; 0 when the source doesn't have it or doesn't show it. */
+  /**
+   * Number of items of a list.
+   * @throws SourceError when the source answers with an error
+   */
   async count(path: string): Promise<number> {
-    const { status, headers, text } = await this.request(`${path}${path.includes('?') ? '&' : '?'}limit=1`)
-    if (status >= 300) return 0
+    const { headers, text } = await this.#read(`${path}${path.includes('?') ? '&' : '?'}limit=1`)
     const items = parseJson(text)
     return Number(headers.get('x-total-count') ?? (Array.isArray(items) ? items.length : 0))
   }

@@ -4,16 +4,25 @@ import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
 import { startBefore } from '../support/test-server.ts'
-import { replay } from './replay.ts'
+import { type Reply, replay } from './replay.ts'
+import { startTarget, type Target } from './two.ts'
 
+let target: Target
 const source = startBefore({ dialect: 'forgejo' })
-before(() => source.person('ann'))
+before(async () => {
+  const ann = await source.person('ann')
+  await source.as(ann, 'POST', '/user/repos', { name: 'app' })
+  target = await startTarget({ git: false })
+})
 
 type Answer = (req: IncomingMessage, res: ServerResponse) => void
 
 /** The source, some of whose requests are answered in another way. */
-const failing = (fails: (req: IncomingMessage) => boolean, answer: Answer) =>
-  replay({}, (req, res) => (fails(req) ? answer(req, res) : source.allot.handler(req, res)))
+const failing = (
+  fails: (req: IncomingMessage) => boolean,
+  answer: Answer,
+  table: Readonly<Record<string, Reply>> = {},
+) => replay(table, (req, res) => (fails(req) ? answer(req, res) : source.allot.handler(req, res)))
 
 const status =
   (code: number): Answer =>
@@ -43,5 +52,31 @@ describe('A source that answers a request without a token', () => {
   it('with any other error is not migrated, since that does not say what everyone sees', async () => {
     for (const code of [429, 500, 503])
       await assert.rejects(connected(status(code)), new RegExp(`/api/v1/version answered ${code}$`))
+  })
+})
+
+const GITEA = { '/version': { body: { version: '1.24.0' } } }
+
+/** Migrates from a Gitea while one path fails. */
+const migrated = async (path: string, code = 500) => {
+  const { base, stop } = await failing(({ url }) => url!.includes(path), status(code), GITEA)
+  return target.from({ base, root: source.root }).finally(stop)
+}
+
+describe('An error of the source', () => {
+  it('for the number of pull requests is reported: other issues could get their numbers', async () => {
+    const { text } = await migrated('type=pulls')
+    assert.match(text, /^failed:\n {2}the issues of ann\/app: \S+ answered 500$/m)
+  })
+
+  it('for a list that is never copied is listed with it, and the run is complete', async () => {
+    const report = await migrated('/milestones')
+    assert.ok(report.isComplete(), report.text)
+    assert.match(report.text, /^ {2}milestones: ann\/app \(\S+\/milestones\?state=all\S* answered 500\)$/m)
+  })
+
+  it('that is 403 or 404 for such a list says that there is none', async () => {
+    for (const code of [403, 404])
+      assert.doesNotMatch((await migrated('/milestones', code)).text, /milestones/)
   })
 })

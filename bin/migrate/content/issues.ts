@@ -82,8 +82,8 @@ const reservePullRequests = async (
 ): Promise<void> => {
   if (comparison !== undefined) return
   const query = `${path}?state=all&type=pulls`
-  const count = source.isAllot ? 0 : await source.count(query)
-  if (count === 0) return
+  const count = source.isAllot ? 0 : await ifAvailable(source.count(query))
+  if (!count) return
   report.note('notCopied', 'pull requests', `${given.full_name} (${count})`)
   const [newest] = await source.get(NEWEST, `${query}&limit=1`)
   if (newest !== undefined) await content.reserveNumbers(repository.id, newest.number)

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import { ifAvailable, type Migration, reportErrors } from '../migration.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 
 /** Lists of a repository that Allot has nothing for, by what their entries are. */
@@ -18,7 +18,10 @@ const AVATAR = 'avatars of repositories'
 /** Of an image that was uploaded: the file of a generated one has the id of the repository as its name. */
 const UPLOADED = /\/repo-avatars\/\d*[^/\d][^/]*$/
 
-/** Lists in the report of every run the data of a repository that is not copied. */
+/**
+ * Lists in the report of every run the data of a repository that is not copied. A list that the source fails
+ * to answer is in the same place with the error: nothing of it would have been copied.
+ */
 export const reportLeftBehind = async (
   { source, report }: Migration,
   { given }: CopiedRepository,
@@ -29,7 +32,10 @@ export const reportLeftBehind = async (
   // An Allot has no such data.
   if (source.isAllot) return
   for (const [list, what] of LISTS) {
-    const count = await source.count(`${repositoryPath(given)}/${list}`)
-    if (count > 0) report.note('notCopied', what, `${name} (${count})`)
+    const note = (found: unknown) => report.note('notCopied', what, `${name} (${found})`)
+    await reportErrors({ failed: (_, reason) => note(reason) }, what, async () => {
+      const count = await ifAvailable(source.count(`${repositoryPath(given)}/${list}`))
+      if (count) note(count)
+    })
   }
 }
