@@ -143,34 +143,42 @@ export interface ObservedDriver {
   observe(around: Around): void
 }
 
-/** Drivers that an Allot has open, unless other processes may write to their databases. */
-const inUse = new WeakSet<StorageDriver>()
+/** How many Allots have a driver open. */
+const users = new WeakMap<StorageDriver, number>()
 
-/** Refuses to open a driver that another Allot has open: neither would see what the other writes. */
+/**
+ * Refuses to open a driver that another Allot has open: neither would see what the other writes. A shared
+ * driver closes with the last Allot that has it open.
+ */
 const forOneAllot = (driver: StorageDriver, wrapped: StorageDriver): StorageDriver => {
   let isOpen = false
+  let closed = Promise.resolve()
+  const count = () => users.get(driver) ?? 0
   const release = () => {
-    if (isOpen) inUse.delete(driver)
+    if (isOpen) users.set(driver, count() - 1)
     isOpen = false
   }
   return {
     ...wrapped,
     async open() {
-      if (!isOpen && inUse.has(driver))
+      if (!isOpen && !driver.shared && count() > 0)
         throw new StorageError(
           'locked',
           'another Allot of this process has this driver open: make a driver for each, or close the other first',
         )
-      isOpen = !driver.shared
-      if (isOpen) inUse.add(driver)
+      if (!isOpen) users.set(driver, count() + 1)
+      isOpen = true
       await driver.open().catch((error) => {
         release()
         throw error
       })
     },
     close() {
+      // Another Allot may have opened the driver since this one closed it.
+      if (!isOpen) return closed
       release()
-      return driver.close()
+      if (count() === 0) closed = driver.close()
+      return closed
     },
   }
 }

@@ -21,3 +21,25 @@ it('A driver that is not shared is open in one Allot at a time', async () => {
   assert.equal((await second.quota.rules.get('small'))?.limit, 1)
   await second.close()
 })
+
+it('A driver stays open when an Allot that has closed it before closes again', async () => {
+  const driver = memory()
+  const first = await createQuota({ driver })
+  await first.close()
+  const second = await createQuota({ driver })
+  await first.close()
+  assert.equal(await second.isOver('tenant', 'size:all'), false)
+  await second.close()
+})
+
+it('A driver that is shared closes with the last Allot that has it open', async () => {
+  const driver = { ...memory(), shared: true }
+  const [first, second] = [await createQuota({ driver }), await createQuota({ driver })]
+  await first.close()
+  assert.equal(await second.isOver('tenant', 'size:all'), false)
+  await second.close()
+  await assert.rejects(
+    driver.read(async () => undefined),
+    { reason: 'closed' },
+  )
+})
