@@ -277,7 +277,7 @@ const publicServices = ({ store, quota, hosting }: App) => ({
 /**
  * Imports an export into an empty store, on any driver.
  * @throws AllotError conflict when the store is not empty; invalid when the file is cut short or changed,
- * with the number of a line that is not valid
+ * with the number of a line that is not valid; unavailable when the store cannot be opened
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
@@ -285,7 +285,7 @@ export const importAllot = async (
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
   const { options, host } = await locate(folders)
-  const { driver } = host
+  const { driver } = observedDriver(host.driver)
   const { importStore } = await import('./exports/import.ts')
   const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
   const fileStorage = new FileStorage(options.files)

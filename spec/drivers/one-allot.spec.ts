@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { createAllot, createQuota } from '../../lib/index.ts'
+import { createAllot, createQuota, importAllot } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
 it('A driver that is not shared is open in one Allot at a time', async () => {
@@ -15,6 +16,7 @@ it('A driver that is not shared is open in one Allot at a time', async () => {
   }
   await assert.rejects(createAllot(options), refused)
   await assert.rejects(createQuota({ driver }), refused)
+  await assert.rejects(importAllot(options, Readable.from([])), refused)
   await first.quota.rules.create({ name: 'small', limit: 1, subjects: ['size:all'] })
   await first.close()
   const second = await createAllot(options)
