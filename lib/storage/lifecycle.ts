@@ -91,7 +91,8 @@ export class Lifecycle<T> {
   #acquireAgain(): Promise<void> {
     const acquired = this.#changes.run(async () => {
       if (!this.#isRenewing) return
-      this.#current = await this.#acquire()
+      // `open` may have acquired it since it was released.
+      this.#current ??= await this.#acquire()
       this.#isRenewing = false
     })
     return acquired.finally(() => {
