@@ -75,7 +75,7 @@ export const overAbstractLevel = (
         undo = []
         return new OpenStore(database)
       } catch (cause) {
-        throw toStorageError(cause)
+        throw forClients(toStorageError(cause))
       }
     },
     (store) => store.close(),
@@ -91,10 +91,15 @@ export const overAbstractLevel = (
   const translate = (error: unknown): never => {
     throw isDatabaseError(error) ? forClients(toStorageError(error)) : error
   }
+  /** The operator gets the message that names the folder. */
+  const open = () =>
+    lifecycle.open().catch((error: StorageError) => {
+      throw error.cause
+    })
   return {
     name,
     shared: false,
-    open: () => lifecycle.open(),
+    open,
     read: (body) => lifecycle.use((store) => store.read(body)).catch(translate),
     write: (body) =>
       lifecycle
@@ -108,7 +113,11 @@ export const overAbstractLevel = (
   }
 }
 
-/** Clients get the message of an error of an open store, so it must not name the folder; the log does. */
+/**
+ * Clients get the message of an error of an open store, also of one that is opened again, so it must not name
+ * the folder; the log does.
+ * @returns an error with the given one as its cause
+ */
 const forClients = (error: StorageError): StorageError =>
   error.reason === 'full'
     ? new StorageError('full', 'the disk is full', { cause: error })

@@ -88,3 +88,23 @@ test('a store that failed takes writes again after it was closed and opened', as
   await save(driver, { key: 'new' })
   assert.equal(await load(driver, 'key'), 'new')
 })
+
+test('a full store that cannot be opened again tells its folder to operators, and not to clients', async (t) => {
+  const says = 'IO error: /store/000003.log: No space left on device'
+  const { observed, release } = await failWith(t, says)
+  const { driver } = observed
+  const reopened = signal()
+  observed.hasSpace = true
+  observed.beforeOpen = async () => {
+    reopened.happen()
+    throw new Error(says)
+  }
+  release()
+  await assert.rejects(save(driver, { key: 'new' }), because('full'))
+  await reopened.happened
+  const forClients = { reason: 'full', message: 'the disk is full' }
+  await assert.rejects(load(driver, 'key'), forClients)
+  await assert.rejects(save(driver, { key: 'new' }), forClients)
+  await driver.close()
+  await assert.rejects(driver.open(), { reason: 'full', message: /^\/.+ cannot be used because the disk is/ })
+})

@@ -14,6 +14,10 @@ export interface Observed {
   held: Set<object>
   /** Runs before a batch reaches the database, which it does not when this rejects. */
   before: () => Promise<void>
+  /** Runs before the database is opened, which it is not when this rejects. */
+  beforeOpen: () => Promise<void>
+  /** Whether the disk has space again after a batch failed for the lack of it. */
+  hasSpace: boolean
 }
 
 /** A driver over LevelDB whose batches are watched on their way. */
@@ -22,6 +26,7 @@ export const observe = (location: string): Observed => {
     driver: overAbstractLevel(
       'observed',
       async () => {
+        await observed.beforeOpen()
         const database = new Level<Uint8Array, Uint8Array>(location, {
           keyEncoding: 'view',
           valueEncoding: 'view',
@@ -34,11 +39,14 @@ export const observe = (location: string): Observed => {
         )
       },
       (cause) => toStorageError(location, cause),
+      async () => observed.hasSpace,
     ),
     batches: [],
     atOnce: 0,
     held: new Set(),
     before: async () => {},
+    beforeOpen: async () => {},
+    hasSpace: false,
   }
   const inFlight = new Set<Batch>()
   return observed
