@@ -41,12 +41,39 @@ const unknown = (name: string, { entries }: { entries: object }): string =>
 
 /** Options that are wrong, and the whole message. */
 const WRONG: readonly [options: unknown, message: string][] = [
-  ...['localhost:3000', 'localhost', 'https://git.example.org/', 'https://git.example.org/api/v1'].map(
-    (baseUrl): [unknown, string] => [
-      { driver, baseUrl },
-      'baseUrl: expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
+  ...[
+    'localhost:3000',
+    'localhost',
+    'https://git.example.org/',
+    'https://git.example.org/api/v1',
+    'https://git.example.org:99999',
+  ].map((baseUrl): [unknown, string] => [
+    { driver, baseUrl },
+    'baseUrl: expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
+  ]),
+  ...['https://app.example.org/', 'https://App.example.org', 'app.example.org', 'https://*.example.org'].map(
+    (origin): [unknown, string] => [
+      { driver, cors: { origins: ['https://app.example.org', origin] } },
+      'cors.origins[1]: expected * or an origin as browsers send it, such as https://app.example.org, without a slash at the end',
     ],
   ),
+  ...['http://ci.internal', 'ci.internal:8080', '10.0.0.0/33', ''].map((host): [unknown, string] => [
+    { driver, webhooks: { allowedHosts: [host] } },
+    'webhooks.allowedHosts[0]: expected an address, a network such as 10.0.0.0/8, or a host name such as ci.internal, without a scheme and a port',
+  ]),
+  [
+    { driver, ssh: { port: 2222, host: 'git.example.org:2222' } },
+    'ssh.host: expected a host name or an address, without a port',
+  ],
+  [{ driver, maxTextPerDay: -1 }, 'maxTextPerDay: must not be below 0'],
+  [
+    { driver, attachments: { maxGuestBytesPerDay: -1 } },
+    'attachments.maxGuestBytesPerDay: must not be below 0',
+  ],
+  [
+    { driver, htmlUrls: { pages: '/..' } },
+    'htmlUrls.pages: expected a path such as /storage, without a slash at the end',
+  ],
   ...['api/v1', '/', '/api/', '/..', '/api/../v1'].map((basePath): [unknown, string] => [
     { driver, basePath },
     'basePath: expected a path such as /api/v1',
@@ -178,6 +205,18 @@ describe('createAllot', () => {
       '/.well-known/x',
     ])
       await (await createAllot({ driver: memory(), repositories: false, basePath })).close()
+  })
+
+  it('takes what browsers send as origins, and every form of a receiver', () => {
+    const origins = ['*', 'https://app.example.org', 'http://[::1]:8080', 'capacitor://localhost']
+    assert.deepEqual(v.parse(Options, { cors: { origins } }).cors.origins, origins)
+    const allowedHosts = ['10.0.0.0/8', 'fd00::/8', '::1', '[::1]', 'CI.internal', '*.{a,b}.corp.example']
+    assert.deepEqual(v.parse(Options, { webhooks: { allowedHosts } }).webhooks, {
+      ...v.parse(Options.entries.webhooks, {}),
+      allowedHosts,
+    })
+    for (const host of ['git.example.org', '::1'])
+      assert.equal(v.parse(Options, { ssh: { host } }).ssh.host, host)
   })
 
   it('has the same messages in importAllot and createLimitedServer', async () => {

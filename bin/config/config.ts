@@ -135,7 +135,7 @@ export const readConfig = (file: string | undefined, environment = process.env):
   const added = addEnvironment(content, Config, environment)
   const sources = [...(file === undefined ? [] : [file]), ...(added.size > 0 ? ['the environment'] : [])]
   return checkFile(sources.join(' and '), Config, content, (path, beside = path) =>
-    added.has(beside) ? variableOf(path) : toSnakeCase(path),
+    added.has(beside.replace(/\[.*/, '')) ? variableOf(path) : toSnakeCase(path),
   )
 }
 

@@ -71,5 +71,7 @@ const readAs = (option: v.GenericSchema | undefined, text: string): unknown => {
   if (option === undefined) return text
   const scalar = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(text) ? JSON.parse(text) : text
   const list = text.split(',').map((item) => item.trim())
-  return [text, scalar, list].find((value) => v.safeParse(option, value).success) ?? scalar
+  const accepted = [text, scalar, list].find((value) => v.safeParse(option, value).success)
+  const isList = v.safeParse(option, scalar).issues?.[0]?.type === 'array'
+  return accepted ?? (isList ? list : scalar)
 }

@@ -158,6 +158,9 @@ export const Size = v.pipe(
   }),
 )
 
+/** The same without -1, which would be less than nothing where 0 refuses everything. */
+export const Bytes = v.pipe(Size, v.minValue(0))
+
 /** A part of the service that a host can turn off. */
 export const enabled = v.optional(v.boolean(), true)
 

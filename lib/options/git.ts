@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import * as v from 'valibot'
 import { DAY_MS, HOUR_MS } from '../clock.ts'
 import { MAX_WORK_MS } from '../disk.ts'
@@ -64,7 +65,15 @@ export const GitSections = v.strictObject({
       /** Port that `ssh_url` names, when clients reach the server by another one than it listens on. */
       publicPort: port,
       /** Host name in `ssh_url`; that of `baseUrl`, or of the request, when absent. */
-      host: v.optional(v.pipe(v.string(), v.regex(/^[\w.:-]+$/, 'expected a host name'))),
+      host: v.optional(
+        v.pipe(
+          v.string(),
+          v.check(
+            (text) => /^[\w.-]+$/.test(text) || isIPv6(text),
+            'expected a host name or an address, without a port',
+          ),
+        ),
+      ),
       /**
        * File with the private key of the server, without a passphrase. When absent, the first start makes an
        * Ed25519 and an ECDSA key in the folder `ssh` of the repositories.

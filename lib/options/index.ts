@@ -5,7 +5,7 @@ import type { Log } from '../http/index.ts'
 import { isPathBelow } from '../http/request-url.ts'
 import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import { count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
+import { Bytes, count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
 import { GitSections } from './git.ts'
 import { PageSections } from './pages.ts'
 import { ServiceSections } from './services.ts'
@@ -18,6 +18,8 @@ const OTHER_PATHS = ['/-', '/api/packages', '/api/swagger', '/attachments', '/av
 /** Whether no path can belong to the API and to something else. */
 const isApart = (basePath: string): boolean =>
   !OTHER_PATHS.some((other) => isPathBelow(other, basePath) || isPathBelow(basePath, other))
+
+const BASE_URL = /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/
 
 /** The options without a section. */
 const General = v.strictObject({
@@ -48,8 +50,8 @@ const General = v.strictObject({
   baseUrl: v.optional(
     v.pipe(
       v.string(),
-      v.regex(
-        /^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$(?<!\/api\/v1)/,
+      v.check(
+        (text) => BASE_URL.test(text) && URL.canParse(text),
         'expected an address that begins with https:// or http://, such as https://git.example.org, without a slash or /api/v1 at the end',
       ),
     ),
@@ -104,7 +106,7 @@ const General = v.strictObject({
    * Texts of issues, comments, releases and commit statuses that one person can write in a day (UTC): bytes,
    * or `"100 MiB"`. More gets 413. Default: `104857600`.
    */
-  maxTextPerDay: v.optional(Size, 100 * 1024 * 1024),
+  maxTextPerDay: v.optional(Bytes, 100 * 1024 * 1024),
   /** Whether commit statuses are served, which CI systems set; needs `contents`. Default: `true`. */
   statuses: enabled,
   /**

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { DAY_MS, HOUR_MS } from '../clock.ts'
 import type { HtmlPage } from '../host-pages/html-pages.ts'
 import { isUrl, templateOf } from '../host-pages/html-urls.ts'
+import { PLAIN_PATH } from '../http/mount.ts'
 import { milliseconds } from './checks.ts'
 
 /**
@@ -107,7 +108,10 @@ export const PageSections = v.strictObject({
       pages: v.optional(
         v.pipe(
           v.string(),
-          v.regex(/^(?:\/[\w.~-]+)*$/, 'expected a path such as /storage, without a slash at the end'),
+          v.check(
+            (path) => path === '' || PLAIN_PATH.test(path),
+            'expected a path such as /storage, without a slash at the end',
+          ),
         ),
       ),
       /**

@@ -1,13 +1,25 @@
 import * as v from 'valibot'
 import { DAY_MS } from '../clock.ts'
-import { count, milliseconds, nonEmptyText, Size } from './checks.ts'
+import { mayBeReceiver } from '../webhooks/addresses.ts'
+import { Bytes, count, milliseconds, nonEmptyText, Size } from './checks.ts'
 
 const Webhooks = v.strictObject({
   /**
    * Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and
    * host names such as `ci.internal` or `*.corp.example`. Default: `[]`.
    */
-  allowedHosts: v.optional(v.array(nonEmptyText('a host or an address')), []),
+  allowedHosts: v.optional(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.check(
+          mayBeReceiver,
+          'expected an address, a network such as 10.0.0.0/8, or a host name such as ci.internal, without a scheme and a port',
+        ),
+      ),
+    ),
+    [],
+  ),
   /** Milliseconds within which a receiver must answer. Default: `10000`. */
   timeout: milliseconds(60_000, 10_000),
   /** Maximum number of deliveries that are sent at a time. Default: `100`. */
@@ -36,6 +48,13 @@ export const QuotaSettings = v.strictObject({
   warnAt: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
 })
 
+/** Whether browsers send this text as an origin; also `*`. */
+const isOrigin = (text: string): boolean => {
+  if (text.includes('*') || !URL.canParse(text)) return text === '*'
+  const { protocol, host } = new URL(text)
+  return text === `${protocol}//${host}`
+}
+
 /** The sections about what is stored besides git data, and about other services. */
 export const ServiceSections = v.strictObject({
   /** Limits of owners without a group, and warnings. */
@@ -60,7 +79,7 @@ export const ServiceSections = v.strictObject({
        * whose quota pays for it, in a day (UTC): bytes, or `"100 MiB"`. More gets 413; 0 refuses all of it.
        * Default: `104857600`.
        */
-      maxGuestBytesPerDay: v.optional(Size, 100 * 1024 * 1024),
+      maxGuestBytesPerDay: v.optional(Bytes, 100 * 1024 * 1024),
     }),
     {},
   ),
@@ -101,7 +120,18 @@ export const ServiceSections = v.strictObject({
        * Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.
        * Default: `[]`.
        */
-      origins: v.optional(v.array(v.string()), []),
+      origins: v.optional(
+        v.array(
+          v.pipe(
+            v.string(),
+            v.check(
+              isOrigin,
+              'expected * or an origin as browsers send it, such as https://app.example.org, without a slash at the end',
+            ),
+          ),
+        ),
+        [],
+      ),
     }),
     {},
   ),

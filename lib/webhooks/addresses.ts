@@ -87,6 +87,10 @@ const networkIn = (text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] | undefine
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
+/** Whether a text of `allowed` can permit a receiver: an address, a network or a pattern of host names. */
+export const mayBeReceiver = (text: string): boolean =>
+  addressIn(text) !== undefined || networkIn(text) !== undefined || /^[\w.*?{},-]+$/.test(text)
+
 /** The address in a URL.hostname; undefined for a name. */
 const addressIn = (host: string): string | undefined => {
   const bare = host.replace(/^\[(.*)\]$/, '$1')

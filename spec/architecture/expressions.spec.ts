@@ -30,7 +30,6 @@ const literals = ['lib', 'drivers', 'bin'].flatMap(filesIn).flatMap(literalsIn)
  */
 const SEPARATED = [
   String.raw`^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})(?:\n|$)`,
-  String.raw`^(?:\/[\w.~-]+)*$`,
   String.raw`^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+$`,
   String.raw`^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+!'()*-]+)+$`,
   String.raw`^(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$`,

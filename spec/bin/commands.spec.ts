@@ -434,6 +434,10 @@ describe('The environment', () => {
     [{ ALLOT_SERVER_PORT: 'x' }, 'ALLOT_SERVER_PORT: expected a number, received the string "x"'],
     [{ ALLOT_SERVER_PORT: '70000' }, 'ALLOT_SERVER_PORT: must not be above 65535'],
     [
+      { ALLOT_CORS_ORIGINS: 'https://a, https://b/' },
+      'ALLOT_CORS_ORIGINS[1]: expected * or an origin as browsers send it, such as https://app.example.org, without a slash at the end',
+    ],
+    [
       { ALLOT_QUOTA_WARNAT: '1' },
       'ALLOT_QUOTA_WARNAT: there is no such option; expected one of: ALLOT_QUOTA_DEFAULT_GROUPS, ALLOT_QUOTA_DEFAULT_TOTAL, ALLOT_QUOTA_WARN_AT',
     ],
