@@ -573,7 +573,7 @@ const COUNTERS: readonly string[] = [
   'lib/repositories/new-repository.ts quota.repositories.create(',
   // `Pushes` asks; then what git has stored is measured.
   'lib/repositories/push-journal.ts quota.repositories.resize(',
-  'lib/repositories/push-journal.ts quota.repositories.resize(',
+  'lib/repositories/settlement.ts quota.repositories.resize(',
   'lib/repositories/repositories.ts quota.repositories.move(',
   // `allot.repositories.resize`, by which a host with repositories of its own reports them.
   'lib/repositories/repositories.ts quota.repositories.resize(',
