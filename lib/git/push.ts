@@ -100,13 +100,14 @@ const [REPORT, PROGRESS, FATAL] = [1, 2, 3]
  * The response to a push. Progress is sent at once; the report is held until `onFinished` resolves, so that a
  * client never learns of a push that is not counted. Reads git's output to the end, even when the client has
  * disconnected.
- * @param onFinished called after git has ended, with the updates that succeeded
+ * @param onFinished called after git has ended, with the updates that succeeded; with undefined when git has
+ * ended before its report did
  * @returns `finished` resolves after `onFinished` has settled
  */
 export const holdReport = (
   child: Pick<GitProcess, 'stdout' | 'ended'>,
   request: ParsedPush,
-  onFinished: (updates: readonly RefUpdate[]) => Promise<void>,
+  onFinished: (updates: readonly RefUpdate[] | undefined) => Promise<void>,
 ): { readonly output: Readable; readonly finished: Promise<void> } => {
   const output = new Readable({ read: () => undefined })
   const report = createReport(request.isSideband, (progress) => output.push(progress))
@@ -114,7 +115,7 @@ export const holdReport = (
     const failure = await readAll(child.stdout, report.add)
     await child.ended
     const succeeded = succeededIn(report.payload())
-    await onFinished(request.updates.filter(({ ref }) => succeeded.has(ref)))
+    await onFinished(succeeded && request.updates.filter(({ ref }) => succeeded.has(ref)))
     if (failure !== undefined) throw failure
   }
   const finished = work().then(
@@ -189,5 +190,10 @@ export const readReport = (response: Buffer) => {
   }
 }
 
-const succeededIn = (report: Buffer): Set<string> =>
-  new Set(linesOfReport(report).flatMap((line) => (line.startsWith('ok ') ? [line.slice('ok '.length)] : [])))
+/** @returns undefined when the report has no end */
+const succeededIn = (report: Buffer): Set<string> | undefined => {
+  const lines = linesOfReport(report)
+  // A flush packet is the end.
+  if (lines.at(-1) !== '') return undefined
+  return new Set(lines.flatMap((line) => (line.startsWith('ok ') ? [line.slice('ok '.length)] : [])))
+}

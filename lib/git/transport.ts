@@ -39,9 +39,13 @@ export interface PushListener extends WriteListener {
   readonly storing?: ((updates: readonly RefUpdate[], size: PushSize) => Promise<void>) | undefined
   /**
    * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
-   * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
+   * @param end.isReported false when git was stopped while it may have changed some of the updates
+   * @param end.isCleaned false when some of what a stopped git left is not removed: the entry must stay
    */
-  finished(updates: readonly RefUpdate[], isCleaned: boolean): Promise<void>
+  finished(
+    updates: readonly RefUpdate[],
+    end: { readonly isReported: boolean; readonly isCleaned: boolean },
+  ): Promise<void>
 }
 
 interface TransportOptions extends ProcessesOptions {
@@ -155,17 +159,24 @@ export class Transport {
     const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'receive-pack', args, { ...request, hasChannel: true })
-    const { storing } = listener
+    // The hook is not asked about deletions alone.
+    let mayChange = push.updates.every(({ after }) => after === null)
     answerHook(child.channel!, maxPushSize, {
-      store: storing && ((size) => storing(push.updates, size)),
+      store: async (size) => {
+        await listener.storing?.(push.updates, size)
+        mayChange = true
+      },
       onError: (error) => this.#options.onError(error, { repository: id }),
     })
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
     feed(request.body, child)
-    const { output, finished } = holdReport(child, push, async (updates) =>
-      listener.finished(updates, await this.#processes.isCleaned(child)),
-    )
+    const { output, finished } = holdReport(child, push, async (reported) => {
+      // A client that has pushed again meanwhile may have made the changes of a push that was stopped early.
+      const updates = reported ?? (mayChange ? push.updates : [])
+      const isCleaned = await this.#processes.isCleaned(child)
+      await listener.finished(updates, { isReported: reported !== undefined, isCleaned })
+    })
     this.#track(finished)
     return output
   }

@@ -103,6 +103,7 @@ export class PushJournal {
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param changes.push what has changed, and by whom; absent when nothing did
+   * @param changes.isReported false when the push may have changed only a part: what has taken place counts
    * @param changes.isCleaned false when git left something that another writer or server may own: the entry
    * stays until that is removed
    * @param changes.by what the entry was saved for
@@ -111,7 +112,7 @@ export class PushJournal {
   async settle(
     entry: number,
     repository: number,
-    { push, isCleaned = true, by = 'push' }: SettledChanges = {},
+    changes: SettledChanges = {},
   ): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
@@ -119,7 +120,7 @@ export class PushJournal {
     try {
       return await queue.mutex.run(async () => {
         for (;;) {
-          const settled = await trySettle(this.#options, { entry, isCleaned, by }, repository, push)
+          const settled = await trySettle(this.#options, entry, repository, changes)
           if (settled !== 'retry') return settled
         }
       })
@@ -142,11 +143,9 @@ export class PushJournal {
         onDeletionError(error, { repository })
         return false
       })
-      const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
-      const applied = push && updates?.length ? { ...push, updates } : undefined
       // Another server may be working alone; one that was killed keeps pushes waiting for some minutes.
       const by = store.driver.shared ? 'push' : 'killed'
-      await this.settle(id, repository, { push: applied, isCleaned, by })
+      await this.settle(id, repository, { push, isReported: false, isCleaned, by })
     } catch (error) {
       onRecountError(error, { repository, name: await nameOf(store, repository) })
     }

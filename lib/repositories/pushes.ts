@@ -94,9 +94,9 @@ export class Pushes {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },
       countAhead: (bytes, check) => pushJournal.countAhead(entry, id, bytes, check),
-      async finished(updates, isCleaned) {
+      async finished(updates, end) {
         const push = updates.length > 0 ? { by, updates } : undefined
-        const repository = await pushJournal.settle(entry, id, { push, isCleaned }).catch((error) => {
+        const repository = await pushJournal.settle(entry, id, { push, ...end }).catch((error) => {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',

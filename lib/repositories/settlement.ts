@@ -5,7 +5,7 @@ import type { GitStorage } from '../git/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { diskEntries, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { ChangedRef } from '../webhooks/events.ts'
+import { type ChangedRef, reportedRefs } from '../webhooks/events.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 
 export interface SettleServices {
@@ -18,6 +18,7 @@ export interface SettleServices {
 
 export interface SettledChanges {
   readonly push?: PushedRefs | undefined
+  readonly isReported?: boolean
   readonly isCleaned?: boolean | undefined
   readonly by?: 'push' | 'maintenance' | 'maintenance alone' | 'killed'
 }
@@ -33,15 +34,19 @@ export const entryId = (entry: number) => ['push', entry]
 /** @returns 'retry' when another write has changed the record meanwhile */
 export const trySettle = async (
   { store, quota, gitStorage, outbox }: SettleServices,
-  { entry, isCleaned, by }: { entry: number; isCleaned: boolean } & Pick<Required<SettledChanges>, 'by'>,
+  entry: number,
   id: number,
-  push?: PushedRefs,
+  { push: given, isReported = true, isCleaned = true, by = 'push' }: SettledChanges,
 ): Promise<Repository | 'retry' | undefined> => {
   const before = await store.read((tx) => repositoryById(tx, id))
-  const measured =
+  const inspect = async (storage: GitStorage, repository: Repository) => ({
+    measured: await measure(storage, repository),
+    push: given && !isReported ? await appliedOf(storage, id, given) : given,
+  })
+  const found =
     before &&
     gitStorage &&
-    (await measure(gitStorage, before).catch(async (error) => {
+    (await inspect(gitStorage, before).catch(async (error) => {
       // The files of a repository that is deleted meanwhile cannot be measured. Git may have changed those of
       // another one: this write ends what is kept of its references.
       const left = await store.write(async (tx) => {
@@ -60,13 +65,24 @@ export const trySettle = async (
     if (!isCleaned && noted?.what === 'push')
       await diskEntries.replace(tx, noted, { ...noted, push: undefined })
     else if (noted !== undefined) await diskEntries.removeLoaded(tx, noted)
-    if (current === undefined || measured === undefined) return current
+    if (current === undefined || found === undefined) return current
+    const { measured, push } = found
     const after = { ...current, ...measured, ...marksOf(current, measured, by, push) }
     await quota.repositories.resize(tx, id, measured.size)
     await repositories.replace(tx, current, after)
     if (push !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })
+}
+
+/** The part of a push that has taken place, of what is reported to webhooks. */
+const appliedOf = async (
+  gitStorage: GitStorage,
+  id: number,
+  push: PushedRefs,
+): Promise<PushedRefs | undefined> => {
+  const updates = await gitStorage.applied(id, reportedRefs(push.updates))
+  return updates.length > 0 ? { ...push, updates } : undefined
 }
 
 /** The times of a record when something is settled. */

@@ -16,11 +16,15 @@ export const pktLine = (text: string): string =>
 
 const NONE = '0'.repeat(40)
 
-/** The request body of a push that creates a branch. */
-export const pushBody = async (checkout: string, branch: string): Promise<Buffer> => {
+/** The request body of a push that creates branches. */
+export const pushBody = async (checkout: string, ...branches: string[]): Promise<Buffer> => {
   const commit = await git(checkout, 'rev-parse', 'HEAD')
-  const command = `${NONE} ${commit} refs/heads/${branch}\0 report-status side-band-64k agent=spec`
-  return Buffer.concat([Buffer.from(`${pktLine(command)}0000`), await packOf(checkout, [commit])])
+  const commands = branches.map((branch, at) =>
+    pktLine(
+      `${NONE} ${commit} refs/heads/${branch}${at > 0 ? '' : '\0 report-status side-band-64k agent=spec'}`,
+    ),
+  )
+  return Buffer.concat([Buffer.from(`${commands.join('')}0000`), await packOf(checkout, [commit])])
 }
 
 export interface Begun {
