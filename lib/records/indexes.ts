@@ -163,7 +163,7 @@ export interface IndexEntry {
 export interface Listing {
   /** The first parts of the index key; the entries are ordered by the rest. */
   prefix: KeyTuple
-  /** The next parts of the first entry. */
+  /** The next parts of the lowest entry: the first one, or with `reverse` the last one. */
   from?: KeyTuple | undefined
   reverse?: boolean
   offset?: number

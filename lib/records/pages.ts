@@ -36,8 +36,9 @@ export interface Page<T> extends Found<T> {
 const READ_AT_ONCE = 1000
 
 /**
- * All items of a listing of any length, read in pages; none when `readPage` returns undefined. Where the
- * listing is ordered by creation, an item that is added meanwhile is the last one.
+ * All items of a listing of any length, read in pages; none when `readPage` returns undefined. When an
+ * item is deleted between two pages, a later one is skipped. When an item is added, it is the last one where
+ * the listing is ordered by creation, and elsewhere another one can be there twice.
  */
 export const allItems = async <T>(
   readPage: (slice: Slice) => Promise<Found<T> | undefined>,

@@ -76,8 +76,8 @@ export interface StorageDriver {
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
   /**
-   * Reads all files of the database, and calls `onDamage` for each damage that reads do not notice. Absent
-   * where the database finds its own damage.
+   * Reads all files of the database, and calls `onDamage` for each damage that reads do not notice. May
+   * be absent where the database finds its own damage.
    */
   findDamage?(onDamage: (message: string) => void): Promise<void>
   /** Waits for running transactions, so it must not be awaited within one. */
