@@ -14,7 +14,7 @@ import { HOUR_MS } from './clock.ts'
 import { isStillSending } from './http/drain.ts'
 import { answerParserError, refusalBody, refusalHeaders, refusalText } from './http/refusals.ts'
 import { refuseAmbiguous } from './http/smuggling.ts'
-import { checked, count, milliseconds, Size } from './options/checks.ts'
+import { checked, count, milliseconds, Size, trustedProxies } from './options/checks.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({
@@ -73,7 +73,7 @@ interface HttpsOptions {
   tls: SecureContextOptions
 }
 
-const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
+const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies })
 type CheckedLimits = v.InferOutput<typeof CheckedLimits>
 
 /**

@@ -220,6 +220,14 @@ describe('createAllot', () => {
   })
 
   it('has the same messages in importAllot and createLimitedServer', async () => {
+    for (const [trustedProxies, message] of [
+      [-1, 'trustedProxies: must not be below 0'],
+      [1.5, 'trustedProxies: expected a whole number between -(2^53-1) and 2^53-1'],
+      [101, 'trustedProxies: must not be above 100'],
+    ] as const) {
+      await assert.rejects(createAllot({ driver, trustedProxies }), { message })
+      assert.throws(() => createLimitedServer(() => undefined, { trustedProxies }), { message })
+    }
     const nothing = async function* () {}
     await assert.rejects(importAllot({} as never, nothing()), { message: /^the data needs a place: / })
     await assert.rejects(importAllot({ driver: level } as never, nothing()), {

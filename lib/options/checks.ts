@@ -164,6 +164,9 @@ export const Bytes = v.pipe(Size, v.minValue(0))
 /** A part of the service that a host can turn off. */
 export const enabled = v.optional(v.boolean(), true)
 
+/** A number of reverse proxies. */
+export const trustedProxies = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0)
+
 export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 
 export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)

@@ -5,7 +5,16 @@ import type { Log } from '../http/index.ts'
 import { isPathBelow } from '../http/request-url.ts'
 import type { OnBeforeStore } from '../quota/before-store.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import { Bytes, count, enabled, nonEmptyText, optionalFunction, optionalObject, Size } from './checks.ts'
+import {
+  Bytes,
+  count,
+  enabled,
+  nonEmptyText,
+  optionalFunction,
+  optionalObject,
+  Size,
+  trustedProxies,
+} from './checks.ts'
 import { GitSections } from './git.ts'
 import { PageSections } from './pages.ts'
 import { ServiceSections } from './services.ts'
@@ -79,7 +88,7 @@ const General = v.strictObject({
    * Number of reverse proxies in front of the server, whose `X-Forwarded-For`, `X-Forwarded-Proto` and
    * `X-Forwarded-Host` are trusted. Default: `0`.
    */
-  trustedProxies: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
+  trustedProxies,
   /**
    * Whether clients must sign in to read anything: the API, git, downloads and the pages. The OpenAPI
    * document and the avatars stay open. Default: `false`.
