@@ -1,3 +1,4 @@
+import type { SignedIn } from '../accounts/access.ts'
 import type { Authorizer } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError } from '../errors.ts'
@@ -21,7 +22,7 @@ import { checkHook, HOOK_EDITED, type HookEdit } from './hook-checks.ts'
 import { removeHook } from './kept.ts'
 import type { Outbox } from './outbox.ts'
 import { type HookPlace, hookAt } from './places.ts'
-import { keptScopes, scopesOfDelivery, scopesOfHook, whyOff } from './readers.ts'
+import { keptScopes, requireToRead, type Sent, scopesOfHook, whyOff } from './readers.ts'
 
 export interface NewHook extends HookEdit {
   type: Hook['type']
@@ -157,9 +158,9 @@ export class Hooks {
     })
   }
 
-  /** @throws AllotError forbidden for credentials without the scopes of the payload */
+  /** @throws AllotError forbidden when the viewer may not read the payload ({@link requireToRead}) */
   delivery(
-    viewer: HookActor,
+    viewer: SignedIn,
     place: Authorizer<HookPlace>,
     id: number,
     number: number,
@@ -168,7 +169,7 @@ export class Hooks {
       if ((await hookAt(tx, place, id)) === undefined) return undefined
       const delivery = await deliveries.get(tx, [id, number])
       if (delivery === undefined) return undefined
-      requireScopes(viewer, { scope: scopesOfDelivery(delivery) })
+      requireToRead(viewer, delivery)
       return { ...delivery, text: (await hookPayloads.get(tx, [delivery.payload ?? '']))?.text ?? '{}' }
     })
   }
@@ -264,9 +265,9 @@ const shown = async (tx: ReadTransaction, hook: Hook): Promise<ShownHook> => ({
 const requireActive = async (
   tx: ReadTransaction,
   hook: Hook,
-  { event }: Pick<Delivery, 'event'>,
+  { event, creator }: Pick<Sent, 'event' | 'creator'>,
 ): Promise<void> => {
-  const reason = hook.active ? await whyOff(tx, hook, { event }) : 'set active to true first'
+  const reason = hook.active ? await whyOff(tx, hook, { event, creator }) : 'set active to true first'
   if (reason !== undefined) throw new AllotError('conflict', `the webhook is not active: ${reason}`)
 }
 

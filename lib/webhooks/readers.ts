@@ -4,8 +4,9 @@
  */
 import { canRead, OPERATOR, permissionOn, type RepositoryPart, type SignedIn } from '../accounts/access.ts'
 import { isOwnerOf } from '../accounts/authorize.ts'
+import { AllotError } from '../errors.ts'
 import { accounts, type Delivery, type Hook, repositories } from '../records/schema/index.ts'
-import { hasScope, SCOPES, type Scope } from '../scopes.ts'
+import { hasScope, requireScopes, SCOPES, type Scope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { WebhookEvent } from './events.ts'
 import { EVENTS, wantsEvents } from './recipients.ts'
@@ -37,10 +38,6 @@ const READS: Readonly<Record<WebhookEvent['event'], Read>> = {
 
 type EventName = keyof typeof READS
 
-/** The scopes that reading the payload of a delivery needs. */
-export const scopesOfDelivery = ({ event }: Pick<Delivery, 'event'>): readonly Scope[] =>
-  READS[event as EventName].scopes
-
 /** The scopes that reading everything needs that a webhook may send; one of a repository gets no packages. */
 export const scopesOfHook = (hook: Hook): readonly Scope[] => {
   const possible = EVENTS.filter((event) => hook.scope !== 'repository' || event !== 'package')
@@ -63,6 +60,26 @@ const OFF = {
   instance: `the user who made or last changed the webhook is not an administrator: ${TAKE_OVER}`,
 }
 
+/** Whether a user may have the payload of a delivery: it shows what its creator may see, such as an email. */
+const mayHave = ({ id, admin }: SignedIn, { creator }: Pick<Delivery, 'creator'>): boolean =>
+  admin || id === creator
+
+/**
+ * @throws AllotError forbidden for credentials without the scopes of the payload, and for others than
+ * administrators and the user for whom it was made
+ */
+export const requireToRead = (viewer: SignedIn, delivery: Delivery): void => {
+  requireScopes(viewer, { scope: READS[delivery.event as EventName].scopes })
+  if (!mayHave(viewer, delivery))
+    throw new AllotError(
+      'forbidden',
+      'only administrators and the user whom the webhook acted for read the delivery: change the webhook, and you read its later ones',
+    )
+}
+
+/** What a webhook sends; without a creator, it is about to be recorded. */
+export type Sent = Pick<Delivery, 'event' | 'repositories'> & { readonly creator?: number | undefined }
+
 /**
  * Why nothing may be sent to a webhook; undefined when it may.
  * @param sent `repositories` are those that the payload shows; of deleted ones, only those of forks count.
@@ -71,10 +88,11 @@ const OFF = {
 export const whyOff = async (
   tx: ReadTransaction,
   hook: Hook,
-  { event, repositories: ids = [] }: Pick<Delivery, 'event' | 'repositories'> = { event: 'ping' },
+  { event, repositories: ids = [], creator = hook.creator }: Sent = { event: 'ping' },
 ): Promise<string | undefined> => {
   const reader = await readerOf(tx, hook)
   if (typeof reader === 'string') return reader
+  if (!mayHave(reader, { creator })) return 'the delivery was recorded for another user, who may see more'
   const { scopes, part } = READS[event as EventName]
   const missing = scopes.find((scope) => !hasScope(reader.scopes, scope))
   if (missing !== undefined)

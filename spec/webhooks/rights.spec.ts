@@ -179,6 +179,68 @@ describe('Nothing more is sent for a webhook', () => {
   })
 })
 
+describe('A payload, which shows what one user may see,', () => {
+  /** A webhook of an organization by alice, who is hidden from bob, the other owner, with a delivery. */
+  const prepare = async (path: string) => {
+    const email = `hidden${++made}@home.example`
+    const [alice, bob] = [await allot.person(undefined, { email }), await allot.person()]
+    await done(allot.root, 'PATCH', `/admin/users/${alice.name}`, { visibility: 'private' })
+    const org = `shared${made}`
+    await done(alice, 'POST', '/orgs', { username: org })
+    await done(alice, 'PUT', `/orgs/${org}/members/${bob.name}`, { role: 'owner' })
+    const repository = await repositoryOf(alice, org)
+    const { id } = await done(alice, 'POST', `/orgs/${org}/hooks`, hookAt(path, 'issues'))
+    const open = (title: string) => done(alice, 'POST', `/repos/${repository}/issues`, { title })
+    await open('first')
+    return { alice, bob, email, open, hook: `/orgs/${org}/hooks/${id}` }
+  }
+  const issuesAt = async (path: string, count: number) =>
+    (await receiver.at(path, count)).map(({ body }) => [body.issue.title, body.sender.email])
+
+  it('is read by the user and by administrators, and by nobody else who administers the place', async () => {
+    const path = `/seen${++made}`
+    const { alice, bob, email, hook } = await prepare(path)
+    await receiver.at(path, 1)
+    const delivery = `${hook}/deliveries/1`
+    await finished(alice, delivery)
+    for (const who of [alice, allot.root])
+      assert.equal((await done(who, 'GET', delivery)).request.payload.sender.email, email)
+    assertError(await allot.as(bob, 'GET', delivery), 403, /only administrators and the user/)
+    assert.equal((await done(bob, 'GET', `${hook}/deliveries`))[0].status, 'delivered')
+    await done(bob, 'PATCH', hook, { config: { url: `${receiver.url}/later${made}` } })
+    assertError(await allot.as(bob, 'GET', delivery), 403)
+    assertError(await allot.as(bob, 'POST', `${delivery}/attempts`), 409, /recorded for another user/)
+  })
+
+  it('that waits is not sent once the webhook acts for another user, and later ones are', async () => {
+    const path = `/held${++made}`
+    const { alice, bob, email, open, hook } = await prepare(path)
+    await receiver.at(path, 1)
+    await open('waits')
+    const moved = `/moved${made}`
+    await done(bob, 'PATCH', hook, { config: { url: receiver.url + moved } })
+    await open('later')
+    held.pop()!.end()
+    const ghost = (await issuesAt(moved, 1))[0]!
+    assert.deepEqual(ghost, ['later', 'ghost@noreply.127.0.0.1'])
+    assert.match((await done(alice, 'GET', `${hook}/deliveries/2`)).error, /recorded for another user/)
+    assert.deepEqual(await issuesAt(path, 1), [['first', email]])
+  })
+
+  it('is sent for an administrator, who may see all of it', async () => {
+    const path = `/held${++made}`
+    const { email, open, hook } = await prepare(path)
+    await receiver.at(path, 1)
+    await open('waits')
+    const moved = `/moved${made}`
+    await done(allot.root, 'PATCH', hook, { config: { url: receiver.url + moved } })
+    held.pop()!.end()
+    await done(allot.root, 'POST', `${hook}/deliveries/1/attempts`)
+    const expected = ['waits', 'first'].map((title) => [title, email])
+    assert.deepEqual(await issuesAt(moved, 2), expected)
+  })
+})
+
 describe('The scopes of a token', () => {
   /** Scopes of the events at a path, besides the one of the path. */
   const NEEDED = {
