@@ -93,7 +93,7 @@ export class Forks {
         await this.#lfsCopies.begin(tx, source.id, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
         await this.#recordFork(tx, source.id, repository, creator.id)
-        await checkAgain?.(tx, lfs)
+        await checkAgain?.(tx, { repository: id, rest: lfs })
         return repository
       }),
     )

@@ -88,10 +88,15 @@ export interface Storing {
 
 /**
  * Checks again, at the end of the write that counts the bytes.
- * @param rest bytes of the change that are counted by later writes
- * @throws AllotError over_quota
+ * @param of.repository id of the repository that this write makes
+ * @param of.rest bytes of the change that are counted by later writes
+ * @throws AllotError over_quota; unavailable when the repository has another owner or visibility than the
+ * host was told
  */
-export type CheckAgain = (tx: WriteContext, rest?: Partial<Usage>) => Promise<void>
+export type CheckAgain = (
+  tx: WriteContext,
+  of?: { readonly repository?: number; readonly rest?: Partial<Usage> },
+) => Promise<void>
 
 interface BeforeStoreOptions {
   readonly store: Store
@@ -136,8 +141,8 @@ export class BeforeStore {
     const kinds = (Object.keys(storing.change) as (keyof Usage)[]).filter((kind) => storing.change[kind]! > 0)
     if (onBeforeStore === undefined || kinds.length === 0) return undefined
     const named = await store.read((tx) => this.#named(tx, storing))
-    // The owner was deleted meanwhile, as the write will find.
-    if (named === undefined) return undefined
+    // The owner was deleted meanwhile: its repositories are deleted, too, or have another owner.
+    if (named === undefined) return (tx, of) => requireAsTold(tx, storing, of?.repository)
     const { owner, ...names } = named
     // The broadest one first, which says most about a limit on everything.
     const subjects = new Set(kinds.flatMap((kind) => withAncestors(subjectOf[kind]).toReversed()))
@@ -160,11 +165,12 @@ export class BeforeStore {
         const bytes = { ...shared, subject: subjectOf[of], size: storing.change[of]! }
         refuseOther(await onBeforeStore(bytes), pending)
       })
-    if (!isWithin) return undefined
-    return (tx, rest) =>
-      quota
-        .requireWithin(tx, owner, subjects, rest)
-        .catch((error) => Promise.reject(refusalOf(error, storing)))
+    return async (tx, of) => {
+      await requireAsTold(tx, storing, of?.repository)
+      if (!isWithin) return
+      const check = quota.requireWithin(tx, owner, subjects, of?.rest)
+      await check.catch((error) => Promise.reject(refusalOf(error, storing)))
+    }
   }
 
   async #decide(storing: Storing, decide: () => Promise<void>): Promise<void> {
@@ -200,6 +206,23 @@ export class BeforeStore {
       }
     )
   }
+}
+
+/**
+ * Refuses bytes that would count for another owner than the host was told, or toward another subject.
+ * @throws AllotError unavailable
+ */
+const requireAsTold = async (
+  tx: ReadTransaction,
+  { owner, change, repository: asked }: Storing,
+  repository = asked,
+): Promise<void> => {
+  if (repository === undefined) return
+  const found = await repositories.get(tx, [repository])
+  const { reposPublic = 0, reposPrivate = 0 } = change
+  if (found?.owner === owner && (found.private ? reposPublic : reposPrivate) <= 0) return
+  const message = 'nothing was stored: the owner or the visibility of the repository has changed: try again'
+  throw new AllotError('unavailable', message)
 }
 
 /**

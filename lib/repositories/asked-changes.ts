@@ -1,6 +1,7 @@
 /** What the host is asked before a repository gets another owner or another visibility. */
 import type { Target } from '../accounts/authorize.ts'
 import { repositoryById } from '../accounts/find.ts'
+import { isWiderThanParent } from '../accounts/visibility.ts'
 import type { BeforeStore, CheckAgain } from '../quota/before-store.ts'
 import type { Usage } from '../quota/subjects.ts'
 import { addDelta, negative, usageOfRepository } from '../quota/usage.ts'
@@ -31,7 +32,8 @@ export const askBeforeChange = async (
     const repository = await resolve(tx, which)
     const usage = repository && (await repositoryUsages.get(tx, [repository.id]))
     if (repository === undefined || usage === undefined) return undefined
-    const { owner = usage.owner, private: isPrivate = usage.private } = await to(tx, repository)
+    const { owner = usage.owner, private: wanted = usage.private } = await to(tx, repository)
+    const isPrivate = wanted || (await isWiderThanParent(tx, { ...repository, owner, private: false }))
     const [before, after] = [usage, { ...usage, owner, private: isPrivate }].map(usageOfRepository)
     const isMoved = owner !== usage.owner
     const change = isMoved ? after! : addDelta(after!, negative(before!))

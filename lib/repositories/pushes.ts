@@ -68,7 +68,7 @@ export class Pushes {
     return this.#options.transport.receive(id, request, isAsked ? { ...listener, storing } : listener)
   }
 
-  /** Asks the host, and counts the bytes at once when they must be within quota. */
+  /** Asks the host, and counts the bytes at once: a change of the owner or visibility counts them, too. */
   async #ask(
     { id: repository, owner, private: isPrivate }: Repository,
     { id: by, via, kind }: PushSource,

@@ -106,7 +106,7 @@ export class Repositories {
         const id = await idIn(tx)
         const record = recordOf(id, current, { ...repository, private: isPrivate }, size)
         const made = await insertRepository(tx, this.#services, creator, record)
-        await checkAgain?.(tx)
+        await checkAgain?.(tx, { repository: id })
         await outbox.record(tx, { event: 'repository', action: 'created', repository: made, by: asked.by })
         return made
       })

@@ -335,6 +335,69 @@ describe('onBeforeStore', { skip: lacks('ssh') }, () => {
     })
 })
 
+describe('A repository that changes while the host decides', () => {
+  const changes = {
+    'becomes private': async ({ allot, alice, path }: Ground) => {
+      await allot.as(alice, 'PUT', `/repos/${path}/collaborators/forker`, { permission: 'read' })
+      assert.equal((await allot.as(alice, 'PATCH', `/repos/${path}`, { private: true })).status, 200)
+    },
+    'gets another owner': async ({ allot, alice, path }: Ground) => {
+      const at = `/repos/${path}/transfer`
+      assert.equal((await allot.as(alice, 'POST', at, { new_owner: 'acme' })).status, 202)
+    },
+  }
+  for (const [change, name] of [
+    ['becomes private', 'a push over HTTP'],
+    ['becomes private', 'a file of the contents API'],
+    ['becomes private', 'a fork with an LFS object'],
+    ['gets another owner', 'a push over HTTP'],
+    ['gets another owner', 'an LFS object'],
+  ] as const)
+    it(`and ${change} gets nothing that counts otherwise than the host was told: ${name}`, async () => {
+      const made = await scene()
+      const alice = await made.allot.person('alice')
+      const path = await made.allot.repository(alice, 'app', { auto_init: true })
+      await made.allot.as(alice, 'POST', '/orgs', { username: 'acme' })
+      const ground = { ...made, alice, path, key: '' }
+      const { kind, prepare } = WAYS.find((way) => way.name === name)!
+      const store = await prepare(ground)
+      const used = async () => {
+        await made.allot.allot.hosting.disk.idle()
+        const owners = kind === 'fork' ? ['alice', 'forker'] : ['alice', 'acme']
+        const sizes = await Promise.all(owners.map(made.used))
+        return sizes.reduce((sum, size) => sum + size, 0)
+      }
+      const earlier = await used()
+      made.host.decide = async (bytes) => {
+        if (bytes.kind !== kind) return
+        made.host.decide = () => undefined
+        await changes[change](ground)
+      }
+      const { status, text } = await store()
+      assert.match(text, /nothing was stored: the owner or the visibility of the repository has changed/)
+      assert.equal(status, kind === 'push' ? 1 : 503)
+      assert.equal(await used(), earlier)
+    })
+})
+
+describe('A transfer', () => {
+  it('by which a fork becomes private, as more people see its new owner than its parent, is asked about so', async () => {
+    const { allot, asked } = await scene()
+    const alice = await allot.person('alice')
+    for (const username of ['first', 'second'])
+      await allot.done(alice, 'POST', '/orgs', { username, visibility: 'limited' })
+    await allot.done(alice, 'POST', '/orgs/first/repos', { name: 'app', auto_init: true })
+    await allot.done(alice, 'POST', '/repos/first/app/forks', { organization: 'second' })
+    asked.length = 0
+    await allot.done(alice, 'POST', '/repos/second/app/transfer', { new_owner: 'alice' })
+    assert.deepEqual(
+      asked.map(({ owner, subject }) => [owner, subject]),
+      [['alice', 'size:repos:private']],
+    )
+    assert.equal((await allot.done(alice, 'GET', '/repos/alice/app')).private, true)
+  })
+})
+
 describe('A refusal by onBeforeStore', { skip: lacks('git-lfs') }, () => {
   it('of the objects of a batch reaches the person who pushes with git-lfs, who uploads none', async () => {
     const { allot, host, asked, onDisk, used } = await scene()
