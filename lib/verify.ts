@@ -90,9 +90,11 @@ const MAX_ROUNDS = 20
  *
  * Other broken records stay unchanged. The caller stops all other processes of the store first; the
  * PostgreSQL driver's option `exclusive` enforces that.
- * @param force also when none of the files that have records is on the disk
- * @throws AllotError misconfigured without `force` in that case, with nothing repaired: another folder than
- * that of the files may be named, or its disk not mounted; unavailable when faults remain after many rounds
+ * @param force also when none of the files that have records is on the disk; and beside other processes of a
+ * shared store, which is not upgraded then
+ * @throws AllotError misconfigured without `force` in the first case, with nothing repaired: another folder
+ * than that of the files may be named, or its disk not mounted; unavailable when faults remain after many
+ * rounds
  */
 export const repair = async (
   driver: StorageDriver,
@@ -102,7 +104,7 @@ export const repair = async (
 ): Promise<Repaired> => {
   // First: when LevelDB moves what is damaged to another file, it gives it a right sum.
   const damage = await damageOf(driver)
-  await upgradeStore(driver, { isAlone: true })
+  await upgradeStore(driver, { isAlone: !(force && driver.shared) })
   const repaired = new FaultList()
   const ofFiles: FileFault[] = []
   if (disk !== undefined) {

@@ -115,8 +115,8 @@ export const contentChecks: readonly Check[] = [
 export interface FileFault {
   readonly message: string
   /**
-   * Nothing else may write meanwhile.
-   * @returns false when only a backup can repair the file
+   * Keeps a file that another process has stored since the check, as a repair with `--force` may meet.
+   * @returns false when nothing was changed, such as when only a backup can repair the file
    */
   repair(): Promise<boolean>
 }
@@ -161,7 +161,11 @@ export const checkFiles = async (
       if (!(await isExpected(driver, place)) && (await disk.size(place)) !== undefined)
         onFault({
           message: `${describe(place)} is on the disk and belongs to nothing`,
-          repair: () => disk.remove(place).then(() => true),
+          repair: async () => {
+            if (await isExpected(driver, place)) return false
+            await disk.remove(place)
+            return true
+          },
         })
   } finally {
     await resumeDeletions()
@@ -179,14 +183,14 @@ const isExpected = (driver: StorageDriver, { area, ownerId, name }: FilePlace): 
 /**
  * Removes the records of an LFS object: the next push that contains the object stores it again. The usage of
  * its owner, which the removal does not change, is counted again afterwards by `repair` (lib/verify.ts).
- * @returns false for another file
+ * @returns false for another file, and for one that is complete by now
  */
 const removeLfsObject = async (
   driver: StorageDriver,
   disk: FileStorage,
   file: StoredFile,
 ): Promise<boolean> => {
-  if (file.area !== 'lfs') return false
+  if (file.area !== 'lfs' || (await disk.size(file)) === file.size) return false
   await driver.write(async (tx) => {
     await files.remove(tx, files.options.id(file))
     await ledgerEntries.remove(tx, ['lfs', lfsKey(file.ownerId, file.sha256)])

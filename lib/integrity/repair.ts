@@ -20,7 +20,7 @@ export class Repairs {
   }
 
   /**
-   * Nothing else may write meanwhile.
+   * What others write meanwhile may be overwritten with what the check has seen; the next check finds that.
    * @param onRepaired called with each fault that was repaired
    * @returns the number of them
    */

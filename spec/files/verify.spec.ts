@@ -3,7 +3,9 @@ import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSy
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { checkFiles, type FileFault } from '../../lib/content/integrity.ts'
 import { FileStorage } from '../../lib/files/index.ts'
+import { upgradedFrom } from '../../lib/records/layout.ts'
 import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { repair, verify } from '../../lib/verify.ts'
@@ -93,6 +95,38 @@ describe('allot verify', () => {
       const { repaired } = await repair(ground.driver, diskOf(ground), undefined, true)
       assert.ok(repaired > 0)
       rmSync(`${directory}.lost`, { recursive: true })
+    }))
+
+  it('removes no file that a server has stored since the check, when it repairs beside one', () =>
+    within(async (ground) => {
+      const store = new Store(ground.driver)
+      const repairMeanwhile = async (store: () => Promise<void>) => {
+        const faults: FileFault[] = []
+        await checkFiles(ground.driver, diskOf(ground), (fault) => faults.push(fault))
+        await store()
+        return Promise.all(faults.map((fault) => fault.repair()))
+      }
+      const path = pathOf(ground, SMALL.oid)
+      renameSync(path, `${ground.folder}/lost`)
+      assert.deepEqual(await repairMeanwhile(async () => renameSync(`${ground.folder}/lost`, path)), [false])
+      const { value: file } = await ground.driver.read((tx) => files.all(tx).next())
+      const id = files.options.id(file)
+      await store.write((tx) => files.remove(tx, id))
+      const save = () => store.write(async (tx) => void (await files.save(tx, file)))
+      assert.deepEqual(await repairMeanwhile(save), [false])
+      assert.deepEqual((await verified(ground)).messages, [])
+    }))
+
+  it('upgrades no shared store beside others, when it repairs with force', () =>
+    within(async ({ driver }) => {
+      await driver.write(async (tx) => upgradedFrom.set(tx, 0))
+      const shared = { ...driver, shared: true }
+      const refused = {
+        code: 'unavailable',
+        message: /must be upgraded to layout \d+ first: stop every process/,
+      }
+      await assert.rejects(repair(shared, undefined, undefined, true), refused)
+      assert.deepEqual((await repair(shared)).after.messages, [])
     }))
 
   it('finds a lost package file, which cannot be repaired', () =>
