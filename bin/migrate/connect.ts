@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { parseAddress, withoutEndSlashes } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
+import { ifAvailable } from './migration.ts'
 import { SourceUser } from './shapes.ts'
 import {
   apiPath,
@@ -80,9 +81,8 @@ const Found = v.object({ data: v.array(v.object({ full_name: v.string() })) })
  * before. Issues belong to a repository: any one will do. A source without a repository has none.
  */
 const probesOf = async (source: Source): Promise<[scope: string, path: string][]> => {
-  const { text } = await source.request('/repos/search?limit=1')
-  const { success, output } = v.safeParse(Found, parseJson(text))
-  const path = success ? output.data[0]?.full_name : undefined
+  const found = await ifAvailable(source.get(Found, '/repos/search?limit=1'))
+  const path = found?.data[0]?.full_name
   return [
     ['read:admin', '/admin/users?limit=1'],
     ['read:organization', '/user/orgs?limit=1'],
@@ -106,7 +106,7 @@ const ownToken = async (source: Source): Promise<v.InferOutput<typeof SourceToke
     for await (const one of source.items(SourceToken, `${apiPath('users', login)}/tokens`, { authorization }))
       if (one.token_last_eight === token.slice(-8)) return one
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error
+    if (!(error instanceof SourceError) || ![401, 403, 404, 405].includes(error.status)) throw error
   }
   return undefined
 }

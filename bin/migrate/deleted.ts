@@ -8,7 +8,6 @@ import type { Named } from './names/index.ts'
 import { membershipsOf } from './organizations.ts'
 import { followRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
-import { parseResponse } from './source.ts'
 import { withdrawTeams } from './teams/index.ts'
 import { followsOf, gpgKeysOf, sshKeysOf, starsOf, watchesOf } from './user-data.ts'
 
@@ -44,9 +43,7 @@ const isAccountDeleted = async (
   { name, original }: MigrationRecord,
 ): Promise<boolean> => {
   const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
-  const { status, text } = await source.request(path)
-  if (status !== 200) return status === 404 || (status >= 300 && status < 400)
-  return String(parseResponse(Identified, source.base, path, text).id) !== name
+  return !(await source.has(path)) || String((await source.get(Identified, path)).id) !== name
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
@@ -103,7 +100,7 @@ const revokeIfGone = async (
 /** Whether the original was deleted, or has another owner than the one whose repositories were listed. */
 const hasLeft = async ({ source, names }: Migration, id: string, owner: string): Promise<boolean> => {
   const path = apiPath('repositories', id)
-  const { status, text } = await source.request(path)
-  if (status !== 200) return status === 404
-  return names.key(parseResponse(SourceRepository, source.base, path, text).owner.login) !== owner
+  return (
+    !(await source.has(path)) || names.key((await source.get(SourceRepository, path)).owner.login) !== owner
+  )
 }

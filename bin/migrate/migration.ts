@@ -179,7 +179,5 @@ export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefine
  * A list can lack something that exists, when another item was deleted between two of its pages: so ask
  * again.
  */
-export const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {
-  const { status } = await source.request(path)
-  return status === 404 || (status >= 300 && status < 400)
-}
+export const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> =>
+  !(await source.has(path))

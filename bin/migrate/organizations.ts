@@ -170,8 +170,7 @@ const copyPublicMembers = async (
   const items: Item[] = []
   // A Gitea lists all members to an administrator.
   for (const { login } of listed)
-    if ((await source.request(path + apiPath(login))).status === 204)
-      items.push(things.itemFor(names.key(login), login))
+    if (await source.has(path + apiPath(login))) items.push(things.itemFor(names.key(login), login))
   await new Copies(migration, things).synchronize(items)
 }
 

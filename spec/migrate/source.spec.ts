@@ -2,47 +2,60 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
+import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
+import { listen } from '../support/listen.ts'
 import { startBefore } from '../support/test-server.ts'
-import { type Reply, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
 
-let target: Target
-const source = startBefore({ dialect: 'forgejo' })
-before(async () => {
-  const ann = await source.person('ann')
-  await source.as(ann, 'POST', '/user/repos', { name: 'app' })
-  target = await startTarget({ git: false })
-})
-
-type Answer = (req: IncomingMessage, res: ServerResponse) => void
-
-/** The source, some of whose requests are answered in another way. */
-const failing = (
-  fails: (req: IncomingMessage) => boolean,
-  answer: Answer,
-  table: Readonly<Record<string, Reply>> = {},
-) => replay(table, (req, res) => (fails(req) ? answer(req, res) : source.allot.handler(req, res)))
+type Answer = (req: IncomingMessage, res: ServerResponse) => unknown
 
 const status =
   (code: number): Answer =>
   (_, res) =>
     res.writeHead(code).end('{}')
 
-/** Requests are repeated without a pause. */
-const limits = { ...LIMITS, pause: async () => undefined }
+let target: Target
+let base: string
+/** Answers a request of the migration in the place of the source; undefined: the source does. */
+let failing: (req: IncomingMessage) => Answer | undefined = () => undefined
+
+const source = startBefore({ dialect: 'forgejo' })
+before(async () => {
+  const ann = await source.person('ann')
+  await source.person('gone')
+  for (const name of ['app', 'gone']) await source.as(ann, 'POST', '/user/repos', { name })
+  await source.as(ann, 'POST', '/repos/ann/app/issues', { title: 'gone' })
+  await source.as(ann, 'POST', '/orgs', { username: 'acme' })
+  await source.as(ann, 'PUT', '/orgs/acme/public_members/ann')
+  const gitea = await listen((req, res) => {
+    const answer = failing(req)
+    if (answer !== undefined) answer(req, res)
+    else if (req.url === '/api/v1/version') res.end('{"version":"1.24.0"}')
+    else source.allot.handler(req, res)
+  })
+  base = gitea.origin
+  target = await startTarget({ git: false })
+})
+
+/** Migrates while some paths of the source fail. */
+const migrated = (paths: RegExp, code = 500, options: Partial<MigrationOptions> = {}) => {
+  failing = ({ url }) => (paths.test(url!) ? status(code) : undefined)
+  return target.from({ base, root: source.root }, [], options)
+}
 
 describe('A source that answers a request without a token', () => {
-  const isAnonymous = ({ url, headers }: IncomingMessage) =>
-    url === '/api/v1/version' && headers.authorization === undefined
-  const connected = async (answer: Answer, times = Number.POSITIVE_INFINITY) => {
-    const { base, stop } = await failing((req) => isAnonymous(req) && times-- > 0, answer)
-    return connectSource(base, source.root.token, limits).finally(stop)
+  const connected = (answer: Answer, times = Number.POSITIVE_INFINITY) => {
+    let left = times
+    failing = ({ url, headers: { authorization } }) =>
+      url === '/api/v1/version' && authorization === undefined && left-- > 0 ? answer : undefined
+    return connectSource(base, source.root.token, { ...LIMITS, pause: async () => undefined })
   }
 
   it('with an error is open when it only was busy, or closed the connection', async () => {
-    for (const answer of [status(429), status(503), (req: IncomingMessage) => req.socket.destroy()])
-      assert.equal((await connected(answer as Answer, 1)).isOpen, true)
+    const close: Answer = (req) => req.socket.destroy()
+    for (const answer of [status(429), status(503), close])
+      assert.equal((await connected(answer, 1)).isOpen, true)
   })
 
   it('with 401, 403 or a redirect is one where everyone must sign in', async () => {
@@ -55,28 +68,42 @@ describe('A source that answers a request without a token', () => {
   })
 })
 
-const GITEA = { '/version': { body: { version: '1.24.0' } } }
-
-/** Migrates from a Gitea while one path fails. */
-const migrated = async (path: string, code = 500) => {
-  const { base, stop } = await failing(({ url }) => url!.includes(path), status(code), GITEA)
-  return target.from({ base, root: source.root }).finally(stop)
-}
-
 describe('An error of the source', () => {
+  it('about the token or a name ends the migration before it copies anything', async () => {
+    const renames = new Map([['ann/app', 'renamed']])
+    for (const path of [/search\?limit=1$/, /\/users\/root\/tokens/, /\/repos\/ann\/app$/])
+      await assert.rejects(migrated(path, 500, { renames }), /answered 500$/, `${path}`)
+    assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
+  })
+
   it('for the number of pull requests is reported: other issues could get their numbers', async () => {
-    const { text } = await migrated('type=pulls')
+    const { text } = await migrated(/type=pulls/)
     assert.match(text, /^failed:\n {2}the issues of ann\/app: \S+ answered 500$/m)
   })
 
   it('for a list that is never copied is listed with it, and the run is complete', async () => {
-    const report = await migrated('/milestones')
+    const report = await migrated(/app\/milestones/)
     assert.ok(report.isComplete(), report.text)
     assert.match(report.text, /^ {2}milestones: ann\/app \(\S+\/milestones\?state=all\S* answered 500\)$/m)
   })
 
   it('that is 403 or 404 for such a list says that there is none', async () => {
     for (const code of [403, 404])
-      assert.doesNotMatch((await migrated('/milestones', code)).text, /milestones/)
+      assert.doesNotMatch((await migrated(/milestones/, code)).text, /milestones/)
+  })
+
+  it('does not say that something was withdrawn or deleted, and is reported', async () => {
+    await source.as(source.root, 'DELETE', '/admin/users/gone')
+    for (const path of ['/repos/ann/gone', '/repos/ann/app/issues/1'])
+      await source.as(source.root, 'DELETE', path)
+    const { text } = await migrated(/\/(public_members\/ann|users\/gone|repositories\/\d+|issues\/1)$/)
+    for (const what of [
+      'the organization acme',
+      'the account gone',
+      'the repository ann/gone',
+      'the issues of ann/app',
+    ])
+      assert.match(text, new RegExp(`^failed:\n(?: {2}.*\n)* {2}${what}: \\S+ answered 500$`, 'm'))
+    assert.doesNotMatch(text, /^removed.*:\n(?: {2}.*\n)* {2}(public memberships|issues):/m)
   })
 })

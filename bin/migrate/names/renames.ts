@@ -62,7 +62,7 @@ export const checkRenamesAt = async (
   const exists = async (path: string): Promise<boolean> => {
     const [owner = '', repository] = path.split('/')
     if (repository === undefined) return logins.has(owner)
-    return (await source.request(apiPath('repos', owner, repository))).status === 200
+    return source.has(apiPath('repos', owner, repository))
   }
   for (const [path, name] of renames) {
     const isRepository = path.includes('/')
