@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { repositoryById } from '../accounts/find.ts'
 import { AllotError, existing, invalidMember } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
+  accounts,
   attachments,
   type Comment,
   comments,
@@ -26,6 +28,7 @@ import {
   saveAttachment,
 } from './attachment-records.ts'
 import { anyTarget } from './attachment-targets.ts'
+import { subscribeAuthor } from './issue-events.ts'
 import { checkIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
@@ -71,7 +74,8 @@ export class MigratedContent {
   /**
    * Saves an issue under its number.
    * @param id of the copy to change; absent: a new one
-   * @throws AllotError invalid for a text; conflict when an issue of this number was created here
+   * @throws AllotError invalid for a text; conflict when an issue of this number was created here; not_found
+   * when the repository was deleted
    */
   async saveIssue(issue: MigratedIssue, origin: Origin, id?: number): Promise<true> {
     checkIssue(issue)
@@ -80,12 +84,16 @@ export class MigratedContent {
       const other = await issues.findBy(tx, 'number', [repository, number])
       if (other !== undefined && other.id !== copyId)
         throw new AllotError('conflict', `an issue with the number ${number} was created here`)
-      await issues.save(tx, { ...(await issues.get(tx, [copyId])), ...issue, id: copyId })
       await reserve(tx, repository, number)
+      await issues.save(tx, { ...(await issues.get(tx, [copyId])), ...issue, id: copyId })
+      await subscribe(tx, copyId, issue.author)
     })
   }
 
-  /** Keeps numbers of the source, such as those of pull requests, from issues that are created here. */
+  /**
+   * Keeps numbers of the source, such as those of pull requests, from issues that are created here.
+   * @throws AllotError not_found when the repository was deleted
+   */
   reserveNumbers(repository: number, last: number): Promise<void> {
     return this.#services.store.write((tx) => reserve(tx, repository, last))
   }
@@ -100,12 +108,14 @@ export class MigratedContent {
       const issue = existing(await issues.get(tx, [comment.issue]), 'the issue was deleted')
       const before = await comments.get(tx, [copyId])
       await comments.save(tx, { ...before, ...comment, id: copyId, repository: issue.repository })
+      await subscribe(tx, issue.id, comment.author)
     })
   }
 
   /**
    * Saves a release.
-   * @throws AllotError invalid; conflict when a release of this tag was created here
+   * @throws AllotError invalid; conflict when a release of this tag was created here; not_found when the
+   * repository was deleted
    */
   async saveRelease(release: MigratedRelease, origin: Origin, id?: number): Promise<true> {
     const { repository, tag } = release
@@ -115,6 +125,7 @@ export class MigratedContent {
       const other = await releases.findBy(tx, 'tag', [repository, tag])
       if (other !== undefined && other.id !== copyId)
         throw new AllotError('conflict', `a release of the tag ${tag} was created here`)
+      await requireRepository(tx, repository)
       await releases.save(tx, { ...(await releases.get(tx, [copyId])), ...release, id: copyId })
     })
   }
@@ -218,6 +229,15 @@ const COLLECTIONS = { issue: issues, comment: comments, release: releases, attac
 
 /** Makes `last` the last number that is taken, at least. */
 const reserve = async (tx: WriteContext, repository: number, last: number): Promise<void> => {
+  await requireRepository(tx, repository)
   const before = (await issueSequences.get(tx, [repository]))?.last ?? 0
   if (last > before) await issueSequences.save(tx, { repository, last })
+}
+
+const requireRepository = async (tx: WriteContext, id: number): Promise<void> =>
+  void existing(await repositoryById(tx, id), 'the repository was deleted')
+
+/** Subscribes an author, unless there is no such account here. */
+const subscribe = async (tx: WriteContext, issue: number, author: number): Promise<void> => {
+  if ((await accounts.get(tx, [author])) !== undefined) await subscribeAuthor(tx, issue, author)
 }

@@ -16,8 +16,8 @@ interface WithSubscription {
 }
 
 /**
- * The subscribers of an issue: its author, its commentators and the watchers of the repository, until they
- * unsubscribe. Methods return undefined when the issue does not exist or the viewer cannot see it.
+ * The subscribers of an issue: its author and its commentators, until they unsubscribe. A watcher of the
+ * repository follows it, too, and is not in the list. Methods return undefined when the issue does not exist or the viewer cannot see it.
  */
 export class IssueSubscriptions {
   readonly #store: Store
@@ -69,7 +69,7 @@ export class IssueSubscriptions {
   }
 
   /**
-   * Users who subscribed, and authors of the issue and its comments, by id, whom the viewer can see.
+   * The subscribers whom the viewer can see, by id.
    * @param client whose budget the read counts against once it has read some thousand records
    * @throws AllotError unavailable while too many such reads wait
    */
