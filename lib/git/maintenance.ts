@@ -1,6 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { LRUCache } from 'lru-cache'
 import { ClientBudget } from '../client-budget.ts'
 import { ifMissing, REASON_IN_LOG } from '../disk.ts'
 import { AllotError } from '../errors.ts'
@@ -52,6 +53,11 @@ const EXPIRY = '1.hour.ago'
 export const MAX_ALONE_MS = 240_000
 /** Milliseconds for which a repository is not cleaned up again, when nothing more has become unused. */
 const PAUSE_MS = 600_000
+/** Milliseconds after which a commit-graph is tried again that could not be written. */
+const RETRY_MS = 3_600_000
+/** Repositories of which either is remembered. */
+const MAX_REMEMBERED = 10_000
+const CLOCK = { now: () => Date.now() }
 
 /** A graph in parts could name commits that `git gc` has deleted. */
 const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
@@ -64,9 +70,9 @@ const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-
 export class Maintenance {
   readonly #options: MaintenanceOptions
   /** Repositories whose commit-graph could not be written: that would fail again each time. */
-  readonly #failed = new Set<number>()
-  /** What the last clean-up of a repository has left, and when. */
-  readonly #left = new Map<number, { readonly unused: number; readonly since: number }>()
+  readonly #failed = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: RETRY_MS, perf: CLOCK })
+  /** How many objects the last clean-up of a repository has left: most likely, all are younger than an hour. */
+  readonly #left = new LRUCache<number, number>({ max: MAX_REMEMBERED, ttl: PAUSE_MS, perf: CLOCK })
   readonly #turns = new ClientBudget({
     slots: 1,
     queue: 100,
@@ -101,7 +107,7 @@ export class Maintenance {
       if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc('--no-prune'), listener))) return
       if (size < MIN_SIZE || this.#options.closing.aborted) return
       if (!(await this.#succeeds(id, 'commit-graph', [...configuration(), ...GRAPH], listener)))
-        this.#failed.add(id)
+        this.#failed.set(id, true)
     })
   }
 
@@ -127,7 +133,7 @@ export class Maintenance {
     const folder = folderOf(this.#options.directory, id)
     // Counts take as long as the repository is large: other clients' turns do not wait for them.
     const unused = await this.#unusedIn(id, client)
-    if (unused === 0 || this.#isLeft(id, unused)) return unused === 0
+    if (unused === 0 || this.#left.get(id) === unused) return unused === 0
     const run = async (args: string[], listener: MaintenanceListener, timeout?: number) => {
       if (!(await this.#succeeds(id, 'gc', args, listener, timeout, client)))
         throw new AllotError('unavailable', FAILED)
@@ -141,8 +147,7 @@ export class Maintenance {
       await run(expire, withoutGraph(folder, alone), MAX_ALONE_MS)
     })
     const left = await this.#unusedIn(id, client)
-    if (left === 0) this.#left.delete(id)
-    else this.#left.set(id, { unused: left, since: Date.now() })
+    this.#left.set(id, left)
     return left === 0
   }
 
@@ -156,12 +161,6 @@ export class Maintenance {
     const count = Number(await this.#output(id, 'rev-list', reached, client))
     const counts = stored.matchAll(/^(?:count|in-pack): (\d+)$/gm)
     return [...counts].reduce((sum, [, objects]) => sum + Number(objects), 0) - count
-  }
-
-  /** Whether a clean-up has just left as many objects: most likely, all are younger than an hour. */
-  #isLeft(id: number, unused: number): boolean {
-    const left = this.#left.get(id)
-    return left?.unused === unused && Date.now() - left.since < PAUSE_MS
   }
 
   async #succeeds(

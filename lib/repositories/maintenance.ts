@@ -35,7 +35,10 @@ export class RepositoryMaintenance {
   /** Begins the maintenance that a repository needs. */
   begin({ id, size }: Repository): void {
     const { transport, onError } = this.#options
-    transport.maintain(id, size, this.#beside(id)).catch((error) => onError(error, { repository: id }))
+    transport
+      .maintain(id, size, this.#beside(id))
+      .catch((error) => this.#ifDeleted(id, error))
+      .catch((error) => onError(error, { repository: id }))
   }
 
   /**
@@ -83,10 +86,9 @@ export class RepositoryMaintenance {
   async #cleanUp({ id, uncleanedSince }: Repository, client: string): Promise<Repository | undefined> {
     const { store, transport } = this.#options
     const listeners = { beside: this.#beside(id), alone: this.#alone(id) }
-    const isClean = await transport.cleanUp(id, client, listeners).catch(async (error) => {
-      if ((await store.read((tx) => repositoryById(tx, id))) !== undefined) throw error
-      return false
-    })
+    const isClean = await transport
+      .cleanUp(id, client, listeners)
+      .catch((error) => this.#ifDeleted(id, error).then(() => false))
     return store.write(async (tx) => {
       const repository = await repositoryById(tx, id)
       if (repository === undefined || !isClean || repository.uncleanedSince !== uncleanedSince)
@@ -95,6 +97,11 @@ export class RepositoryMaintenance {
       await repositories.save(tx, cleaned)
       return cleaned
     })
+  }
+
+  /** @throws the error, unless the repository was deleted meanwhile */
+  async #ifDeleted(id: number, error: unknown): Promise<void> {
+    if ((await this.#options.store.read((tx) => repositoryById(tx, id))) !== undefined) throw error
   }
 
   #beside(id: number): MaintenanceListener {

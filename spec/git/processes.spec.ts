@@ -92,6 +92,22 @@ describe('A git that maintains a repository', () => {
     assert.deepEqual(graphs(), [])
   })
 
+  it('is begun again an hour after it failed', async (t) => {
+    const { directory, graphs } = aLargeRepository()
+    const failed = join(directory, 'failed')
+    const once = `case "$*" in *commit-graph*) [ -e '${failed}' ] || { touch '${failed}'; exit 1; };; esac`
+    const transport = transportOf(directory, wrappedGit(once))
+    const listener = { started: async () => undefined, finished: async () => undefined }
+    const maintained = async () => {
+      await transport.maintain(1, SIZE, listener)
+      return graphs()
+    }
+    assert.deepEqual([await maintained(), await maintained()], [[], []])
+    assert.ok(existsSync(failed))
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 })
+    assert.deepEqual(await maintained(), ['commit-graphs'])
+  })
+
   it('does not begin when the server is killed before', async () => {
     const { directory, graphs } = aLargeRepository()
     const maintain = `
