@@ -70,16 +70,16 @@ export class RepositoryMaintenance {
 
   /**
    * Marks a repository as changed now, so that no other server cleans it up, too, and one that cannot be
-   * cleaned up, or whose objects are too young, is tried again a day later.
+   * cleaned up, or whose objects are too young, is tried again a day later. This holds also for a repository
+   * whose owner is deleted, which is not claimed: `cleanUpDue` goes on to the next one.
    * @param latest when it must have been changed at the latest, in milliseconds since 1970
    */
   #claim(id: number, latest?: number): Promise<Repository | undefined> {
     return this.#options.store.write(async (tx) => {
-      const repository = await repositoryById(tx, id)
+      const repository = await repositories.get(tx, [id])
       if (repository === undefined || (latest !== undefined && !isDue(repository, latest))) return undefined
-      const claimed = { ...repository, uncleanedSince: Date.now() }
-      await repositories.save(tx, claimed)
-      return claimed
+      await repositories.save(tx, { ...repository, uncleanedSince: Date.now() })
+      return repositoryById(tx, id)
     })
   }
 

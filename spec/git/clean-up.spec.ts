@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
-import { diskEntries, repositories } from '../../lib/records/schema/index.ts'
+import { accounts, diskEntries, repositories } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -554,5 +554,25 @@ describe('The automatic clean-up of a repository', () => {
     assert.equal(await after(t, 26), 0)
     assert.equal(existsSync(pack) && (await hasObject(folder, id)), true)
     await allot.done(alice, 'DELETE', `/repos/${path}`)
+  })
+  it('goes on to the next one when the owner of the oldest one is deleted, and a job removes it later', async (t) => {
+    await after(t, 25)
+    const leaving = await allot.person('leaving')
+    const oldest = await record(await allot.repository(leaving, 'oldest'))
+    const { folder, id } = await deleted('next')
+    const account = await driver.write(async (tx) => {
+      await repositories.save(tx, { ...oldest!, uncleanedSince: 1 })
+      return accounts.remove(tx, [leaving.id])
+    })
+    const { write } = driver
+    let writes = 0
+    t.mock.method(driver, 'write', (body: Parameters<typeof write>[0]) => {
+      if (++writes > 1000) throw new Error('the clean-up does not end')
+      return write(body)
+    })
+    await after(t, 25)
+    assert.equal(await hasObject(folder, id), false)
+    t.mock.restoreAll()
+    await driver.write((tx) => accounts.add(tx, account!))
   })
 })
