@@ -64,11 +64,10 @@ export const withRequestLog =
 
 /**
  * Serves below the path of a public URL, whether a proxy has removed that path or not. As in Express, `url`
- * is what follows the path, and `originalUrl` the whole.
+ * is what follows the path, and `originalUrl` the whole; neither is in the absolute form.
  */
 export const belowPathOf = (baseUrl: string | undefined, listener: RequestListener): RequestListener => {
-  const path = baseUrl === undefined ? '/' : new URL(baseUrl).pathname
-  if (path === '/') return listener
+  const path = baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/$/, '')
   return (req, res) => {
     const url = originForm(req.url ?? '/')
     const isWhole = isPathBelow(url, path)

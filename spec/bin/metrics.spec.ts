@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -425,6 +426,25 @@ describe('The log of the server', () => {
     assert.equal((await fetch(url)).status, 401)
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
     assert.match(await answer.text(), /allot_http_request_duration_seconds_count\{/)
+  })
+
+  it('has the paths of requests in absolute form, which the health checks and the metrics answer', async () => {
+    const { hostname, port } = new URL(server.api)
+    const statusOf = (path: string) =>
+      new Promise((resolve) => {
+        const headers = {
+          authorization: `Bearer ${token}`,
+          'x-request-id': `absolute${path.replaceAll('/', '.')}`,
+        }
+        const target = `http://git.example.org${path}`
+        request({ hostname, port, path: target, headers }, ({ statusCode }) => resolve(statusCode)).end()
+      })
+    const paths = ['/-/healthz', '/-/readyz', '/-/metrics', '/api/v1/version']
+    assert.deepEqual(await Promise.all(paths.map(statusOf)), [200, 200, 200, 200])
+    const logged = () =>
+      lines().flatMap(({ requestId, path }) => (String(requestId).startsWith('absolute.') ? [path] : []))
+    await waitFor(() => logged().length === paths.length)
+    assert.deepEqual(logged().sort(), [...paths].sort())
   })
 
   it('is off by default, and so are the metrics', async () => {
