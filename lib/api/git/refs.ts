@@ -71,13 +71,10 @@ const listRefs = async (
   const { items, total } = await refsBelow(open, name, { offset, limit: Math.min(limit, MAX_REFS) })
   if (total === 0 && name !== '') return undefined
   const urls = await urlsOf(services, open.repository, request)
-  // By name, it precedes those that it is the beginning of.
-  const isExact = items[0]?.ref === `refs/${name}`
-  const shown = isExact ? items.slice(0, 1) : items
-  const bytes = shown.reduce((sum, { ref }) => sum + BYTES_OF_REF + 2 * ref.length, 0)
-  const make = () => shown.map((ref) => reference.present({ ...ref, urls }, request))
+  const bytes = items.reduce((sum, { ref }) => sum + BYTES_OF_REF + 2 * ref.length, 0)
+  const make = () => items.map((ref) => reference.present({ ...ref, urls }, request))
   const json = await request.inTurn(bytes, () => SerializedJson.ready(make))
-  return { items: json, total: isExact ? 1 : total }
+  return { items: json, total }
 }
 
 /** 0 is the default, as in lists. */

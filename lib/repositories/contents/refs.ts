@@ -19,28 +19,31 @@ export interface Ref {
  * A page of the references that match some patterns of git-for-each-ref. Invariant: of other references, only
  * the lines are counted, whose objects git does not read unless the order needs them.
  * @param order a key of git-for-each-ref
+ * @returns also the name of the first on all pages
  */
 const listRefs = async (
   { git, access }: OpenRepository,
   patterns: readonly string[],
   { offset, limit }: Slice,
   order = 'refname',
-): Promise<Page<Ref>> => {
+): Promise<Page<Ref> & { readonly first: string }> => {
   const args = ['--format=%(objectname) %(refname)', `--sort=${order}`, ...patterns]
   const shown: string[] = []
+  let first = ''
   let total = 0
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of git.chunks(access, 'for-each-ref', args)) {
     const lines = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let start = 0
     for (let end = lines.indexOf(LINE_FEED); end >= 0; end = lines.indexOf(LINE_FEED, start)) {
+      if (total === 0) first = lines.toString('utf8', start + NAME_AT, end)
       if (total >= offset && total < offset + limit) shown.push(lines.toString('utf8', start, end))
       total++
       start = end + 1
     }
     rest = lines.subarray(start)
   }
-  const named = shown.map((line) => ({ id: line.slice(0, 40), ref: line.slice(41) }))
+  const named = shown.map((line) => ({ id: line.slice(0, 40), ref: line.slice(NAME_AT) }))
   const infos = await git.infos(
     access,
     named.flatMap(({ id }) => [id, `${id}^{}`]),
@@ -50,10 +53,12 @@ const listRefs = async (
     const type = info?.type ?? 'commit'
     return { ref, id, type, target: target?.id ?? id, targetType: target?.type ?? type }
   })
-  return { items, total }
+  return { items, total, first }
 }
 
 const LINE_FEED = 10
+/** Where the name begins in a line. */
+const NAME_AT = 41
 
 /** Branches, by name. */
 export const listBranches = (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
@@ -64,13 +69,17 @@ export const listTags = (open: OpenRepository, slice: Slice): Promise<Page<Ref>>
   listRefs(open, ['refs/tags'], slice, '-creatordate')
 
 /**
- * The references whose names begin with some text, as `heads` or `tags/v1.`, by name.
+ * The reference that has a name, or those whose names begin with it, as `heads` or `tags/v1.`, by name.
  * @param start without `refs/`; every reference when it is empty
  */
 export const refsBelow = async (open: OpenRepository, start: string, slice: Slice): Promise<Page<Ref>> => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no reference has them
   if (/[\u0000-\u0020~^:?*[\\]/.test(start)) return { items: [], total: 0 }
-  return listRefs(open, [`refs/${start}*`, `refs/${start}*/**`], slice)
+  const { first, ...found } = await listRefs(open, [`refs/${start}*`, `refs/${start}*/**`], slice)
+  // By name, it precedes those that it is the beginning of.
+  return first === `refs/${start}`
+    ? { items: found.items.slice(0, slice.offset === 0 ? 1 : 0), total: 1 }
+    : found
 }
 
 const findRef = async (open: OpenRepository, ref: string): Promise<Ref | undefined> => {

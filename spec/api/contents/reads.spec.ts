@@ -115,6 +115,15 @@ describe('Branches, tags and references', () => {
     assert.deepEqual(await refs('/git/refs/heads/main'), ['refs/heads/main'])
     assert.deepEqual(await refs('/git/refs/tags/v1'), ['refs/tags/v1.0'])
   })
+
+  it('have no second page of the one that has a name, though the names of others begin with it', async () => {
+    const branch = { new_branch_name: 'mainline', old_ref_name: ids.third }
+    assert.equal((await allot.as(ann, 'POST', `${at}/branches`, branch)).status, 201)
+    assertList(await get('/git/refs/heads/mai?limit=1&page=2'), 'ref', ['refs/heads/mainline'], 2)
+    assertList(await get('/git/refs/heads/main?limit=1'), 'ref', ['refs/heads/main'], 1)
+    assertList(await get('/git/refs/heads/main?limit=1&page=2'), 'ref', [], 1)
+    assert.equal((await allot.as(ann, 'DELETE', `${at}/branches/mainline`)).status, 204)
+  })
 })
 
 describe('Trees and blobs', () => {
