@@ -72,8 +72,7 @@ export type RepositoryPart = 'repository' | keyof Rights
 
 /**
  * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in
- * every list, search and count, because `canRead`, `audiencesOf` and every list and search apply this
- * function.
+ * every list, search and count, because `canRead` and every list and search apply this function.
  */
 export const repositoryViewer = (viewer: Viewer, part: RepositoryPart = 'repository'): Viewer =>
   viewer !== null && hasScope(viewer.scopes, part === 'issues' ? 'read:issue' : 'read:repository')

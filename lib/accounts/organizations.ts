@@ -84,11 +84,6 @@ export class Organizations {
     })
   }
 
-  /** The organization with the name, if the viewer can see it. */
-  find(viewer: Viewer, name: string): Promise<Account | undefined> {
-    return this.#store.read((tx) => visibleOrganization(tx, viewer, name))
-  }
-
   /** Organizations that the member belongs to, if the viewer can see them and may know of the membership. */
   of(viewer: Viewer, member: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read(async (tx) => {

@@ -183,7 +183,7 @@ export class Attachments {
   }
 
   /**
-   * Opens the attachment of a download URL. Reading all of it counts as a download.
+   * Opens the attachment of a download URL, which counts as a download.
    * @throws AllotError forbidden when the credentials lack the scope to read its issue or release
    */
   async open(viewer: Viewer, uuid: string): Promise<SentFile | undefined> {

@@ -4,6 +4,7 @@ import type { SignedIn } from '../accounts/access.ts'
 import { existingRepository, repositoryById } from '../accounts/find.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import type { LfsPointer } from '../git/lfs-pointers.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import {
@@ -19,12 +20,6 @@ import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentServices, removeWithFiles } from './services.ts'
-
-/** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
-export interface LfsObject {
-  readonly oid: string
-  readonly size: number
-}
 
 /**
  * LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded.
@@ -67,7 +62,7 @@ export class Lfs {
   async add(
     user: SignedIn & { readonly username: string },
     id: number,
-    { oid, size }: LfsObject,
+    { oid, size }: LfsPointer,
     content: Readable,
     maxSize: number | undefined,
   ): Promise<void> {
@@ -90,7 +85,7 @@ export class Lfs {
    * Asks the host before a client uploads objects, as a whole: of what does not fit, it uploads nothing.
    * @throws AllotError over_quota
    */
-  async askBefore(user: SignedIn, repository: Repository, objects: readonly LfsObject[]): Promise<void> {
+  async askBefore(user: SignedIn, repository: Repository, objects: readonly LfsPointer[]): Promise<void> {
     const lfs = objects.reduce((sum, { size }) => sum + size, 0)
     const { as: _, ...storing } = countedIn(repository, user.id)
     await this.#services.beforeStore.ask({ ...storing, change: { lfs } })
@@ -101,7 +96,7 @@ export class Lfs {
    * already exists changes nothing.
    * @throws AllotError invalid when the content does not match; not_found when the repository was deleted
    */
-  async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
+  async addCopy(id: number, object: LfsPointer, content: Readable): Promise<void> {
     const { oid, size } = object
     const save = async (tx: WriteContext) => this.#count(tx, await existingRepository(tx, id), object)
     await this.#services.files
@@ -109,7 +104,7 @@ export class Lfs {
       .catch(ifStored)
   }
 
-  async #count(tx: WriteContext, { id, owner }: Repository, { oid, size }: LfsObject): Promise<void> {
+  async #count(tx: WriteContext, { id, owner }: Repository, { oid, size }: LfsPointer): Promise<void> {
     if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
     await this.#services.quota.ledger.put(tx, {
       kind: 'lfs',

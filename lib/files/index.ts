@@ -149,7 +149,7 @@ export class FileStorage {
   }
 
   /** Every file whose path is that of a stored file. */
-  all(): AsyncIterable<FilePlace & { size: number }> {
+  all(): AsyncIterable<FilePlace> {
     return listFiles(this.#directory, [])
   }
 
@@ -237,16 +237,12 @@ const ignoreFilled = (error: NodeJS.ErrnoException): void => {
 }
 
 /** Reads one folder at a time. */
-async function* listFiles(
-  directory: string,
-  path: readonly string[],
-): AsyncGenerator<FilePlace & { size: number }> {
+async function* listFiles(directory: string, path: readonly string[]): AsyncGenerator<FilePlace> {
   const entries = await readdir(join(directory, ...path), { withFileTypes: true }).catch(ifMissing([]))
   for (const entry of entries) {
     const entryPath = [...path, entry.name]
     if (entry.isDirectory() && path.length < 4) yield* listFiles(directory, entryPath)
     const place = entry.isFile() && path.length === 4 ? placeOf(entryPath) : undefined
-    const stats = place && (await stat(join(directory, ...entryPath)).catch(ifMissing(undefined)))
-    if (place && stats) yield { ...place, size: stats.size }
+    if (place !== undefined) yield place
   }
 }

@@ -19,7 +19,10 @@ export interface NewRepository extends TemplateNames {
   name: string
   /** Description of the repository. */
   description?: string | undefined
-  /** Whether only accounts with a right on it and administrators can see it; false when absent. */
+  /**
+   * Whether only accounts with a right on it and administrators can see it; as the option `newRepositories`
+   * says when absent.
+   */
   private?: boolean | undefined
   /** Whether it is read-only; false when absent. */
   archived?: boolean | undefined

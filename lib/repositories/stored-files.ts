@@ -13,7 +13,7 @@ import type { BeforeStore, CheckAgain, Storing } from '../quota/before-store.ts'
 import type { Usage } from '../quota/subjects.ts'
 import { files, type StoredFile } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { type ReadTransaction, StorageError } from '../storage/index.ts'
+import { StorageError } from '../storage/index.ts'
 import type { DiskJournal } from './disk-journal.ts'
 
 interface StoredFilesOptions {
@@ -79,10 +79,6 @@ export class StoredFiles {
     if (counted === null) return undefined
     const { as, ...storing } = counted
     return this.#options.beforeStore?.ask({ ...storing, change: { [as]: size } })
-  }
-
-  find(tx: ReadTransaction, place: FilePlace): Promise<StoredFile | undefined> {
-    return files.get(tx, idOf(place))
   }
 
   /**

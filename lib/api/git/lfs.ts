@@ -6,9 +6,9 @@
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
-import type { LfsObject } from '../../content/lfs.ts'
 import type { LfsTokens } from '../../content/lfs-tokens.ts'
 import { AllotError, invalid, invalidMember } from '../../errors.ts'
+import type { LfsPointer } from '../../git/lfs-pointers.ts'
 import {
   type Failure,
   fileReply,
@@ -101,7 +101,7 @@ const batch = async (request: LfsRequest, services: Services): Promise<StreamRep
 }
 
 /** Makes the member of the reply for one object. */
-type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
+type ObjectAnswer = (object: LfsPointer, found: StoredFile | undefined) => object
 
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
@@ -127,7 +127,7 @@ const answersTo = (request: LfsRequest, services: Services, isUpload: boolean): 
   }
 }
 
-const faultOf = ({ oid, size }: LfsObject, found: StoredFile | undefined): string | undefined => {
+const faultOf = ({ oid, size }: LfsPointer, found: StoredFile | undefined): string | undefined => {
   if (!OID.test(oid)) return OID_FAULT
   if (!v.is(byteCount, size)) return SIZE_FAULT
   if (found !== undefined && found.size !== size) return `size: the object has ${found.size} bytes`
@@ -151,7 +151,7 @@ const lfsUrl = ({ baseUrl, params }: LfsRequest): string => {
 }
 
 /** @throws AllotError invalid */
-const objectIn = ({ oid, size }: { oid: string; size: string }): LfsObject => {
+const objectIn = ({ oid, size }: { oid: string; size: string }): LfsPointer => {
   if (!OID.test(oid)) throw invalid(OID_FAULT)
   if (!/^\d{1,16}$/.test(size) || !Number.isSafeInteger(Number(size))) throw invalid(SIZE_FAULT)
   return { oid, size: Number(size) }

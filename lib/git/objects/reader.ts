@@ -200,8 +200,7 @@ export class GitReader {
 
   /**
    * Runs a command to its end.
-   * @param options.input lines for its standard input
-   * @param options.signal stops the command, when its output is not needed any more
+   * @param signal stops the command, when its output is not needed any more
    * @returns its output; undefined when it fails, as for an object that does not exist
    * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too
    * long
@@ -210,13 +209,13 @@ export class GitReader {
     access: ReadAccess,
     command: ReadCommand,
     args: readonly string[],
-    { input = '', signal }: { readonly input?: string; readonly signal?: AbortSignal } = {},
+    signal?: AbortSignal,
   ): Promise<Buffer | undefined> {
     const { maxOutputSize } = this.#options
     const child = await this.start(access, command, args)
     if (signal?.aborted) child.stop()
     signal?.addEventListener('abort', () => child.stop(), { once: true })
-    child.stdin.end(input)
+    child.stdin.end()
     const output = await readAtMost(child.stdout, maxOutputSize)
     if (output === undefined) {
       child.stop()

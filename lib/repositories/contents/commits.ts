@@ -184,7 +184,7 @@ export const lastCommitOf = async (
 ): Promise<string | undefined> => {
   try {
     const args = ['--max-count=1', open.commit, '--', `:(literal)${path}`]
-    const [id] = await open.git.lines(open.access, 'rev-list', args, signal && { signal })
+    const [id] = await open.git.lines(open.access, 'rev-list', args, signal)
     return id
   } finally {
     // A search that took too long is the one that a commit-graph helps most.
