@@ -257,7 +257,7 @@ describe('The table of what uses the storage', () => {
     assert.equal((await allot.as(owner, 'GET', '/user/quota')).body.used.size.git.LFS, 0)
   })
 
-  it('shows and filters by who attached a file, and deletes everything that one user attached', async () => {
+  it('shows and filters by who attached a file, and deletes those attachments that it has shown', async () => {
     const [olga, mallory] = [
       await allot.person('olga', { password: PASSWORD }),
       await allot.person('mallory'),
@@ -278,12 +278,21 @@ describe('The table of what uses the storage', () => {
     assert.match(words(await list('?uploader=nobody')), /Nothing matches/)
     const asked = await browser.post('/-/storage/olga/remove', { uploader: 'mallory' })
     assert.match(words(asked.text), /Delete 60 items\?/)
-    const done = await browser.post('/-/storage/olga/remove', { uploader: 'mallory', confirmed: 'yes' })
+    const hidden = [...asked.text.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+    const valuesOf = (field: string) => hidden.flatMap(([, name, value]) => (name === field ? [value!] : []))
+    await attach(mallory, 'later.txt', 900)
+    const done = await browser.post('/-/storage/olga/remove', {
+      confirmed: 'yes',
+      uploader: valuesOf('uploader'),
+      item: valuesOf('item'),
+    })
     assert.deepEqual([done.status, done.headers.get('location')], [303, '/-/storage/olga/usage?done=deleted'])
-    assert.match(words(await list('?uploader=mallory')), /Nothing matches/)
+    assert.deepEqual(names(await list('?uploader=mallory')), ['later.txt'])
     assert.match(await list('?kind=attachments'), /mine\.txt/)
     const { body } = await allot.as(olga, 'GET', '/user/quota')
-    assert.equal(body.used.size.assets.attachments.issues, 700)
+    assert.equal(body.used.size.assets.attachments.issues, 1600)
+    const many = { item: Array(501).fill('attachments:x') }
+    assert.equal((await browser.post('/-/storage/olga/remove', many)).status, 422)
   })
 
   it('needs the scopes of each kind when the session began with a token', async () => {

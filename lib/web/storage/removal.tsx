@@ -19,16 +19,17 @@ import { freedText, RemovedTable, removedItems, StayingNote } from './removed.ts
 
 /** Items that one form deletes at most. */
 export const MAX_SELECTED = 50
-/** Attachments of a user that one form deletes at most. */
-const MAX_ATTACHED = 500
+/** The same when all of them are attachments. */
+export const MAX_ATTACHED = 500
 
 export const removalPageRoutes = [
   storagePages.form({ path: '/-/storage/{owner}/remove' }, async (request) => {
     const { owner, form } = request
     const ids = form.all('item')
     const uploader = form.text('uploader')
-    let items = uploader === '' ? await selectedItems(request, ids) : await attachedItems(request, uploader)
-    const page = () => confirmationView(request, items, uploader)
+    const isSelected = ids.length > 0 || uploader === ''
+    let items = await (isSelected ? selectedItems(request, ids) : attachedItems(request, uploader))
+    const page = () => confirmationView(request, items)
     const done = (what: string) => `/-/storage/${owner.name}/usage?done=${what}`
     return {
       asks: () => (items.length > 0 ? page() : undefined),
@@ -52,8 +53,8 @@ const selectedItems = async (
   { owner, user, services: { hosting } }: StorageRequest,
   ids: readonly string[],
 ): Promise<StorageItem[]> => {
-  if (ids.length > MAX_SELECTED)
-    throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
+  const max = ids.every((id) => id.startsWith('attachments:')) ? MAX_ATTACHED : MAX_SELECTED
+  if (ids.length > max) throw invalid(`select at most ${max} items at once, got ${ids.length}`)
   const items = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
   return withoutContained(removableItems(user, items))
 }
@@ -164,11 +165,9 @@ const confirmationOf = (items: readonly StorageItem[]): Confirmation | undefined
     : { expected: String(repositories.length), what: 'the number of repositories' }
 }
 
-/** @param uploader the user whose attachments they are; empty when the items were selected */
 const confirmationView = async (
   { owner, user, services }: StorageRequest,
   items: readonly StorageItem[],
-  uploader: string,
 ): Promise<View> => {
   const confirmation = confirmationOf(items)
   const removed = await removedItems(
@@ -180,8 +179,7 @@ const confirmationView = async (
   const title = titleFor(items)
   const cancel = `/-/storage/${owner.name}/usage`
   const button = `Delete and free ${freed}`
-  const fields =
-    uploader === '' ? items.map(({ id }) => ['item', id] as const) : [['uploader', uploader] as const]
+  const fields = items.map(({ id }) => ['item', id] as const)
   return {
     title,
     crumbs: [...ownerCrumbs(owner, user), { name: `Usage of ${owner.name}`, to: cancel }],
