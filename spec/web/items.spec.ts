@@ -274,6 +274,7 @@ describe('The table of what uses the storage', () => {
     assert.match(words(await list('?kind=attachments')), /mine\.txt issue 1 in app · attached by olga/)
     const found = await list('?uploader=Mallory')
     assert.match(words(found), /Download CSV 60 items/)
+    assert.match(words(found), /Delete up to 500 attachments of Mallory…/)
     assert.doesNotMatch(found, /mine\.txt/)
     assert.match(words(await list('?uploader=nobody')), /Nothing matches/)
     const asked = await browser.post('/-/storage/olga/remove', { uploader: 'mallory' })

@@ -11,6 +11,7 @@ import { Post, Submit } from '../parts/components.tsx'
 import { type Sorting, Table } from '../parts/list.tsx'
 import { pageNumber, withQuery } from '../parts/paging.tsx'
 import { itemColumns, labelOf } from './item-text.tsx'
+import { MAX_ATTACHED } from './removal.tsx'
 
 export const isStorageItemKind = (text: string | null): text is StorageItemKind =>
   storageItemKinds.some((kind) => kind === text)
@@ -108,10 +109,12 @@ const ItemBox = ({ item, isChecked }: { item: StorageItem; isChecked: boolean })
   />
 )
 
-/** Deletes what one user attached, on all pages of the list. */
+/** Deletes the largest attachments of a user, also those on other pages of the list. */
 const DeleteAll = ({ owner, uploader }: { owner: string; uploader: string }) => (
   <Post to={`/-/storage/${owner}/remove`} fields={{ uploader }}>
-    <Submit kind="danger">Delete everything that {uploader} attached…</Submit>
+    <Submit kind="danger">
+      Delete up to {MAX_ATTACHED} attachments of {uploader}…
+    </Submit>
   </Post>
 )
 
