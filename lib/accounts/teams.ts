@@ -10,7 +10,7 @@ import {
   teamRepositories,
   teams,
 } from '../records/schema/index.ts'
-import { type Store, takeNumber } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type SignedIn, type Viewer, visibleAmong } from './access.ts'
@@ -107,19 +107,15 @@ export class Teams {
     })
   }
 
-  /** Deletes a team. Members who were in the organization by this team alone leave it. */
-  remove(viewer: SignedIn, id: number): Promise<boolean> {
-    return this.#store.write(async (tx) => {
-      const found = await changeableTeam(tx, viewer, id)
-      if (found === undefined) return false
-      if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be deleted`)
-      for (const { account } of await teamMembers.list(tx, 'team', { prefix: [id] }))
-        await leaveTeam(tx, found.organization.id, account, id)
-      for (const { repository } of await teamRepositories.list(tx, 'team', { prefix: [id] }))
-        await teamRepositories.remove(tx, [id, repository])
-      await teams.remove(tx, [id])
-      return true
-    })
+  /**
+   * Deletes a team. Members who were in the organization by this team alone leave it. A large team loses its
+   * members and repositories in several writes before.
+   */
+  async remove(viewer: SignedIn, id: number): Promise<boolean> {
+    for (;;) {
+      const removed = await this.#store.write((tx) => removeSome(tx, viewer, id))
+      if (removed !== 'some') return removed
+    }
   }
 
   /** The members of a team whom the viewer can see, by id. */
@@ -244,4 +240,22 @@ export const changeableTeam = async (
   if (found === undefined || (await isOwnerOf(tx, viewer, found.organization.id))) return found
   if (leaving !== undefined && (await accountByName(tx, leaving))?.id === viewer.id) return found
   throw new AllotError('forbidden', `only owners of ${found.organization.name} may do this`)
+}
+
+/** Members and repositories that one write removes at most, so that others do not wait long. */
+const MAX_REMOVED = 50
+
+/** @returns 'some' when the team is still there, since it has more */
+const removeSome = async (tx: WriteContext, viewer: SignedIn, id: number): Promise<boolean | 'some'> => {
+  const found = await changeableTeam(tx, viewer, id)
+  if (found === undefined) return false
+  if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be deleted`)
+  const listing = { prefix: [id], limit: MAX_REMOVED }
+  const members = await teamMembers.list(tx, 'team', listing)
+  for (const { account } of members) await leaveTeam(tx, found.organization.id, account, id)
+  const shared = await teamRepositories.list(tx, 'team', listing)
+  for (const { repository } of shared) await teamRepositories.remove(tx, [id, repository])
+  if (members.length === MAX_REMOVED || shared.length === MAX_REMOVED) return 'some'
+  await teams.remove(tx, [id])
+  return true
 }

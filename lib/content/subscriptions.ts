@@ -17,7 +17,8 @@ interface WithSubscription {
 
 /**
  * The subscribers of an issue: its author and its commentators, until they unsubscribe. A watcher of the
- * repository follows it, too, and is not in the list. Methods return undefined when the issue does not exist or the viewer cannot see it.
+ * repository follows it, too, and is not in the list. Methods return undefined when the issue does not exist
+ * or the viewer cannot see it.
  */
 export class IssueSubscriptions {
   readonly #store: Store

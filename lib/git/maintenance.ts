@@ -71,7 +71,7 @@ export class Maintenance {
   readonly #options: MaintenanceOptions
   /** Repositories whose commit-graph could not be written: that would fail again each time. */
   readonly #failed = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: RETRY_MS, perf: CLOCK })
-  /** How many objects the last clean-up of a repository has left: most likely, all are younger than an hour. */
+  /** How many objects the last clean-up of a repository has left: most likely, they are too young. */
   readonly #left = new LRUCache<number, number>({ max: MAX_REMEMBERED, ttl: PAUSE_MS, perf: CLOCK })
   readonly #turns = new ClientBudget({
     slots: 1,
