@@ -169,6 +169,12 @@ export class Jobs {
 export const isPending = async (tx: ReadTransaction, kind: Job['kind'], id: number): Promise<boolean> =>
   (await jobs.get(tx, [kind, id])) !== undefined
 
+/** How many jobs are pending, of all kinds. */
+export const pendingJobs = async (tx: ReadTransaction): Promise<number> => {
+  const kinds = Job.entries.kind.options.map((kind) => [kind])
+  return (await jobs.counts(tx, 'kind', kinds)).reduce((sum, count) => sum + count, 0)
+}
+
 /**
  * The ids of pending jobs of a kind, for a reader that corrects what its records give for them. It gets no
  * more ids than it has records, so that neither many jobs nor many records make it slow.

@@ -7,7 +7,7 @@ import { today } from '../../clock.ts'
 import { daysUntilNow, type InstanceHistory, totalGrowth } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owners-snapshot.ts'
 import { usedBy } from '../../quota/subjects.ts'
-import { jobs } from '../../records/jobs.ts'
+import { pendingJobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
 import { Figures, formatCount, Link, NameLink, Section, Size, StrongLink } from '../parts/components.tsx'
@@ -33,7 +33,7 @@ export const adminPageRoutes = [
     async handle(_request, services) {
       const { hosting } = services
       const [owners, history] = await Promise.all([hosting.ownerTable.get(), hosting.instanceHistory.get()])
-      const health = <Health services={services} pending={await pendingJobs(services)} />
+      const health = <Health services={services} pending={await services.store.read(pendingJobs)} />
       if (owners === undefined) return withoutOwners(health)
       const used = usedBy('size:all', owners.total)
       const largest = owners.sorted('used', false, history).slice(0, LISTED)
@@ -195,16 +195,6 @@ const TopConsumers = ({ owners, used, history }: TopConsumersProps) => (
   </Section>
 )
 
-/** Jobs that are counted at most. */
-const MAX_JOBS = 1000
-
-const pendingJobs = ({ store }: PageServices): Promise<number> =>
-  store.read(async (tx) => {
-    let count = 0
-    for await (const _ of jobs.all(tx)) if (++count >= MAX_JOBS) break
-    return count
-  })
-
 const Health = ({ services: { store }, pending }: { services: PageServices; pending: number }) => (
   <Section id="health" title="Server" aside={<Link to="/-/admin/audit">Audit log</Link>}>
     <dl class="values">
@@ -221,7 +211,7 @@ const Health = ({ services: { store }, pending }: { services: PageServices; pend
       </div>
       <div>
         <dt>Jobs under way</dt>
-        <dd>{pending === 0 ? 'None' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : pending}</dd>
+        <dd>{pending === 0 ? 'None' : pending.toLocaleString('en')}</dd>
       </div>
     </dl>
     <p class="small">
