@@ -89,6 +89,7 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
 
 /**
  * Begins a download. It fails when no byte arrives for `timeoutMs`. The reader limits its size.
+ * @returns the content, and `close`, which ends the download and must be called
  * @throws Error when the server cannot be reached
  */
 export const openDownload = async (
@@ -96,7 +97,7 @@ export const openDownload = async (
   path: string,
   headers: Record<string, string>,
   { timeoutMs, fetch: send = fetch }: Pick<Limits, 'timeoutMs' | 'fetch'>,
-): Promise<{ status: number; content: Readable }> => {
+): Promise<{ status: number; content: Readable; close(): void }> => {
   const url = urlOf(base, path)
   const silence = new AbortController()
   const abort = () => silence.abort(new Error(`${url} sent nothing for ${timeoutMs / 1000} s`))
@@ -106,19 +107,20 @@ export const openDownload = async (
     throw new Error(`${url} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
   })
   async function* chunks() {
-    try {
-      for await (const chunk of response.body ?? []) {
-        timer.refresh()
-        yield chunk
-      }
-    } finally {
-      clearTimeout(timer)
+    for await (const chunk of response.body ?? []) {
+      timer.refresh()
+      yield chunk
     }
   }
   const content = Readable.from(chunks(), { objectMode: false })
-  // A generator that was never started does not run its `finally`.
-  content.once('close', () => clearTimeout(timer))
-  return { status: response.status, content }
+  const close = () => {
+    clearTimeout(timer)
+    // Its reader has ended, and does not handle the error of the abort.
+    content.on('error', () => undefined).destroy()
+    // Otherwise the stream is closed only when the next chunk arrives.
+    silence.abort()
+  }
+  return { status: response.status, content, close }
 }
 
 const PAGE_SIZE = 50

@@ -124,13 +124,21 @@ export class Source {
   }
 
   /**
-   * The content of a file, at a path outside of the API. Redirects are not followed.
+   * Downloads a file, at a path outside of the API. Redirects are not followed.
+   * @param use reads the content, or a part of it: the download ends with it
    * @throws SourceError when the status isn't 200
    */
-  async download(path: string, authorization = this.authorization): Promise<Readable> {
-    const { status, content } = await openDownload(this.base, path, { authorization }, this.#limits)
-    if (status === 200) return content
-    content.destroy()
+  async download<T>(
+    path: string,
+    use: (content: Readable) => Promise<T>,
+    authorization = this.authorization,
+  ): Promise<T> {
+    const { status, content, close } = await openDownload(this.base, path, { authorization }, this.#limits)
+    try {
+      if (status === 200) return await use(content)
+    } finally {
+      close()
+    }
     const reason = status >= 300 && status < 400 ? ': it redirects to another address' : ''
     throw new SourceError(status, `${this.base}${path} answered ${status}${reason}`)
   }

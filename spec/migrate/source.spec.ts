@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import { before, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
+import { Source } from '../../bin/migrate/source.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
 import { listen } from '../support/listen.ts'
 import { startBefore } from '../support/test-server.ts'
@@ -65,6 +69,32 @@ describe('A source that answers a request without a token', () => {
   it('with any other error is not migrated, since that does not say what everyone sees', async () => {
     for (const code of [429, 500, 503])
       await assert.rejects(connected(status(code)), new RegExp(`/api/v1/version answered ${code}$`))
+  })
+})
+
+describe('A download', () => {
+  it('ends with its reader, and with an error status, although the source sends nothing more', async () => {
+    const at = new Source(base, source.root.token, { ...LIMITS, timeoutMs: 2 ** 31 - 1 })
+    for (const size of [1, 1024 * 1024]) {
+      const read = async (content: Readable) => {
+        for await (const _ of content.iterator({ destroyOnReturn: false })) {
+          while (size > 1 && content.readableLength < content.readableHighWaterMark) await setImmediate()
+          throw new Error('too large')
+        }
+      }
+      for (const [code, message] of [
+        [200, /^Error: too large$/],
+        [404, /\/file answered 404$/],
+      ] as const) {
+        let closed: Promise<unknown> | undefined
+        failing = () => (_, res) => {
+          closed = once(res, 'close')
+          res.writeHead(code).write(Buffer.alloc(size))
+        }
+        await assert.rejects(at.download('/file', read), message)
+        await closed
+      }
+    }
   })
 })
 

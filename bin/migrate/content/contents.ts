@@ -221,9 +221,10 @@ const giveAttachment = async (
         report.note('notCopied', BEYOND_LIMIT, full)
         return false
       }
-      const file = await source.download(apiPath('attachments', uuid))
       const times = { downloads, createdAt: createdAt ?? startedAt }
-      return content.addAttachment({ ...target, name, size, ...times }, file, origin)
+      return source.download(apiPath('attachments', uuid), (file) =>
+        content.addAttachment({ ...target, name, size, ...times }, file, origin),
+      )
     },
     edit: ({ id }, _, origin) => content.renameAttachment(id!, name, origin),
   })

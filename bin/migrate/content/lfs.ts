@@ -100,8 +100,11 @@ const copyBatch = async (
         if (!action) return
         // The address of the source can be another one than the source itself names.
         const { pathname, search } = new URL(action.href)
-        const content = await source.download(pathname + search, action.header?.Authorization)
-        await allot.hosting.lfs.addCopy(repository.repository.id, pointer, content)
+        await source.download(
+          pathname + search,
+          (content) => allot.hosting.lfs.addCopy(repository.repository.id, pointer, content),
+          action.header?.Authorization,
+        )
         report.count('LFS objects', 'copied')
       })
       if (!isCopied || !action) isComplete = false

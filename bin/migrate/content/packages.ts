@@ -148,9 +148,10 @@ const itemFor = async (
       creator: author.id,
       sha256: sha256 === '' ? undefined : sha256,
       createdAt: createdAt ?? startedAt,
-      content: await source.download(downloadPath({ ...path, owner: there }, file.name)),
     }
-    await packages.saveFile(copy, origin, id)
+    await source.download(downloadPath({ ...path, owner: there }, file.name), (content) =>
+      packages.saveFile({ ...copy, content }, origin, id),
+    )
     return true
   }
   return {

@@ -60,7 +60,7 @@ const compareBatch = async (
     report.count('LFS objects', 'found')
     const hash = createHash('sha256')
     const path = `/${pair.owner.name}/${pair.repository.name}.git/info/lfs/objects/${oid}`
-    await pipeline(await sides.here.download(path), hash)
+    await sides.here.download(path, (content) => pipeline(content, hash))
     report.fields('lfs', label(oid), { sha256: oid }, { sha256: hash.digest('hex') })
   }
 }
