@@ -199,6 +199,8 @@ export const openDiskStorage = (located: Located, driver: StorageDriver, log: Lo
   const handlers = { onDeletionError: onDeletionError(log) }
   const onError = (error: Error, fields: object) =>
     log.info({ err: error, ...fields }, 'a git process failed')
+  const onUnchecked = (fields: object) =>
+    log.error(fields, 'git has stored a push without its check against the quota and git.maxPushSize')
   const fileStorage = new FileStorage({ ...files, isAlone: !driver.shared, ...handlers })
   const gitReader =
     repositories === false || contents === false
@@ -221,7 +223,7 @@ export const openDiskStorage = (located: Located, driver: StorageDriver, log: Lo
     transport:
       repositories === false || !isServed
         ? undefined
-        : new Transport({ ...repositories, ...git, leftoverAge: age, onError }),
+        : new Transport({ ...repositories, ...git, leftoverAge: age, onError, onUnchecked }),
     /** Reads contents for the API; undefined when that is turned off. */
     gitReader,
     /** Files other than git data: attachments, LFS objects, packages. */

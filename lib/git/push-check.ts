@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { access, constants, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
@@ -112,10 +112,12 @@ done | GIT_ALTERNATE_OBJECT_DIRECTORIES=$alternates git rev-list --objects --std
 ask "$unpacked"
 `
 
+const HOOK_NAME = 'pre-receive'
+
 /** Checks the objects of pushes. */
 export class PushCheck {
   readonly #folder: string
-  #written: Promise<void> | undefined
+  #isWritten = false
   /** Environment variables that the hook reads. */
   readonly env: Readonly<Record<string, string>>
 
@@ -128,14 +130,23 @@ export class PushCheck {
     this.env = { ALLOT_MAX_PUSH_SIZE: String(maxPushSize ?? 0) }
   }
 
-  /** Settings that make git run the hook; writes the hook at the first call. */
+  /**
+   * Settings that make git run the hook. Writes the hook at the first call, and when git would pass over it.
+   * @throws AllotError misconfigured when git would pass over it nevertheless
+   */
   async config(): Promise<readonly string[]> {
-    this.#written ??= writeHook(this.#folder).catch((error) => {
-      this.#written = undefined
-      throw error
-    })
-    await this.#written
-    return [`core.hooksPath=${this.#folder}`]
+    const settings = [`core.hooksPath=${this.#folder}`]
+    const hook = join(this.#folder, HOOK_NAME)
+    // Git passes over a hook that is missing or not executable, and accepts every push.
+    const refusal = () => access(hook, constants.X_OK).catch((error: Error) => error)
+    if (this.#isWritten && (await refusal()) === undefined) return settings
+    await writeHook(this.#folder)
+    this.#isWritten = true
+    const cause = await refusal()
+    if (cause === undefined) return settings
+    const message = 'pushes are refused: the server cannot run the program that checks them, as its log says'
+    const reason = `${hook} is not executable: mount its file system without noexec`
+    throw new AllotError('misconfigured', message, { cause: new Error(reason, { cause }) })
   }
 }
 
@@ -252,7 +263,7 @@ const sentenceOf = (error: Error, onError: (error: Error) => void): string => {
  */
 const writeHook = async (folder: string): Promise<void> => {
   await makeFolder(folder)
-  const unfinished = join(folder, `pre-receive.${randomUUID()}`)
+  const unfinished = join(folder, `${HOOK_NAME}.${randomUUID()}`)
   await writeFile(unfinished, HOOK, { mode: 0o755 })
-  await rename(unfinished, join(folder, 'pre-receive'))
+  await rename(unfinished, join(folder, HOOK_NAME))
 }

@@ -51,6 +51,8 @@ export interface PushListener extends WriteListener {
 interface TransportOptions extends ProcessesOptions {
   /** Limit of a push in bytes, packed and unpacked; undefined: none. */
   readonly maxPushSize?: number | undefined
+  /** Called when git has stored a push without its hook, as when that was removed after it was looked for. */
+  readonly onUnchecked: (fields: object) => void
 }
 
 const UPLOAD = [
@@ -172,6 +174,7 @@ export class Transport {
     child.stdin.write(push.bytes)
     feed(request.body, child)
     const { output, finished } = holdReport(child, push, async (reported) => {
+      if (reported?.length && !mayChange) this.#options.onUnchecked({ repository: id })
       // A client that has pushed again meanwhile may have made the changes of a push that was stopped early.
       const updates = reported ?? (mayChange ? push.updates : [])
       const isCleaned = await this.#processes.isCleaned(child)

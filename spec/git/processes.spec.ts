@@ -26,6 +26,7 @@ const transportOf = (directory: string, git = 'git', maxConcurrent = 1) =>
   new Transport({
     ...{ git, directory, maxConcurrent, idleTimeout: 60_000, timeout: 60_000 },
     onError: (error) => assert.fail(error),
+    onUnchecked: () => assert.fail('no push is sent'),
   })
 
 describe('Processes of git', () => {
@@ -188,5 +189,21 @@ describe('The hook that checks pushes', () => {
     const servers = Array.from({ length: 20 }, () => new PushCheck(directory, 1000))
     await Promise.all(servers.map((server) => server.config()))
     assert.deepEqual(readdirSync(join(directory, 'hooks')), ['pre-receive'])
+  })
+
+  it('is required to be executable, as it is not on a file system with noexec', async () => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, 'hooks'))
+    const check = new PushCheck(directory, undefined)
+    const umask = process.umask(0o111)
+    try {
+      await assert.rejects(check.config(), (error: Error) => {
+        assert.match(error.message, /^pushes are refused: /)
+        return /pre-receive is not executable: mount .* without noexec/.test((error.cause as Error).message)
+      })
+    } finally {
+      process.umask(umask)
+    }
+    assert.deepEqual(await check.config(), [`core.hooksPath=${directory}/hooks`])
   })
 })

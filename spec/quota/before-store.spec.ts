@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { before, describe, it } from 'node:test'
 import { AllotError, type BytesToStore, type OnBeforeStore, refuseOver } from '../../lib/index.ts'
 import { filesIn, sourceOf } from '../architecture/source.ts'
-import { attempt, commit, git, urlFor } from '../git/client.ts'
+import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
 import { contentOf } from '../lfs/served.ts'
 import { sshEnvironment, startSsh } from '../ssh/client.ts'
 import { assertError } from '../support/expectations.ts'
@@ -15,6 +15,7 @@ import { lacks } from '../support/requirements.mjs'
 import { stopTimers } from '../support/stopped-timers.ts'
 import type { Person } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 
 const SENTENCE = 'your plan has no room for this: see https://example.org/plans'
 const refuse = () => {
@@ -333,6 +334,39 @@ describe('onBeforeStore', { skip: lacks('ssh') }, () => {
       else if (kind === 'fork') assert.ok(Math.abs(told - counted) < 20_000)
       else assert.ok(told >= counted && told - counted < 100, `told ${told}, counted ${counted}`)
     })
+})
+
+describe('The check of a push', { skip: lacks('ssh') }, () => {
+  it('is made also after its hook was removed, or is not executable any more', async () => {
+    const directory = temporaryDirectory()
+    const made = await scene({ repositories: { directory } })
+    const alice = await made.allot.person('alice')
+    const path = await made.allot.repository(alice, 'app', { auto_init: true })
+    const push = await pushing({ ...made, alice, path, key: '' }, false)
+    made.host.decide = refuse
+    const hooks = join(directory, 'hooks')
+    for (const damage of [
+      () => undefined,
+      () => chmodSync(join(hooks, 'pre-receive'), 0o644),
+      () => rmSync(hooks, { recursive: true }),
+    ]) {
+      damage()
+      assert.ok((await push()).text.includes(SENTENCE))
+    }
+  })
+
+  it('is missing in the log when the hook is removed during a push', async () => {
+    const directory = temporaryDirectory()
+    const remove = `case "$*" in *"receive-pack --stateless-rpc /"*) rm -f '${directory}/hooks/pre-receive' ;; esac`
+    const made = await scene({ repositories: { directory, git: wrappedGit(remove) } })
+    const alice = await made.allot.person('alice')
+    const path = await made.allot.repository(alice, 'app')
+    await git(await aCheckout(), 'push', '--quiet', urlFor(made.allot, path, alice), 'main')
+    assert.deepEqual(made.logged, [
+      'git has stored a push without its check against the quota and git.maxPushSize',
+    ])
+    await made.allot.assertCounted('alice')
+  })
 })
 
 describe('A repository that changes while the host decides', () => {
