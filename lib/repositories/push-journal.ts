@@ -20,7 +20,7 @@ import {
   type PushedRefs,
   type SettledChanges,
   type SettleServices,
-  trySettle,
+  settleEntry,
 } from './settlement.ts'
 
 interface PushJournalOptions extends SettleServices {
@@ -37,6 +37,8 @@ export class PushJournal {
   readonly #options: PushJournalOptions
   /** One queue for each repository: of two concurrent measurements, the older one could be saved last. */
   readonly #queues = new Map<number, { mutex: Mutex; waiting: number }>()
+  /** What could not be settled: the changes of each entry, by repository. */
+  readonly #failed = new Map<number, Map<number, SettledChanges>>()
 
   constructor(options: PushJournalOptions) {
     this.#options = options
@@ -66,12 +68,14 @@ export class PushJournal {
   }
 
   /**
-   * Saves an entry for a git process, while none works alone on the repository.
+   * Saves an entry for a git process, while none works alone on the repository. Settles before what could not
+   * be settled: a crash could not tell afterwards whether it had taken place.
    * @param push what it is to change, for webhooks: a crash must not lose it
    * @returns the id of the entry
    * @throws AllotError not_found when the repository was deleted; unavailable after 20 seconds
    */
   async begin(repository: number, pid: number, push?: PushedRefs): Promise<number> {
+    await this.settleFailed(repository)
     const save = () =>
       this.#options.store.write(async (tx) => {
         if (isWorkedOnAlone(await existingRepository(tx, repository))) return undefined
@@ -109,21 +113,39 @@ export class PushJournal {
    * @param changes.by what the entry was saved for
    * @returns undefined when the repository was deleted
    */
-  async settle(
-    entry: number,
-    repository: number,
-    changes: SettledChanges = {},
-  ): Promise<Repository | undefined> {
+  settle(entry: number, repository: number, changes: SettledChanges = {}): Promise<Repository | undefined> {
+    return this.#inTurn(repository, async () => {
+      try {
+        await this.#settleFailed(repository)
+        return await settleEntry(this.#options, entry, repository, changes)
+      } catch (error) {
+        const failed = this.#failed.get(repository) ?? new Map<number, SettledChanges>()
+        if (!failed.has(entry)) this.#failed.set(repository, failed.set(entry, changes))
+        throw error
+      }
+    })
+  }
+
+  /** Settles what could not be settled before. */
+  async settleFailed(repository: number): Promise<void> {
+    if (this.#failed.has(repository)) await this.#inTurn(repository, () => this.#settleFailed(repository))
+  }
+
+  async #settleFailed(repository: number): Promise<void> {
+    const failed = this.#failed.get(repository)
+    for (const [entry, changes] of failed ?? []) {
+      await settleEntry(this.#options, entry, repository, changes)
+      failed!.delete(entry)
+    }
+    this.#failed.delete(repository)
+  }
+
+  async #inTurn<T>(repository: number, work: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
     queue.waiting++
     try {
-      return await queue.mutex.run(async () => {
-        for (;;) {
-          const settled = await trySettle(this.#options, entry, repository, changes)
-          if (settled !== 'retry') return settled
-        }
-      })
+      return await queue.mutex.run(work)
     } finally {
       if (--queue.waiting === 0) this.#queues.delete(repository)
     }

@@ -31,8 +31,18 @@ export interface PushedRefs {
 
 export const entryId = (entry: number) => ['push', entry]
 
+/** @returns undefined when the repository was deleted */
+export const settleEntry = async (
+  ...settled: Parameters<typeof trySettle>
+): Promise<Repository | undefined> => {
+  for (;;) {
+    const after = await trySettle(...settled)
+    if (after !== 'retry') return after
+  }
+}
+
 /** @returns 'retry' when another write has changed the record meanwhile */
-export const trySettle = async (
+const trySettle = async (
   { store, quota, gitStorage, outbox }: SettleServices,
   entry: number,
   id: number,
@@ -70,7 +80,8 @@ export const trySettle = async (
     const after = { ...current, ...measured, ...marksOf(current, measured, by, push) }
     await quota.repositories.resize(tx, id, measured.size)
     await repositories.replace(tx, current, after)
-    if (push !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
+    // Without an entry, a commit that was taken for failed has recorded them.
+    if (push !== undefined && noted !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })
 }

@@ -150,6 +150,24 @@ describe('A start that cannot settle what a crash left', () => {
     )
   })
 
+  it('with a disk that cannot be read keeps the push and its event for the next push', async (t) => {
+    const { driver, alice, folders, entries, receiver, lines, restart } = await killed(t)
+    const failing = t.mock.method(GitStorage.prototype, 'size', async () => {
+      throw new Error('EIO: i/o error')
+    })
+    const server = await restart()
+    assert.deepEqual([lines.length, await entriesIn(driver)], [2, entries])
+    failing.mock.restore()
+    await assertServed(server, alice, 'one')
+    assert.equal(await sizeOf(server, 'one'), bytesIn(folders.one!))
+    assert.deepEqual(await entriesIn(driver), entries.slice(1))
+    const events = await receiver.at('/one', 2)
+    assert.deepEqual(
+      events.map(({ body }) => body.commits[0].message),
+      ['more\n', 'add\n'],
+    )
+  })
+
   it('counts a push and sends its event although a lock of a killed git cannot be removed, which the next start tries again', async (t) => {
     const { driver, alice, folders, entries, receiver, lines, restart } = await killed(t)
     const lock = join(folders.one!, 'refs/heads/other.lock')
