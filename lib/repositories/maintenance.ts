@@ -135,8 +135,9 @@ export class RepositoryMaintenance {
    * Saves an entry that pushes wait for, on every server: until it is settled, or its time is over. Does not
    * when another git may change the repository: no push waits for one that has begun.
    */
-  #beginAlone(id: number, pid: number): Promise<number | undefined> {
+  async #beginAlone(id: number, pid: number): Promise<number | undefined> {
     const { store, pushJournal } = this.#options
+    await pushJournal.settleFailed(id)
     return store.write(async (tx) => {
       const repository = await existingRepository(tx, id)
       if (isWorkedOnAlone(repository) || (await isChanging(tx, id))) return undefined
@@ -150,7 +151,8 @@ export class RepositoryMaintenance {
 /** Whether git may change a repository, on any server. */
 const isChanging = async (tx: ReadTransaction, id: number): Promise<boolean> => {
   for await (const entry of diskEntries.all(tx, ['push']))
-    if (entry.what === 'push' && entry.repository === id && isAnybodyAtWork(entry)) return true
+    if (entry.what === 'push' && entry.repository === id && entry.pid !== null && isAnybodyAtWork(entry))
+      return true
   return false
 }
 

@@ -73,7 +73,7 @@ const trySettle = async (
     const noted = await diskEntries.get(tx, entryId(entry))
     // The events of the push are recorded by this write, and not again.
     if (!isCleaned && noted?.what === 'push')
-      await diskEntries.replace(tx, noted, { ...noted, push: undefined })
+      await diskEntries.replace(tx, noted, { ...noted, pid: null, push: undefined })
     else if (noted !== undefined) await diskEntries.removeLoaded(tx, noted)
     if (current === undefined || found === undefined) return current
     const { measured, push } = found

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
+import { GitStorage } from '../../lib/git/index.ts'
 import { accounts, diskEntries, repositories } from '../../lib/records/schema/index.ts'
 import { takeNumber } from '../../lib/records/store.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -262,13 +263,25 @@ describe('Beside pushes, a clean-up', () => {
   it('does not wait for what a crash has left days ago', async () => {
     const { path, folder, id } = await deleted('left')
     const repository = (await record(path))!.id
-    const entry = { what: 'push', id: 1_000_000, repository, pid: null } as const
+    const entry = { what: 'push', id: 1_000_000, repository, pid: 1_000_000_000 } as const
     await driver.write((tx) =>
       diskEntries.save(tx, { ...entry, since: Math.floor(Date.now() / 1000) - 72 * HOUR }),
     )
     assert.equal((await cleanUp(path)).status, 200)
     assert.equal(await hasObject(folder, id), false)
     await driver.write((tx) => diskEntries.remove(tx, ['push', entry.id]))
+  })
+
+  it('counts a push that could not be counted, and does not wait for it', async (t) => {
+    const { path, folder, id, push } = await deleted('uncounted')
+    const disk = t.mock.method(GitStorage.prototype, 'size', async () => {
+      throw new Error('the disk is away')
+    }).mock
+    await assert.rejects(push('main~1:refs/heads/uncounted'), /could not be counted yet/)
+    disk.restore()
+    assert.equal((await cleanUp(path)).status, 200)
+    assert.deepEqual([await hasObject(folder, id), await notesIn(driver)], [false, 0])
+    await allot.assertCounted('alice')
   })
 
   it('packs everything before it lets pushes wait, and does not forget a push of that time', async () => {

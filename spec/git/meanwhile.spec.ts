@@ -57,7 +57,7 @@ describe('During a push', () => {
     await on.allot.assertCounted('alice')
   })
 
-  it('a disconnected client of a shared store leaves what a push at another server may hold, until it is old', async (t) => {
+  it('a disconnected client of a shared store leaves what a push at another server may hold, until it is old, and no clean-up waits for that', async (t) => {
     const driver = { ...memory(), shared: true }
     const { allot, alice, url } = await scene({}, driver)
     const path = await allot.repository(alice, 'held')
@@ -73,8 +73,12 @@ describe('During a push', () => {
     writeFileSync(`${folder}/objects/pack/tmp_pack_other`, Buffer.alloc(100_000))
     push.vanish()
     await waitFor(() => !existsSync(old))
-    await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    const checkout = await aCheckout()
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
     assert.deepEqual([existsSync(lock), await notesIn(driver)], [true, 1])
+    await git(checkout, 'commit', '--quiet', '--amend', '--message', 'other')
+    await git(checkout, 'push', '--quiet', '--force', urlFor(allot, path, alice), 'main')
+    await allot.done(alice, 'POST', `/repos/${path}/gc`)
     const counted = (await allot.as(alice, 'GET', '/user/quota')).body.used
     const begun = Date.now()
     const settleAfter = async (hours: number) => {

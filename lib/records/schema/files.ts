@@ -59,7 +59,7 @@ const BegunPush = v.object({
   what: v.literal('push'),
   id,
   repository: id,
-  /** Process id of the git command that changes the repository. */
+  /** Process id of the git command that changes the repository; null when none does, or not any more. */
   pid: v.nullable(integer),
   since: seconds,
   /**
