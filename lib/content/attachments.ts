@@ -28,7 +28,7 @@ import {
 } from './attachment-targets.ts'
 import { countGuestUpload, refuseBeyondDay } from './daily-limits.ts'
 import type { SentFile } from './downloads.ts'
-import { type ContentServices, removeWithFiles } from './services.ts'
+import type { ContentServices } from './services.ts'
 
 interface NewAttachment {
   /** Name to show; it is not used on the disk. */
@@ -175,7 +175,7 @@ export class Attachments {
    * @throws AllotError forbidden
    */
   remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on, true), id)
       if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return attachment !== undefined

@@ -22,7 +22,7 @@ import { countTexts } from './daily-limits.ts'
 import { subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, type WithIssue, writableIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
-import { type ContentServices, removeWithFiles } from './services.ts'
+import type { ContentServices } from './services.ts'
 
 interface WithComment {
   /** The comment. */
@@ -185,7 +185,7 @@ export class Comments {
    * @throws AllotError forbidden as for `edit`
    */
   remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
       if (found === undefined) return false
       const event = { event: 'issue_comment', action: 'deleted', ...found } as const

@@ -162,8 +162,8 @@ export class Issues {
    * @throws AllotError forbidden without admin permission on the repository
    */
   async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
-    const { store, jobs, disk, outbox } = this.#services
-    const id = await store.write(async (tx) => {
+    const { jobs, disk, outbox } = this.#services
+    const id = await disk.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       if (!access.permission.admin)
@@ -178,8 +178,7 @@ export class Issues {
       return id
     })
     if (id === undefined) return false
-    await jobs.finish(store, 'removeComments', id)
-    await disk.idle()
+    await jobs.finish(disk, 'removeComments', id)
     return true
   }
 }

@@ -19,7 +19,7 @@ import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentServices, removeWithFiles } from './services.ts'
+import type { ContentServices } from './services.ts'
 
 /**
  * LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded.
@@ -42,7 +42,7 @@ export class Lfs {
    * @throws AllotError forbidden when the user may not push to the repository, or administer an archived one
    */
   remove(user: SignedIn & { readonly username: string }, id: number, oid: string): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const repository = await repositoryById(tx, id)
       const object = repository && (await objectIn(tx, id, oid))
       if (repository === undefined || object === undefined) return false

@@ -31,7 +31,7 @@ import { anyTarget } from './attachment-targets.ts'
 import { subscribeAuthor } from './issue-events.ts'
 import { checkIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
-import { type ContentServices, removeWithFiles } from './services.ts'
+import type { ContentServices } from './services.ts'
 
 /** The name and the digests of content at the source: the record of the migration without the copy. */
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest'>
@@ -196,14 +196,13 @@ export class MigratedContent {
 
   /** Removes a copy with its files and comments. */
   async remove(kind: ContentKind, id: number): Promise<void> {
-    const { store, jobs } = this.#services
-    await removeWithFiles(this.#services, async (tx) => {
+    const { jobs, disk } = this.#services
+    await disk.write(async (tx) => {
       if (kind !== 'attachment') await removeContent(tx, this.#services, { on: kind, id })
       const attachment = kind === 'attachment' ? await attachments.get(tx, [id]) : undefined
       if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
-      return true
     })
-    if (kind === 'issue') await jobs.finish(store, 'removeComments', id)
+    if (kind === 'issue') await jobs.finish(disk, 'removeComments', id)
   }
 
   async #save(

@@ -16,7 +16,7 @@ import { type InRepository, requireWriter, writeAccess } from '../repositories/w
 import type { ReadTransaction } from '../storage/index.ts'
 import { countTexts } from './daily-limits.ts'
 import { removeContent } from './removers.ts'
-import { type ContentServices, removeWithFiles } from './services.ts'
+import type { ContentServices } from './services.ts'
 
 /** What an edit may change. */
 const EDITED = ['tag', 'target', 'name', 'body', 'draft', 'prerelease'] as const
@@ -164,7 +164,7 @@ export class Releases {
    * @throws AllotError forbidden without write permission
    */
   remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)
       if (found === undefined) return false
       await this.#record(tx, 'deleted', found, viewer.id)

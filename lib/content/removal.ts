@@ -31,7 +31,6 @@ export class AccountRemoval implements Removal {
       for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true, by)
       outcome = await this.#tryRemove(which, purge, by)
     }
-    await this.#services.disk.idle()
     return outcome
   }
 
@@ -41,7 +40,7 @@ export class AccountRemoval implements Removal {
     purge: boolean,
     by: Actor | undefined,
   ): Promise<readonly Membership[] | boolean> {
-    return this.#services.store.write(async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const account = await accountAt(tx, which)
       if (account === undefined) return false
       await refuseLastAdministrator(tx, by, account)

@@ -157,7 +157,7 @@ export class Jobs {
    * Runs the rest of a job now, for a caller that must not return before it is done. Pauses after each step,
    * for other requests. It never calls `prepare`: what a job does there, the caller does first.
    */
-  async finish(store: Store, kind: Job['kind'], id: number): Promise<void> {
+  async finish(store: Pick<Store, 'write'>, kind: Job['kind'], id: number): Promise<void> {
     for (;;) {
       const begun = performance.now()
       if (!(await store.write((tx) => this.runStep(tx, { kind, id })))) return

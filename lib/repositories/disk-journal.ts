@@ -13,7 +13,7 @@ export type OnDisk = Named<'folder'> | Named<'file'>
 /** Removes something from the disk, then calls `forget`, which may be later. */
 type Remove<What> = (what: Named<What>, forget: () => Promise<void>) => Promise<void>
 
-/** How many things are removed at the same time, each in a lane of its own. */
+/** How many files are removed at the same time, each in a lane of its own. Folders have one more lane. */
 const LANES = 32
 
 /**
@@ -42,8 +42,10 @@ export class DiskJournal {
     push?: (entry: BegunPush) => Promise<void>
   } = {}
   /** The last removal of each lane, in which one thing is removed after another. */
-  readonly #lanes = Array.from({ length: LANES }, () => Promise.resolve())
+  readonly #lanes = Array.from({ length: LANES + 1 }, () => Promise.resolve())
   #nextLane = 0
+  /** The removals that writes have caused. */
+  readonly #removals = new WeakMap<WriteContext, Promise<void>[]>()
 
   constructor(store: Store, onDeletionError: OnDeletionError) {
     this.#store = store
@@ -76,18 +78,38 @@ export class DiskJournal {
   /** Removes something from the disk, after the commit of the write that removes its record. */
   async leave(tx: WriteContext, what: OnDisk): Promise<void> {
     await diskEntries.save(tx, { ...what, since: now(), leaving: true })
+    const removals = this.#removals.get(tx) ?? []
+    this.#removals.set(tx, removals)
     // With an unknown outcome the record may still exist, so it stays; a later start decides.
-    tx.afterCommit((isCommitted) => isCommitted && this.#remove(what))
+    tx.afterCommit((isCommitted) => isCommitted && removals.push(this.#remove(what)))
   }
 
-  /** Removes what could not be created. Without an entry its record was saved; with both, the entry goes. */
-  giveUp(what: OnDisk, isDue: (entry: DiskEntry) => boolean = () => true): Promise<void> {
-    return this.#store.write(async (tx) => {
-      const entry = await diskEntries.get(tx, idOf(what))
-      if (entry === undefined || !isDue(entry)) return
-      if ((await recordOf(tx, what)) === undefined) await this.leave(tx, what)
-      else await diskEntries.removeLoaded(tx, entry)
+  /**
+   * Runs a write, and waits until what leaves in it is removed, as {@link idle} does, but for nothing that
+   * others remove: they may take long.
+   */
+  async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
+    let removals: readonly Promise<void>[] = []
+    const result = await this.#store.write(async (tx) => {
+      const value = await body(tx)
+      removals = this.#removals.get(tx) ?? []
+      return value
     })
+    await Promise.all(removals)
+    return result
+  }
+
+  /** Removes what could not be created. */
+  giveUp(what: OnDisk): Promise<void> {
+    return this.write((tx) => this.#giveUp(tx, what, () => true))
+  }
+
+  /** Without an entry its record was saved; with both, the entry goes. */
+  async #giveUp(tx: WriteContext, what: OnDisk, isDue: (entry: DiskEntry) => boolean): Promise<void> {
+    const entry = await diskEntries.get(tx, idOf(what))
+    if (entry === undefined || !isDue(entry)) return
+    if ((await recordOf(tx, what)) === undefined) await this.leave(tx, what)
+    else await diskEntries.removeLoaded(tx, entry)
   }
 
   /**
@@ -114,19 +136,22 @@ export class DiskJournal {
       else if (this.handlers[entry.what] !== undefined) {
         const { since: _, leaving: __, ...what } = entry
         // The work may have ended since the entries were read.
-        await this.giveUp(what, isDue).catch((error) => this.#report(error, what))
+        const settled = this.#store.write((tx) => this.#giveUp(tx, what, isDue))
+        await settled.catch((error) => this.#report(error, what))
       }
     await this.idle()
   }
 
-  #remove(what: OnDisk): void {
-    const lane = this.#nextLane++ % LANES
-    this.#lanes[lane] = this.#lanes[lane]!.then(async () => {
+  #remove(what: OnDisk): Promise<void> {
+    const lane = what.what === 'folder' ? LANES : this.#nextLane++ % LANES
+    const removal = this.#lanes[lane]!.then(async () => {
       const forget = () => this.#store.write(async (tx) => void (await diskEntries.remove(tx, idOf(what))))
       const removed =
         what.what === 'file' ? this.handlers.file?.(what, forget) : this.handlers.folder?.(what, forget)
       await removed?.catch((error) => this.#report(error, what))
     })
+    this.#lanes[lane] = removal
+    return removal
   }
 
   #report(error: unknown, { what: _, ...fields }: OnDisk): void {

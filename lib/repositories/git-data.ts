@@ -10,7 +10,7 @@ import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import { Mutex, StorageError } from '../storage/index.ts'
+import { StorageError } from '../storage/index.ts'
 import type { DiskJournal } from './disk-journal.ts'
 
 /** A repository to create. */
@@ -85,13 +85,11 @@ export class GitData {
     this.#options = options
     const { disk, gitStorage, transport, gitReader } = options
     if (gitStorage === undefined) return
-    const oneByOne = new Mutex()
-    disk.handlers.folder = ({ repository }, forget) =>
-      oneByOne.run(async () => {
-        await transport?.stop(repository)
-        await gitReader?.stop(repository)
-        await gitStorage.remove(repository, forget)
-      })
+    disk.handlers.folder = async ({ repository }, forget) => {
+      await transport?.stop(repository)
+      await gitReader?.stop(repository)
+      await gitStorage.remove(repository, forget)
+    }
   }
 
   /**
@@ -144,7 +142,6 @@ export class GitData {
       // After a storage error the write may be durable anyway; a later start decides.
       if (error instanceof StorageError) throw error
       await disk.giveUp(folderOf(id)).catch(() => undefined)
-      await disk.idle()
       throw error
     }
   }

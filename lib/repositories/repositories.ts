@@ -235,15 +235,13 @@ export class Repositories {
    */
   async remove(which: Target<Repository>, by?: number): Promise<boolean> {
     const { jobs, disk, outbox } = this.#services
-    const removed = await this.#store.write(async (tx) => {
+    return disk.write(async (tx) => {
       const repository = await resolve(tx, which)
       if (repository === undefined) return false
       await outbox.record(tx, { event: 'repository', action: 'deleted', repository, by })
       await removeRepository(tx, this.#services, repository.id, jobs.limits.maxPerTransaction)
       return true
     })
-    if (removed) await disk.idle()
-    return removed
   }
 
   #change(

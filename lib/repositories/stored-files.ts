@@ -100,10 +100,10 @@ export class StoredFiles {
 
   /** Moves a staged file to its place and saves its record, in the write that `save` is part of. */
   async #keep<T>(staged: StagedFile, file: StoredFile, save: (tx: WriteContext) => Promise<T>): Promise<T> {
-    const { store, disk, fileStorage } = this.#options
+    const { disk, fileStorage } = this.#options
     try {
       await fileStorage.put(staged, file)
-      return await store.write(async (tx) => {
+      return await disk.write(async (tx) => {
         const saved = await save(tx)
         await disk.end(tx, entryOf(file))
         await files.save(tx, file)

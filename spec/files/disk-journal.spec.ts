@@ -4,8 +4,10 @@ import { memory } from '../../drivers/memory/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { DiskJournal } from '../../lib/repositories/disk-journal.ts'
 import { signal } from '../driver-spec/fixture.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { start } from '../support/test-server.ts'
 
-it('A deletion waits for all removals before it, and for none that begins later', async () => {
+it('The end of a server waits for all removals before it, and for none that begins later', async () => {
   const driver = memory()
   await driver.open()
   const store = new Store(driver)
@@ -31,4 +33,46 @@ it('A deletion waits for all removals before it, and for none that begins later'
   await disk.idle()
   assert.equal(removed.size, 200)
   await driver.close()
+})
+
+it('A deletion of content waits for its own files, and not for the git data of another repository', async () => {
+  const driver = memory()
+  const allot = await start({ driver, repositories: { directory: temporaryDirectory() } })
+  const { disk } = allot.allot.hosting
+  const alice = await allot.person('alice')
+  await allot.made(alice, '/user/repos', { name: 'app' })
+  const at = '/repos/alice/app'
+  const withFile = async (path: string) => {
+    await allot.attach(alice, path, 'content', 'file')
+    return path
+  }
+  const attached = async (path: string) => `${path}/assets/${(await allot.attach(alice, path, 'c', 'f')).id}`
+  await allot.made(alice, `${at}/issues`, { title: 'one' })
+  const issue = `${at}/issues/1`
+  const comment = async () =>
+    `${at}/issues/comments/${(await allot.made(alice, `${issue}/comments`, { body: 'c' })).id}`
+  const release = await allot.made(alice, `${at}/releases`, { tag_name: 'v1' })
+  await allot.upload(alice, '/api/packages/alice/generic/tool/1/file', 'content')
+  const paths = [
+    await comment(),
+    await withFile(await comment()),
+    await attached(issue),
+    await withFile(issue),
+    await withFile(`${at}/releases/${release.id}`),
+    '/packages/alice/generic/tool/1',
+  ]
+
+  const [slow, removeFile] = [signal(), disk.handlers.file!]
+  let files = 0
+  disk.handlers.folder = (_, forget) => slow.happened.then(forget)
+  disk.handlers.file = (file, forget) => removeFile(file, forget).then(() => void files++)
+  await new Store(driver).write(async (tx) => {
+    for (let repository = 1001; repository <= 1100; repository++)
+      await disk.leave(tx, { what: 'folder', repository })
+  })
+  for (const [count, path] of paths.entries()) {
+    await allot.done(alice, 'DELETE', path)
+    assert.equal(files, count, path)
+  }
+  slow.happen()
 })

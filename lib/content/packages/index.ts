@@ -9,7 +9,7 @@ import {
   packageVersions,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
-import { type ContentServices, removeWithFiles } from '../services.ts'
+import type { ContentServices } from '../services.ts'
 import {
   addFile,
   ledgerKey,
@@ -94,7 +94,7 @@ export class Packages {
 
   /** Removes a file, and its version with the last file. */
   removeFile(viewer: SignedIn, path: PackageName, name: string): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const version = await writableVersion(tx, viewer, path)
       const file = version && (await fileIn(tx, version, name))
       if (version === undefined || file === undefined) return false
@@ -117,7 +117,7 @@ export class Packages {
    * @throws AllotError forbidden
    */
   remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
-    return removeWithFiles(this.#services, async (tx) => {
+    return this.#services.disk.write(async (tx) => {
       const version = await writableVersion(tx, viewer, path)
       if (version !== undefined) await this.#removeVersion(tx, version, viewer)
       return version !== undefined

@@ -51,7 +51,6 @@ export class MigratedPackages {
     const added = { ...members, path, name, content, replaces, alsoSave }
     if ((await addFile(this.#services, uploader, added)) === undefined)
       throw new AllotError('not_found', 'the owner was deleted')
-    if (replaces !== undefined) await this.#services.disk.idle()
   }
 
   /** A copied file of a package, with its version; undefined when it was deleted here. */
