@@ -97,7 +97,7 @@ export const openDownload = async (
   path: string,
   headers: Record<string, string>,
   { timeoutMs, fetch: send = fetch }: Pick<Limits, 'timeoutMs' | 'fetch'>,
-): Promise<{ status: number; content: Readable; close(): void }> => {
+): Promise<Pick<SourceResponse, 'status' | 'headers'> & { content: Readable; close(): void }> => {
   const url = urlOf(base, path)
   const silence = new AbortController()
   const abort = () => silence.abort(new Error(`${url} sent nothing for ${timeoutMs / 1000} s`))
@@ -120,7 +120,9 @@ export const openDownload = async (
     // Otherwise the stream is closed only when the next chunk arrives.
     silence.abort()
   }
-  return { status: response.status, content, close }
+  // The content of an error is not read.
+  if (response.status !== 200) close()
+  return { status: response.status, headers: response.headers, content, close }
 }
 
 const PAGE_SIZE = 50

@@ -133,7 +133,9 @@ export class Source {
     use: (content: Readable) => Promise<T>,
     authorization = this.authorization,
   ): Promise<T> {
-    const { status, content, close } = await openDownload(this.base, path, { authorization }, this.#limits)
+    const { status, content, close } = await this.#repeated(() =>
+      openDownload(this.base, path, { authorization }, this.#limits),
+    )
     try {
       if (status === 200) return await use(content)
     } finally {
@@ -143,10 +145,15 @@ export class Source {
     throw new SourceError(status, `${this.base}${path} answered ${status}${reason}`)
   }
 
-  /** Text of a page outside of the API; undefined when the status isn't 200. */
+  /**
+   * Text of a page outside of the API; undefined when not everyone sees such a page.
+   * @throws SourceError when the source is busy or fails
+   */
   async page(path: string): Promise<string | undefined> {
-    const { status, text } = await sendRequest(this.base, path, {}, this.#limits)
-    return status === 200 ? text : undefined
+    const { status, text } = await this.#send(path, ANONYMOUS)
+    if (status === 200) return text
+    if (status < 500 && status !== 429) return undefined
+    throw new SourceError(status, `${this.base}${path} answered ${status}`)
   }
 
   async #read(path: string, as?: Sender): Promise<SourceResponse> {
@@ -155,10 +162,7 @@ export class Source {
     throw sourceError(this.base, path, response)
   }
 
-  /**
-   * Reads a path of the API. Repeats the request while the server is busy, after the pause that it asks for,
-   * or closes the connection.
-   */
+  /** Reads a path of the API. */
   request(path: string, as: Sender = {}): Promise<SourceResponse> {
     return this.#send(`/api/v1${path}`, { ...ACCEPT_JSON, ...as })
   }
@@ -175,12 +179,20 @@ export class Source {
     throw new SourceError(response.status, `${this.base}${path} answered ${response.status}`)
   }
 
-  async #send(path: string, headers: Record<string, string>, body?: string): Promise<SourceResponse> {
-    const { pause = sleep } = this.#limits
+  #send(path: string, headers: object, body?: string): Promise<SourceResponse> {
     const all: Record<string, string> = { authorization: `token ${this.token}`, ...headers }
     if (all.authorization === '') delete all.authorization
+    return this.#repeated(() => sendRequest(this.base, path, all, this.#limits, body))
+  }
+
+  /**
+   * Sends a request again while the server is busy, after the pause that it asks for, or closes the
+   * connection in the place of an answer.
+   */
+  async #repeated<T extends Pick<SourceResponse, 'status' | 'headers'>>(send: () => Promise<T>): Promise<T> {
+    const { pause = sleep } = this.#limits
     for (let attempt = 1; ; attempt++) {
-      const response = await sendRequest(this.base, path, all, this.#limits, body).catch((error: Error) => {
+      const response = await send().catch((error: Error) => {
         if (!isConnectionLost(error) || attempt === MAX_ATTEMPTS) throw error
         return undefined
       })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { connectSource } from '../../bin/migrate/connect.ts'
@@ -18,6 +19,9 @@ const status =
   (code: number): Answer =>
   (_, res) =>
     res.writeHead(code).end('{}')
+
+const close: Answer = (req) => req.socket.destroy()
+const content: Answer = (_, res) => res.end('content')
 
 let target: Target
 let base: string
@@ -57,7 +61,6 @@ describe('A source that answers a request without a token', () => {
   }
 
   it('with an error is open when it only was busy, or closed the connection', async () => {
-    const close: Answer = (req) => req.socket.destroy()
     for (const answer of [status(429), status(503), close])
       assert.equal((await connected(answer, 1)).isOpen, true)
   })
@@ -69,6 +72,30 @@ describe('A source that answers a request without a token', () => {
   it('with any other error is not migrated, since that does not say what everyone sees', async () => {
     for (const code of [429, 500, 503])
       await assert.rejects(connected(status(code)), new RegExp(`/api/v1/version answered ${code}$`))
+  })
+})
+
+describe('A file or a page of the source', () => {
+  const at = () => new Source(base, source.root.token, { ...LIMITS, pause: async () => undefined })
+
+  it('is asked for again when the source is busy, or closes the connection', async () => {
+    const reads = [() => at().download('/file', buffer).then(String), () => at().page('/file')]
+    for (const read of reads) {
+      const answers = [status(429), status(503), close, content]
+      failing = () => answers.shift()
+      assert.equal(await read(), 'content')
+    }
+  })
+
+  it('fails when the source stays busy', async () => {
+    failing = () => status(429)
+    await assert.rejects(at().download('/file', buffer), /\/file answered 429$/)
+    await assert.rejects(at().page('/file'), /\/file answered 429$/)
+  })
+
+  it('is a page that the source does not show when it answers 404', async () => {
+    failing = () => status(404)
+    assert.equal(await at().page('/file'), undefined)
   })
 })
 
