@@ -28,6 +28,8 @@ export interface CommandConnection {
   readonly closing: AbortSignal
 }
 
+/** Milliseconds that what a client has sent before the server closes has to arrive. */
+const ARRIVAL_MS = 1000
 /** Milliseconds that a client has to send its last bytes, once it has the end of the output. */
 const DRAIN_MS = 5000
 
@@ -89,18 +91,22 @@ export class CommandChannel {
   }
 
   /**
-   * Waits until the client begins to send, or the server closes. This may take as long as the command:
-   * between the list of references and the commands of a push, git runs the pre-push hook of its user.
+   * Waits until the client begins to send. This may take as long as the command: between the list of
+   * references and the commands of a push, git runs the pre-push hook of its user.
+   * @throws AllotError unavailable when the server closes before
    */
   async waitForInput(): Promise<void> {
     const { closing } = this.#connection
     // What the client has ended before gives no event any more.
-    if (closing.aborted || this.input.destroyed) return
+    if (this.input.destroyed) return
     const waiting = new AbortController()
     const options = { signal: waiting.signal }
     const begun = [once(this.input, 'readable', options), once(this.input, 'close', options)]
-    await Promise.race([...begun, once(closing, 'abort', options)])
-    waiting.abort()
+    const closed = closing.aborted ? Promise.resolve() : once(closing, 'abort', options)
+    const arrived = closed.then(() => sleep(ARRIVAL_MS, undefined, options))
+    await Promise.race([...begun, arrived]).finally(() => waiting.abort())
+    if (closing.aborted && this.input.readableLength === 0 && !this.input.destroyed)
+      throw new AllotError('unavailable', 'the server is stopping')
   }
 
   /**

@@ -253,6 +253,18 @@ describe('A push', () => {
     for (const { code } of await Promise.all(held.map(({ ended }) => ended))) assert.equal(code, 0)
   })
 
+  it('that has sent nothing is told at once that the server stops', async () => {
+    const other = await startSsh({ git: { idleTimeout: 60_000 } })
+    const ada = await other.person('ada')
+    const path = await other.repository(ada, 'waiting')
+    const push = holdSsh(other.port, await other.key(ada), `git-receive-pack ${path}`)
+    await push.begun
+    const begun = performance.now()
+    await other.allot.sshServer!.close()
+    assert.ok(performance.now() - begun < 30_000)
+    assert.match((await push.ended).err, /ERROR: the server is stopping/)
+  })
+
   it('in progress ends before the server closes, and no command begins then', async () => {
     const other = await startSsh()
     const ada = await other.person('ada')

@@ -98,7 +98,12 @@ export const renameBranch = async (
   }
   // git does not delete the branch that clones check out.
   await pushChanges(open.repository, pusher, [created])
-  await makeDefault()
+  await makeDefault().catch(async (error) => {
+    const isUnknown = error instanceof AllotError && error.isOutcomeUnknown
+    const undone = { ...created, before: present.id, after: null }
+    if (!isUnknown) await pushChanges(open.repository, pusher, [undone]).catch(() => undefined)
+    throw error
+  })
   await moveAndDelete(open, pusher, { from, ref: created.ref, at: present.id }, 3)
   return true
 }

@@ -464,6 +464,25 @@ describe('Branches', () => {
     assert.equal(await raw(at, 'late'), 'late')
   })
 
+  it('have the names from before when the default one cannot be renamed', async () => {
+    const at = await aRepository()
+    const { hosting } = allot.allot
+    const [, , owner, name] = at.split('/') as [string, string, string, string]
+    const open = (await hosting.contents!.open({ id: ann.id, admin: false }, { owner, name }, 'spec'))!
+    const pusher = { pushes: hosting.git!.pushes, user: { id: ann.id, username: owner }, client: 'spec' }
+    const renamed = (makeDefault: () => Promise<unknown>) =>
+      renameBranch(open, pusher, { from: 'main', to: 'trunk' }, makeDefault)
+    await assert.rejects(
+      renamed(async () => {
+        throw new Error('the store fails')
+      }),
+      /the store fails/,
+    )
+    assertList(await ask('GET', `${at}/branches`), 'name', ['main'])
+    assert.ok(await renamed(() => hosting.repositories.edit(open.repository.id, { defaultBranch: 'trunk' })))
+    assertList(await ask('GET', `${at}/branches`), 'name', ['trunk'])
+  })
+
   it('are moved or deleted by one of several requests at the same time, and 409 for others', async () => {
     const at = await aRepository()
     const [first, { commit }] = [await tipOf(at), await done('POST', `${at}/contents/x`, { content: '' })]
