@@ -40,6 +40,9 @@ export const parseLimit = (text: string): number | undefined => {
   return isLimit(bytes) ? bytes : undefined
 }
 
+/** A share of a limit as people write it: `20%`, `20` or `0.2%`. */
+export const PERCENTAGE = /^(?:100|\d{1,2}(?:\.\d+)?)%?$/
+
 /** The message about a value that is neither bytes nor a size such as `2 GiB`. */
 export const bytesFault = (input: unknown): string =>
   `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}${typeof input === 'object' ? '' : limitFault(String(input))}`

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { limitFault, parseLimit } from '../../lib/byte-sizes.ts'
+import { limitFault, PERCENTAGE, parseLimit } from '../../lib/byte-sizes.ts'
 import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { storageForms } from '../config/drivers.ts'
@@ -99,6 +99,6 @@ export const parseDays = (text: string): string => {
 }
 
 export const parsePercentage = (text: string): string => {
-  if (/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text)) return text
+  if (PERCENTAGE.test(text)) return text
   throw new InvalidArgumentError('Expected a percentage from 0 to 100, such as 20%.')
 }

@@ -84,21 +84,26 @@ export const ifVisible = async (
   account: Account | undefined,
 ): Promise<Account | undefined> => ((await canSee(tx, viewer, account ?? NO_ACCOUNT)) ? account : undefined)
 
+interface Addressed {
+  readonly email: string
+}
+
 /**
- * The visible accounts with the addresses of authors of commits. The address of an account identifies it for
- * that account alone, and no-reply addresses identify it for all viewers: otherwise a commit would tell other
- * viewers whose address it has. {@link authorAmong} says which of them is the author.
- * @param host host name of the no-reply addresses
+ * The visible accounts with the addresses of authors and committers. The address of an account identifies it
+ * for that account alone, and no-reply addresses identify it for all viewers: otherwise a commit would tell
+ * other viewers whose address it has. {@link authorAmong} says which of them is the author.
+ * @param baseUrl of the service, whose host name the no-reply addresses have
  */
 export const accountsByAddress = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  emails: Iterable<string>,
-  host: string,
+  commits: readonly { readonly author: Addressed; readonly committer: Addressed }[],
+  baseUrl: string,
 ): Promise<Map<string, Account>> => {
+  const host = new URL(baseUrl).hostname
   const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   const found = new Map<string, Account>()
-  for (const email of emails) {
+  for (const email of new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))) {
     const address = email.toLowerCase()
     const [login = ''] = address.split('@', 1)
     if (own !== undefined && address !== '' && own.email.toLowerCase() === address) found.set(email, own)

@@ -17,6 +17,7 @@ import {
 import type { Paging } from '../http/paging.ts'
 import type { BodyOf, ResponseKind } from '../http/responses.ts'
 import type { FileField, ObjectSchema, Output, SegmentsOf } from '../http/route.ts'
+import { definedMembers } from '../records/edits.ts'
 import type { Found } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
@@ -152,7 +153,7 @@ const responsesOf = (
 ) => {
   const items = of && isList ? v.array(schemaOf(of) as v.GenericSchema) : undefined
   const shown = items ? (wrap?.schema(items) ?? items) : of ? schemaOf(of) : Empty
-  return given({
+  return definedMembers({
     ...Object.fromEntries(statuses.map((status) => [status, shown])),
     ...(path.includes('{') ? { 404: NotFound } : {}),
     ...(body === undefined ? {} : { 422: ErrorBody }),
@@ -259,7 +260,7 @@ export const resourcesFor =
         const isCached = typeof cached === 'function' ? cached : () => cached
         return {
           ...others,
-          ...accessOf(usual === 'GET', { ...rules, ...given({ tag, scope, reads }) }),
+          ...accessOf(usual === 'GET', { ...rules, ...definedMembers({ tag, scope, reads }) }),
           ...paramsOf(path, ids),
           ...(isList ? { paging: declared.paging ?? 'pages' } : {}),
           method,
@@ -285,7 +286,3 @@ export const done = async (change: Promise<void>): Promise<true> => {
   await change
   return true
 }
-
-/** The members that are not undefined. */
-const given = <T extends object>(members: T): Partial<T> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { permissionOn } from '../../accounts/access.ts'
-import { authorAmong } from '../../accounts/find.ts'
+import { accountsByAddress, authorAmong } from '../../accounts/find.ts'
 import type { Commit as GitCommit } from '../../git/objects/parse.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
@@ -11,7 +11,7 @@ import type { RepositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
 import { resource, shown } from '../view.ts'
 import { openIn, repositories } from './access.ts'
-import { peopleWith, presentVerification, Sha, urlsOf, Verification } from './schema.ts'
+import { presentVerification, Sha, urlsOf, Verification } from './schema.ts'
 
 interface BranchDetails {
   readonly ref: Ref
@@ -72,8 +72,7 @@ export const presentBranches = async (
     refs.map(({ target }) => target),
   )
   const urls = await urlsOf(services, repository, recipient)
-  const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
-  const people = await store.read((tx) => peopleWith(tx, recipient, emails))
+  const people = await store.read((tx) => accountsByAddress(tx, recipient.user, commits, recipient.baseUrl))
   const { push } = await store.read((tx) => permissionOn(tx, recipient.user, repository))
   const canPush = push && !repository.archived
   const byId = new Map(commits.map((commit) => [commit.id, commit]))

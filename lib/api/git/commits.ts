@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Commit as GitCommit } from '../../git/objects/parse.ts'
 import { Download, type StreamReply } from '../../http/index.ts'
-import { changesOf } from '../../repositories/contents/changes.ts'
+import { changesOf, treesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { compare } from '../../repositories/contents/compare.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
@@ -92,16 +92,14 @@ export const commitRoutes = [
 
 const changeReply = (
   { git, access }: OpenRepository,
-  { id, parents }: GitCommit,
+  commit: GitCommit,
   kind: 'diff' | 'patch',
   signal: AbortSignal,
 ): StreamReply => {
-  const [parent] = parents
-  const tree = parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
   const start = () =>
     kind === 'patch'
-      ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', id], signal)
-      : git.start(access, 'diff-tree', ['-p', ...tree], signal)
+      ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', commit.id], signal)
+      : git.start(access, 'diff-tree', ['-p', ...treesOf(commit)], signal)
   // The files can have any encoding.
   return processReply(start, { 'Content-Type': 'text/plain' })
 }

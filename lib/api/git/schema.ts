@@ -7,11 +7,10 @@ import { accounts } from '../../records/schema/index.ts'
 import type { CommitChanges } from '../../repositories/contents/changes.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import type { ReadTransaction } from '../../storage/index.ts'
 import * as f from '../fields.ts'
 import { type RepositoryUrls, repositoryUrls } from '../repository-presenter.ts'
 import type { Recipient, Services } from '../route.ts'
-import { hostNameOf, presentUser, User } from '../users.ts'
+import { presentUser, User } from '../users.ts'
 import { resource, shown } from '../view.ts'
 
 export const API = '/api/v1/repos/alice/app'
@@ -171,23 +170,15 @@ export const presentCommits = async (
   fields: CommitFields & { readonly changes: ReadonlyMap<string, CommitChanges> },
 ): Promise<v.InferOutput<typeof Commit>[]> => {
   const { store } = services
-  const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
   const parentIds = new Set(commits.flatMap((commit) => commit.parents))
   const parents = await readCommits(open, [...parentIds].slice(0, MAX_PARENTS))
   const context = {
     urls: await urlsOf(services, open.repository, recipient),
     fields,
-    people: await store.read((tx) => peopleWith(tx, recipient, emails)),
+    people: await store.read((tx) => accountsByAddress(tx, recipient.user, commits, recipient.baseUrl)),
     times: new Map(parents.map(({ id, committer }) => [id, committer.time])),
   }
   return commits.map((commit) =>
     commitView.present({ ...commit, ...context, changes: fields.changes.get(commit.id) }, recipient),
   )
 }
-
-/** The visible accounts with these addresses. */
-export const peopleWith = (
-  tx: ReadTransaction,
-  { user, baseUrl }: Pick<Recipient, 'user' | 'baseUrl'>,
-  emails: Iterable<string>,
-): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostNameOf(baseUrl))

@@ -3,6 +3,7 @@
  * and applies it.
  */
 import * as v from 'valibot'
+import { PERCENTAGE } from '../../byte-sizes.ts'
 import { recordOf } from '../../http/index.ts'
 import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../../quota/simulation.ts'
@@ -138,11 +139,7 @@ const planOf = (body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
   groups: body.groups?.map((group) => ({ ...group, rules: group.rules ?? [] })),
 })
 
-/** A share of the limit: `20%`, `20` or `0.2%`. */
-const Percentage = v.pipe(
-  v.string(),
-  v.regex(/^(?:100|\d{1,2}(?:\.\d+)?)%?$/, 'expected a percentage from 0 to 100, such as 20%'),
-)
+const Percentage = v.pipe(v.string(), v.regex(PERCENTAGE, 'expected a percentage from 0 to 100, such as 20%'))
 const shareIn = (percentage = '0'): number => Number.parseFloat(percentage) / 100
 
 const quotas = quotaAt('/admin/quota', adminRules)

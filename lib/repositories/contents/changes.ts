@@ -49,6 +49,10 @@ export const changesOf = async (
   return changes
 }
 
+/** The arguments of git-diff-tree for the changes of a commit against its first parent. */
+export const treesOf = ({ id, parents: [parent] }: Pick<Commit, 'id' | 'parents'>): readonly string[] =>
+  parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
+
 /**
  * Parses the output of git: for each commit its id, then `:modes ids status` and a path for each file, then
  * `added deleted path` for each file. Files beyond {@link MAX_NAMES} are left out, and their lines counted.

@@ -25,10 +25,7 @@ export type People = ReadonlyMap<string, Account>
 export const authorsOf = (
   { services, user, pagesUrl }: RepositoryRequest,
   commits: readonly Commit[],
-): Promise<People> => {
-  const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
-  return services.store.read((tx) => accountsByAddress(tx, user, emails, new URL(pagesUrl).hostname))
-}
+): Promise<People> => services.store.read((tx) => accountsByAddress(tx, user, commits, pagesUrl))
 
 export const Author = ({ author, people }: { author: PersonAtTime; people: People }) => {
   const account = authorAmong(people, author)

@@ -3,6 +3,7 @@ import type { Commit } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
 import { decodeLines, pathText } from '../../git/text.ts'
 import { escapeHtml } from '../../markdown/html.ts'
+import { treesOf } from '../../repositories/contents/changes.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Link } from '../parts/components.tsx'
 
@@ -32,11 +33,10 @@ const OPTIONS = ['-p', '--no-ext-diff', '--no-textconv', '--no-color', '--no-ren
  */
 export const readDiff = async (
   { git, access }: OpenRepository,
-  { id, parents: [parent] }: Commit,
+  commit: Commit,
   rawUrl: (commit: string, path: string) => string,
 ): Promise<CommitDiff> => {
-  const tree = parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
-  const child = await git.start(access, 'diff-tree', [...OPTIONS, ...tree])
+  const child = await git.start(access, 'diff-tree', [...OPTIONS, ...treesOf(commit)])
   child.stdin.end()
   const chunks: Buffer[] = []
   let size = 0
@@ -54,7 +54,7 @@ export const readDiff = async (
   if (lines.at(-1) === '') lines.pop()
   return presentDiff(lines, {
     isCut: size > MAX_READ,
-    wholeFile: (isOld, path) => rawUrl(isOld ? (parent ?? id) : id, path),
+    wholeFile: (isOld, path) => rawUrl((isOld && commit.parents[0]) || commit.id, path),
   })
 }
 
