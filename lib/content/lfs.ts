@@ -57,7 +57,8 @@ export class Lfs {
    * Stores an object; storing one that already exists changes nothing.
    * @throws AllotError too_large; over_quota when the host refuses it; invalid when the content does not
    * match; not_found when the repository was deleted; forbidden when the user may not push to it, also when
-   * the right was withdrawn during the upload
+   * the right was withdrawn during the upload; unavailable when the host decides, and the object was stored
+   * before and is deleted during the upload
    */
   async add(
     user: SignedIn & { readonly username: string },
@@ -66,7 +67,7 @@ export class Lfs {
     content: Readable,
     maxSize: number | undefined,
   ): Promise<void> {
-    const { files, store } = this.#services
+    const { files, store, beforeStore } = this.#services
     const place = newPlace(id, oid)
     const [repository, stored] = await store.read((tx) =>
       Promise.all([existingRepository(tx, id), objectIn(tx, id, oid)]),
@@ -76,6 +77,9 @@ export class Lfs {
       const repository = await existingRepository(tx, id)
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
+      // Nobody was asked about an object that was stored.
+      if (counted === null && beforeStore.isOn && (await objectIn(tx, id, oid)) === undefined)
+        throw new AllotError('unavailable', 'nothing was stored: the object was deleted meanwhile: try again')
       await this.#count(tx, repository, { oid, size })
     }
     await files.add(place, content, { maxSize, size, sha256: oid }, counted, save).catch(ifStored)

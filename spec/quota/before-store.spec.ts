@@ -414,6 +414,30 @@ describe('A repository that changes while the host decides', () => {
     })
 })
 
+describe('An LFS object that is deleted while it is uploaded again', () => {
+  it('is not stored, as the host was not asked', async () => {
+    const { allot, host, used } = await scene()
+    const alice = await allot.person('alice')
+    await allot.repository(alice, 'app')
+    const { lfs, repositories } = allot.allot.hosting
+    const { id } = (await repositories.find(null, 'alice', 'app'))!
+    const user = { ...alice, admin: false, username: 'alice' }
+    const before = await used('alice')
+    const { oid, bytes } = lfsObject
+    await lfs.add(user, id, lfsObject, Readable.from([bytes]), undefined)
+    host.decide = refuse
+    await lfs.add(user, id, lfsObject, Readable.from([bytes]), undefined)
+    const content = async function* () {
+      yield bytes.subarray(0, 10)
+      await lfs.remove(user, id, oid)
+      yield bytes.subarray(10)
+    }
+    const again = lfs.add(user, id, lfsObject, Readable.from(content()), undefined)
+    await assert.rejects(again, /^AllotError: nothing was stored: the object was deleted meanwhile/)
+    assert.equal(await used('alice'), before)
+  })
+})
+
 describe('A transfer', () => {
   it('by which a fork becomes private, as more people see its new owner than its parent, is asked about so', async () => {
     const { allot, asked } = await scene()
