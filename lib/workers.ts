@@ -14,10 +14,9 @@ interface ThreadOptions {
 interface PoolOptions extends ThreadOptions {
   /** Limits of the clients; each slot is a thread. */
   budget: ClientBudgetOptions
-  /** Milliseconds after which a thread without a task ends; five minutes when absent. */
-  maxIdleMs?: number
 }
 
+/** Milliseconds after which a thread without a task ends. */
 const MAX_IDLE_MS = 5 * 60_000
 
 /**
@@ -77,7 +76,7 @@ export class WorkerPool<Input, Output> {
   }
 
   #keepIdle(thread: Thread<Input, Output>): void {
-    const timer = setTimeout(() => void this.#end(thread), this.#options.maxIdleMs ?? MAX_IDLE_MS)
+    const timer = setTimeout(() => void this.#end(thread), MAX_IDLE_MS)
     this.#idle.set(thread, timer.unref())
   }
 

@@ -154,23 +154,26 @@ describe('A pool of worker threads', () => {
   const DEADLINE_MS = 3000
 
   /** Tasks return the id of their thread. */
-  const poolOf = (options: { maxIdleMs?: number; deadlineMs?: number } = {}) => {
+  const poolOf = () => {
     const pool = new WorkerPool<{ gate?: Gate }, number>({
       ...{ file: pathToFileURL(join(folder, 'worker.js')), deadlineMs: DEADLINE_MS, maxMemoryMb: 64 },
       ...{ messages: { tooSlow: 'too slow', outOfMemory: 'too large' } },
-      ...{ budget: { slots: 1, queue: 1, message: 'too many' }, ...options },
+      ...{ budget: { slots: 1, queue: 1, message: 'too many' } },
     })
     atEnd(() => pool.close())
     return pool
   }
 
-  it('keeps a thread for the next task, and ends it when none comes', async () => {
-    const patience = { deadlineMs: 60_000 }
-    const [patient, impatient] = [poolOf(patience), poolOf({ ...patience, maxIdleMs: 1 })]
-    const run = (pool: typeof patient) => pool.run('client', () => ({}))
-    assert.equal(await run(patient), await run(patient))
-    const first = await run(impatient)
-    await waitFor(async () => (await run(impatient)) !== first)
+  it('keeps a thread for the next task, and ends it when none comes for five minutes', async (t) => {
+    const timers = observedTimers(t)
+    const pool = poolOf()
+    const run = () => pool.run('client', () => ({}))
+    const first = await run()
+    assert.equal(await run(), first)
+    const idle = timers.within(5 * 60_000)!
+    assert.equal(idle.ms, 5 * 60_000)
+    idle.end()
+    assert.notEqual(await run(), first)
   })
 
   it('does not count the time in which a task imports a module against its deadline', async (t) => {
