@@ -63,7 +63,7 @@ export class LedgerById {
 
   /**
    * Entries whose keys begin with a prefix, in the order of the keys.
-   * @param after the last key of the page before
+   * @param after the last key of the page before; unless it begins with the prefix, entries can be missing
    */
   async byKey(
     tx: ReadTransaction,
