@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { Report } from '../../bin/migrate/report.ts'
+import { git } from '../git/client.ts'
 import { startBefore } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
@@ -159,6 +160,30 @@ describe('A source', () => {
     await assert.rejects(empty.from(given, [], { report }), /cannot be reached/)
     assert.ok(report.isComplete(), report.lines().join('\n'))
     await empty.stop()
+    flaky.stop()
+  })
+
+  it('that does not list the branches of a repository is reported, since those that it removed stay', async () => {
+    let fails = false
+    const flaky = await replay({}, (req, res) => {
+      if (!fails || !req.url!.includes('.git/info/refs')) return source.allot.handler(req, res)
+      fails = false
+      res.writeHead(500).end()
+    })
+    await source.as(source.root, 'POST', '/user/repos', { name: 'three' })
+    const checkout = await pushed(source, source.root, 'root/three')
+    const other = await startTarget()
+    const run = () => other.from({ base: flaky.base, root: source.root }, ['root'])
+    assert.ok((await run()).isComplete())
+    await git(checkout, 'push', '--quiet', 'origin', ':other')
+    fails = true
+    assert.match((await run()).text, /^ {2}the repository root\/three: the source did not list its branches/m)
+    assert.ok((await run()).isComplete())
+    assert.equal(
+      await refsOf(other, other.root, 'root/three'),
+      await refsOf(source, source.root, 'root/three'),
+    )
+    await other.stop()
     flaky.stop()
   })
 

@@ -8,6 +8,8 @@ import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 
 const DIVERGED = 'some of its branches or tags have diverged here, and stay unchanged'
+const NOT_LISTED =
+  'the source did not list its branches and tags, so those that it changed by force or removed stay'
 export const OF_INACTIVE =
   'git data of owners who are inactive at the source, which gives it to nobody: activate them there, and run this again'
 const GIT_TURNED_OFF = 'git data, because repositories are turned off here'
@@ -53,8 +55,10 @@ const fetchGitData = async (
   if (code !== 0 && isRefused(stderr, given)) return report.note('notCopied', OF_INACTIVE, given.full_name)
   // While the source is down, this ends the migration: each further repository would fail, too.
   if (code !== 0) await source.request('/version')
-  if (code !== 0)
-    throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
+  if (code !== 0 && (code !== 1 || empty))
+    throw invalid(`its git data could not be fetched: ${lastLine(stderr)}`)
+  if (before.there === undefined && !empty) throw invalid(NOT_LISTED)
+  if (code === 1) throw invalid(`its git data could not be fetched: ${DIVERGED}`)
   if (after === undefined || after.size === size) return report.count('git data', 'found')
   report.count('git data', 'copied')
 }
