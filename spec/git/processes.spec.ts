@@ -105,6 +105,8 @@ describe('A git that maintains a repository', () => {
     }
     assert.deepEqual([await maintained(), await maintained()], [[], []])
     assert.ok(existsSync(failed))
+    // lru-cache keeps a time that it has read for a millisecond.
+    await sleep(5)
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 })
     assert.deepEqual(await maintained(), ['commit-graphs'])
   })
