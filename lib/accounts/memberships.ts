@@ -128,6 +128,16 @@ const permissionsIn = (
  */
 const JOINED_LIMIT = 100
 const COMMON_LIMIT = 50
+/** A user who is in so many organizations creates no further one: more would keep others waiting. */
+const CREATED_LIMIT = 500
+
+export const refuseTooManyOrganizations = async (tx: ReadTransaction, user: number): Promise<void> => {
+  if ((await memberships.count(tx, 'member', [user])) >= CREATED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `you are in ${CREATED_LIMIT} organizations: only an administrator can create more for you`,
+    )
+}
 
 export const refuseTooManyMemberships = async (
   tx: ReadTransaction,

@@ -19,7 +19,7 @@ import { blankAccount, insertAccount } from './account-records.ts'
 import type { Removal, RemovalOptions } from './accounts.ts'
 import { accountAt, type Target } from './authorize.ts'
 import { existingAccount, NO_ACCOUNT, visibleAccount, visibleOrganization } from './find.ts'
-import { isMemberOrAdmin, refuseTooManyMemberships } from './memberships.ts'
+import { isMemberOrAdmin, refuseTooManyMemberships, refuseTooManyOrganizations } from './memberships.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 
 /** The members of a new organization that are saved as the caller gives them, besides its name. */
@@ -65,7 +65,8 @@ export class Organizations {
    * @param owner the user who becomes its first owner; undefined: administrators manage it
    * @param by who creates it, for the audit log; absent: the host
    * @throws AllotError invalid for a malformed or reserved name, and for an owner who is not a user; conflict
-   * for a taken name; not_found for an owner who does not exist
+   * for a taken name, and for a user who is in too many organizations; not_found for an owner who does not
+   * exist
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)
@@ -74,6 +75,7 @@ export class Organizations {
       const id = await takeNumber(tx, 'account')
       const record: Account = { ...blank, ...savedMembers(organization, GIVEN), id }
       if (owner !== undefined) requireMember(await existingAccount(tx, owner))
+      if (by?.admin === false) await refuseTooManyOrganizations(tx, by.id)
       await insertAccount(tx, record)
       const after = { kind: record.kind, visibility: record.visibility }
       await recordAudit(tx, by, { action: 'account created', subject: record.name, after })
@@ -163,8 +165,7 @@ export class Organizations {
   /**
    * Removes a member.
    * @returns whether the user was a member
-   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator;
-   * not_found for an unknown account
+   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator
    */
   removeMember(
     organization: Target<Account>,
@@ -175,8 +176,7 @@ export class Organizations {
       const { id } = await resolve(tx, organization)
       const account = await find(tx, member)
       const before = await membershipOf(tx, id, (account ?? NO_ACCOUNT).id)
-      if (account === undefined) throw noSuchAccount()
-      if (before === undefined) return false
+      if (account === undefined || before === undefined) return false
       await refuseLastFounder(tx, before, account, options.viewer)
       await removeMembership(tx, before)
       return true

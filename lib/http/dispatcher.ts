@@ -208,8 +208,8 @@ export class Dispatcher<I extends Caller> {
     try {
       if (corsOrigins?.length && allowOrigin(req, res, corsOrigins)) return
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount, trustedProxies)
-      const mayBeForeign = corsOrigins !== undefined && res.hasHeader('Access-Control-Allow-Origin')
-      if (!mayBeForeign) refuseForged(req, context.baseUrl)
+      // A page of any origin, where all are allowed, must send a token.
+      if (!corsOrigins?.includes(req.headers.origin ?? '')) refuseForged(req, context.baseUrl)
       if (route.auth !== 'none') {
         context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
         noteUser(context)

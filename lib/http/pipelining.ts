@@ -77,11 +77,14 @@ const startNext = ({ req, shouldKeepAlive }: ServerResponse): void => {
  */
 const closeWithSocket = (res: ServerResponse): void => {
   if (res.socket !== null) return
-  res.req.socket.once('close', () => {
+  const { socket } = res.req
+  const close = () => {
     if (res.destroyed) return
     res.destroy()
     res.emit('close')
-  })
+  }
+  socket.once('close', close)
+  res.once('close', () => socket.off('close', close))
 }
 
 /** Tracks responses that have not ended, so that a server can wait for them before it stops. */

@@ -117,7 +117,8 @@ export const ServiceSections = v.strictObject({
   cors: v.optional(
     v.strictObject({
       /**
-       * Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.
+       * Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin,
+       * whose pages must send a token to change something.
        * Default: `[]`.
        */
       origins: v.optional(

@@ -44,6 +44,8 @@ describe('A POST that the page of another site can send', () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
     assert.equal(await sent(allot, new Blob(['{"name":"one"}']), undefined, { origin: ORIGIN }), 201)
     assert.equal(await sent(allot, new Blob(['{"name":"two"}'])), 403)
+    const open = await start({ repositories: false, cors: { origins: ['*'] } })
+    assert.equal(await sent(open, new Blob(['{"name":"three"}'])), 403, 'where all origins are allowed')
   })
 })
 

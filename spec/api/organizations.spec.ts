@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { startBefore } from '../support/test-server.ts'
+import { start, startBefore } from '../support/test-server.ts'
 
 const allot = startBefore({ repositories: false })
 
@@ -107,6 +107,16 @@ describe('/orgs/{org}/members/{username}', () => {
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
     assertNoContent(await allot.as(owner, 'DELETE', path))
     assertNotFound(await allot.as(owner, 'DELETE', path))
+  })
+
+  it('says the same of a user who is hidden from the owner and of one who does not exist', async () => {
+    const forgejo = await start({ repositories: false, dialect: 'forgejo' })
+    const [owner, shy] = [await forgejo.person(), await forgejo.person()]
+    await forgejo.as(owner, 'POST', '/orgs', { username: 'asking' })
+    await forgejo.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
+    const remove = (name: string) => forgejo.as(owner, 'DELETE', `/orgs/asking/members/${name}`)
+    const [hidden, missing] = [await remove(shy.name), await remove('nobody')]
+    assert.deepEqual([hidden.status, hidden.body], [404, missing.body])
   })
 
   it('lets every member leave, and only owners remove other members', async () => {

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
-import { collaborators, teamMembers, teamRepositories, teams } from '../../lib/records/schema/index.ts'
+import {
+  collaborators,
+  memberships,
+  teamMembers,
+  teamRepositories,
+  teams,
+} from '../../lib/records/schema/index.ts'
 import { Store, type WriteContext } from '../../lib/records/store.ts'
 import { assertError } from '../support/expectations.ts'
 import { madeBefore, type Person, peopleBefore, start } from '../support/test-server.ts'
@@ -16,6 +22,7 @@ const isFilled = (record: object): boolean =>
 const removeFilled = async (tx: WriteContext): Promise<void> => {
   for (const collection of [
     collaborators,
+    memberships,
     teamMembers,
     teamRepositories,
     teams,
@@ -90,6 +97,16 @@ describe('What others can add', () => {
     const path = `/teams/${team.id}/members/zoe`
     assertError(await allot.as(owner, 'PUT', path), 409, /already in 100 teams/)
     assert.equal((await allot.as(allot.root, 'PUT', path)).status, 204)
+  })
+
+  it('is at most 500 organizations of a user who creates more, but for administrators', async () => {
+    const creator = await allot.person('creator')
+    await fill(500, (tx, organization) =>
+      memberships.save(tx, { organization, member: creator.id, owner: false, createdAt: 0 }),
+    )
+    const body = { username: 'one-more' }
+    assertError(await allot.as(creator, 'POST', '/orgs', body), 422, /you are in 500 organizations/)
+    assert.equal((await allot.as(allot.root, 'POST', '/admin/users/creator/orgs', body)).status, 201)
   })
 
   it('is at most 500 teams of an organization', async () => {

@@ -99,6 +99,27 @@ describe('Pipelined requests', () => {
     assert.ok(handled <= 3, `${handled} were handled`)
   })
 
+  it('leave no listener at their connection after one that the host answers', async () => {
+    const host = await serve(routes, {}, (handler) => (req, res) => {
+      connection = req.socket
+      if (req.url === '/host') setImmediate(() => res.end('host'))
+      else handler(req, res)
+    })
+    const socket = connect(host.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (bytes) => (text += bytes))
+    const exchange = async (times: number) => {
+      socket.write(`GET /host HTTP/1.1\r\nHost: x.test\r\n\r\n${get('/slow')}`)
+      await waitFor(() => text.split('number').length > times && text.split('host').length > times)
+    }
+    await exchange(1)
+    const before = connection.listenerCount('close')
+    for (let times = 2; times < 6; times++) await exchange(times)
+    await waitFor(() => connection.listenerCount('close') <= before)
+    socket.destroy()
+    await host.stop()
+  })
+
   it('are not started after the client has disconnected', async () => {
     free = 3
     const socket = connected()
