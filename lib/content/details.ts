@@ -119,7 +119,7 @@ export const personFor = async (tx: ReadTransaction, viewer: Viewer, id: number)
 export interface ContentDetails<T> {
   readonly record: T
   readonly repository: Repository
-  /** Owner of the repository. */
+  /** Owner of the repository, known to everyone who can read it; {@link ghost} once deleted. */
   readonly owner: Account
   /** {@link ghost} when the author was deleted or is hidden from the viewer. */
   readonly author: Account
@@ -134,11 +134,12 @@ export const contentDetails = async <T extends { id: number; author: number }>(
   kind: Attachment['on'],
   records: readonly T[],
 ): Promise<ContentDetails<T>[]> => {
-  const [shown, attached] = await Promise.all([
-    visibleAccounts(tx, viewer, [repository.owner, ...records.map(({ author }) => author)]),
+  const authors = records.map(({ author }) => author)
+  const [shown, owner = ghost, attached] = await Promise.all([
+    visibleAccounts(tx, viewer, authors),
+    accounts.get(tx, [repository.owner]),
     Promise.all(records.map(({ id }) => attachmentsOf(tx, kind, id))),
   ])
-  const owner = shown.get(repository.owner) ?? ghost
   return records.map((record, index) => ({
     record,
     repository,

@@ -85,6 +85,22 @@ describe('A private repository that is shared with a user', () => {
     assertError(await allot.as(bob, 'POST', `/repos/${path}/transfer`, { new_owner: bob.name }), 403)
   })
 
+  it('names its owner in the links of issues, comments and releases, although the user cannot see the owner', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    await made(alice, '/orgs', { username: 'hidden-owner', visibility: 'private' })
+    await made(alice, '/orgs/hidden-owner/repos', { name: 'app', private: true })
+    const at = '/repos/hidden-owner/app'
+    await allot.done(alice, 'PUT', `${at}/collaborators/${bob.name}`, { permission: 'write' })
+    const issue = await made(bob, `${at}/issues`, { title: 'x' })
+    assert.equal(issue.repository.full_name, 'hidden-owner/app')
+    const comment = await made(bob, `${at}/issues/1/comments`, { body: 'x' })
+    const release = await made(bob, `${at}/releases`, { tag_name: 'v1' })
+    const api = `${allot.base}/api/v1${at}`
+    assert.equal(issue.url, `${api}/issues/1`)
+    assert.equal(comment.issue_url, `${allot.base}/hidden-owner/app/issues/1`)
+    assert.equal(release.upload_url, `${api}/releases/${release.id}/assets`)
+  })
+
   it('can be left by the user, and names only those whom the viewer may see', async () => {
     const [alice, bob, shy] = [await allot.person(), await allot.person(), await allot.person()]
     await made(alice, '/user/repos', { name: 'left', private: true })

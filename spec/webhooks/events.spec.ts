@@ -238,6 +238,20 @@ describe('Repositories, forks and packages', () => {
   })
 })
 
+describe('A repository of a hidden owner', () => {
+  it('is named in the payloads of a webhook whose creator can read it', async () => {
+    const owner = await allot.person()
+    const at = `/repos/${await allot.repository(owner, 'app')}`
+    await as(owner, 'PUT', `${at}/collaborators/alice`, { permission: 'admin' })
+    await allot.allot.hosting.accounts.edit(owner.id, { visibility: 'private' })
+    const got = await deliveriesTo(alice, `${at}/hooks`)
+    await as(alice, 'POST', `${at}/issues`, { title: 'one' })
+    const [{ body }] = (await got(1)) as [Received]
+    assert.equal(body.repository.full_name, `${owner.name}/app`)
+    assert.equal(body.issue.repository.full_name, `${owner.name}/app`)
+  })
+})
+
 describe('A private fork', () => {
   it('that was deleted before its delivery is not named to a creator of a webhook who could not read it any more', async () => {
     const bob = await allot.person()
