@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
-import { follows, issueSubscriptions, repositories, stars, watches } from '../../lib/records/schema/index.ts'
+import {
+  follows,
+  issueSubscriptions,
+  packageVersions,
+  repositories,
+  stars,
+  watches,
+} from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { madeBefore, peopleBefore, start } from '../support/test-server.ts'
 import { repository } from './records.ts'
 
 /** More than are read without a slot. */
-const HIDDEN = 2250
+const MANY = 2250
 const FIRST = 1_000_000
 const createdAt = 0
 
@@ -48,13 +55,21 @@ const held = holding(memory())
 const allot = madeBefore(() => start({ driver: held.driver }))
 const [many, other] = peopleBefore(allot, 'many', 'other')
 
-it('Lists and profiles that read many hidden items wait for the slot that a search of the client has', async () => {
+it('Lists, profiles and searches for packages that read many items wait for the slot that a search of the client has', async () => {
   const app = await allot.made(many, '/user/repos', { name: 'app' })
   const made = await allot.made(many, '/repos/many/app/issues', { title: 'one' })
-  /** Adds what nobody can see, or removes it. */
+  const version = {
+    owner: many.id,
+    type: 'generic',
+    name: 'tool',
+    creator: many.id,
+    size: 0,
+    files: 0,
+  } as const
+  /** Adds what nobody can see and versions of a package, or removes them. */
   const change = (what: 'save' | 'removeLoaded') =>
     held.driver.write(async (tx) => {
-      for (let id = FIRST; id < FIRST + HIDDEN; id++) {
+      for (let id = FIRST; id < FIRST + MANY; id++) {
         await follows[what](tx, { follower: id, followed: many.id, createdAt })
         await follows[what](tx, { follower: many.id, followed: id, createdAt })
         for (const relation of [stars, watches]) {
@@ -63,6 +78,7 @@ it('Lists and profiles that read many hidden items wait for the slot that a sear
         }
         await issueSubscriptions[what](tx, { issue: made.id, account: id, subscribed: true, createdAt })
         await repositories[what](tx, { ...repository(id, id), parent: app.id })
+        await packageVersions[what](tx, { ...version, id, version: `${id}`, createdAt })
       }
     })
   await change('save')
@@ -71,7 +87,9 @@ it('Lists and profiles that read many hidden items wait for the slot that a sear
     `/users/many/${list}`,
   ])
   const ofApp = ['stargazers', 'subscribers', 'forks', 'issues/1/subscriptions']
-  const paths = ['/user', '/users/many', ...lists, ...ofApp.map((list) => `/repos/many/app/${list}`)]
+  const profiles = ['/user', '/users/many']
+  const ofRepository = ofApp.map((list) => `/repos/many/app/${list}`)
+  const paths = [...profiles, ...lists, ...ofRepository, '/packages/many?q=other']
   held.arm()
   const search = allot.as(many, 'GET', '/repos/search?q=app&sort=id')
   await held.begun

@@ -76,8 +76,8 @@ export const packageRoutes = [
       q: f.optionalQuery(f.shortText, 'Part of the name.'),
     }),
     of: packageView,
-    run: async ({ user, params, query, page }, { hosting }) => {
-      const found = await hosting.packages.list(user, params.owner, query, page)
+    run: async ({ user, params, query, page, client }, { hosting }) => {
+      const found = await hosting.packages.list(user, params.owner, query, page, client())
       if (found === undefined) return undefined
       const { owner } = found
       return { ...found.page, items: found.page.items.map((version) => ({ owner, version })) }

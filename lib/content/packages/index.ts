@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { SignedIn, Viewer } from '../../accounts/access.ts'
 import { existingAccount, visibleAccount } from '../../accounts/find.ts'
-import type { Slice, WithPage } from '../../records/pages.ts'
+import type { Found, Slice } from '../../records/pages.ts'
 import {
   type PackageFile,
   type PackageVersion,
@@ -9,6 +9,7 @@ import {
   packageVersions,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
+import { slotFor, type WithReadBudget } from '../../repositories/visible.ts'
 import type { ContentServices } from '../services.ts'
 import {
   addFile,
@@ -28,7 +29,10 @@ import {
   writableVersion,
 } from './versions.ts'
 
-type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
+type VersionPage = Pick<FoundVersion, 'owner'> & {
+  /** The part of the listing. */
+  readonly page: Found<PackageVersion>
+}
 
 /**
  * Packages: files by name and version, of a user or an organization. Everyone who can see the owner can read
@@ -36,9 +40,9 @@ type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
  * undefined when one does not exist or the viewer cannot see it.
  */
 export class Packages {
-  readonly #services: ContentServices
+  readonly #services: ContentServices & WithReadBudget
 
-  constructor(services: ContentServices) {
+  constructor(services: ContentServices & WithReadBudget) {
     this.#services = services
   }
 
@@ -84,11 +88,21 @@ export class Packages {
   /**
    * Versions of an owner's packages, newest first.
    * @param query `q`: part of the name, case-insensitive
+   * @param client whose budget a search by name counts against once it has read some thousand records
+   * @throws AllotError unavailable while too many searches wait
    */
-  list(viewer: Viewer, name: string, query: PackageQuery, slice: Slice): Promise<VersionPage | undefined> {
-    return this.#services.store.read(async (tx) => {
+  list(
+    viewer: Viewer,
+    name: string,
+    query: PackageQuery,
+    slice: Slice,
+    client?: string,
+  ): Promise<VersionPage | undefined> {
+    const { store, readBudget } = this.#services
+    const acquire = slotFor(readBudget, client)
+    return store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
-      return owner && { owner, page: await listVersions(tx, owner.id, query, slice) }
+      return owner && { owner, page: await listVersions(tx, owner.id, query, slice, acquire) }
     })
   }
 

@@ -3,7 +3,8 @@ import type { SignedIn, Viewer } from '../../accounts/access.ts'
 import { visibleAccount } from '../../accounts/find.ts'
 import { canChangePackages } from '../../accounts/rights.ts'
 import { AllotError, NAME_LIMIT } from '../../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
+import type { IndexEntry } from '../../records/collection.ts'
+import type { Found, Slice } from '../../records/pages.ts'
 import {
   type Account,
   type PackageFile,
@@ -11,6 +12,7 @@ import {
   packageFiles,
   packageVersions,
 } from '../../records/schema/index.ts'
+import { type Acquire, visiblePage } from '../../repositories/visible.ts'
 import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { isOfKnownType, type PackageName } from './names.ts'
@@ -91,14 +93,13 @@ export const listVersions = async (
   owner: number,
   { type = '', q = '' }: PackageQuery,
   slice: Slice,
-): Promise<Page<PackageVersion>> => {
+  acquire: Acquire | undefined,
+): Promise<Found<PackageVersion>> => {
   if (type !== '' && !isOfKnownType({ type })) return { items: [], total: 0 }
   const listing = { prefix: [owner], reverse: true }
   if (q === '') return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
-  const found = await packageVersions.list(tx, 'created', listing)
   const wanted = foldCase(q)
-  return pageOfAll(
-    found.filter(({ name }) => foldCase(name).includes(wanted)),
-    slice,
-  )
+  const matching = async (entries: readonly IndexEntry[]) =>
+    (await packageVersions.load(tx, entries)).filter(({ name }) => foldCase(name).includes(wanted))
+  return visiblePage(packageVersions.entries(tx, 'created', listing), matching, slice, acquire)
 }

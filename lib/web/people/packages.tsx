@@ -40,7 +40,7 @@ export const packagePageRoutes = [
       const owner = await visibleOwner(services, user, params.owner)
       const number = pageNumber(query)
       const found = await services.hosting.packages.list(user, owner.name, {}, sliceOf(number))
-      const { items, total } = found?.page ?? { items: [], total: 0 }
+      const { items, total = 0 } = found?.page ?? { items: [] }
       const isOwn = user !== null && (await maySeeStorage(services, user, owner))
       const mayUpload =
         user !== null &&
