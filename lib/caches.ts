@@ -6,9 +6,9 @@ import { hash } from 'node:crypto'
  *
  * - `ReadCache` (lib/storage/read-cache.ts), by `Store.load`: whole replies of the JSON API, by what a
  *   request sends, the senders of tokens, the commits of references, and of owners the quota status and the
- *   repositories with their usage; by `cached` of a write, the repositories that ledger entries name. A write
- *   drops what was read from its keys before it is committed; besides, only the limit of memory ends an
- *   entry, and no time does. Only on a store of one process: elsewhere each of these reads the records;
+ *   repositories with their usage. A write drops what was read from its keys before it is committed; besides,
+ *   only the limit of memory ends an entry, and no time does. Only on a store of one process: elsewhere each
+ *   of these reads the records;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing
  *   one only costs a write;

@@ -26,11 +26,6 @@ export interface WriteContext extends WriteTransaction {
    *   invalidate caches, and must not notify anyone
    */
   afterCommit(action: (isCommitted: boolean) => void): void
-  /**
-   * The result that is kept under the key, or that of `read`, which is kept as in {@link Store.load}. The
-   * transaction must not have changed what `read` reads.
-   */
-  cached<T>(key: string, read: (tx: ReadTransaction) => Promise<T>): Promise<T>
 }
 
 /** Records that count until their time has passed: see lib/quota/expiries.ts. */
@@ -161,7 +156,7 @@ export class Store {
         endWrite?.()
         const added: Actions = { before: [], after: [] }
         const changed = cache && new Set<string>()
-        const value = await body(writeContext(tx, added, changed, cache))
+        const value = await body(writeContext(tx, added, changed))
         // An action may add others, and a batch has one for each of its owners.
         if (added.before.length > 0) for await (const action of paced(added.before)) await action()
         actions = added.after
@@ -189,7 +184,6 @@ const writeContext = (
   tx: WriteTransaction,
   actions: Actions,
   changed: Set<string> | undefined,
-  cache: ReadCache | undefined,
 ): WriteContext => ({
   get: (key) => tx.get(key),
   getMany: (keys) => tx.getMany(keys),
@@ -204,10 +198,6 @@ const writeContext = (
   },
   beforeCommit: (action) => void actions.before.push(action),
   afterCommit: (action) => void actions.after.push(action),
-  async cached<T>(key: string, read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    if (cache === undefined) return read(tx)
-    return (cache.get(key) as T | undefined) ?? cache.load(key, (watch) => read(watch(tx)))
-  },
 })
 
 const last = { ms: 0, calls: 0 }

@@ -56,10 +56,7 @@ export interface WriteTransaction extends ReadTransaction {
 export interface StorageDriver {
   /** Kind of the database, such as `level`, for messages. */
   readonly name: string
-  /**
-   * Whether other processes may write to the database, so that a value in memory may be outdated. Writes of a
-   * driver that is not shared run one at a time, since they use such values, too.
-   */
+  /** Whether other processes may write to the database, so that a value in memory may be outdated. */
   readonly shared: boolean
   /** Folder on this machine that belongs to the driver alone; undefined when there is none. */
   readonly folder?: string | undefined

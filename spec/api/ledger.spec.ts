@@ -334,35 +334,6 @@ describe('allot.ledger.list', () => {
 })
 
 describe('The ledger', () => {
-  it('finds a repository by the names that it and its owner have now, also while they change', async () => {
-    const [carol, dave] = [await allot.person(), await allot.person()]
-    const put = async (repository: string) => {
-      const body = { repository, name: 'x', size: 5, run: 1 }
-      const { status } = await asRoot('PUT', '/admin/ledger/artifacts/of-carol', body)
-      return status
-    }
-    await as(carol.token, 'POST', '/user/repos', { name: 'demo' })
-    assert.equal(await put(`${carol.name}/demo`), 201)
-    const path = `/repos/${carol.name}/demo`
-    const [renamed] = await Promise.all([
-      as(carol.token, 'PATCH', path, { name: 'second' }),
-      put(`${carol.name}/demo`),
-      put(`${carol.name}/second`),
-    ])
-    assert.equal(renamed.status, 200, renamed.text)
-    assert.deepEqual([await put(`${carol.name}/demo`), await put(`${carol.name}/second`)], [422, 200])
-    await as(carol.token, 'POST', '/user/repos', { name: 'demo' })
-    assert.equal(await put(`${carol.name}/demo`), 200)
-    const name = `${carol.name}-2`
-    await allot.allot.accounts.rename(carol.id, name)
-    assert.deepEqual([await put(`${carol.name}/demo`), await put(`${name}/demo`)], [422, 200])
-    await as(carol.token, 'POST', `/repos/${name}/demo/transfer`, { new_owner: dave.name })
-    await as(dave.token, 'POST', `/repos/${name}/demo/transfer/accept`)
-    assert.deepEqual([await put(`${name}/demo`), await put(`${dave.name}/demo`)], [422, 200])
-    assertNoContent(await as(dave.token, 'DELETE', `/repos/${dave.name}/demo`))
-    assert.equal(await put(`${dave.name}/demo`), 422)
-  })
-
   it('removes the entries of a deleted repository, whose keys can be used again', async () => {
     const bob = await allot.person()
     await as(bob.token, 'POST', '/user/repos', { name: 'demo' })

@@ -90,23 +90,6 @@ export const serializability: Part = (candidate) =>
   describe('writes are serializable', () => {
     for (const [title, law] of Object.entries(laws))
       test(title, async (t) => law([await opened(t, candidate)]))
-    test('writes run one at a time, unless the driver is shared', async (t) => {
-      const driver = await opened(t, candidate)
-      const steps: number[] = []
-      await together(5, (at) =>
-        driver.write(async (tx) => {
-          steps.push(at)
-          await tx.get(bytes('key'))
-          await turn()
-          steps.push(at)
-        }),
-      )
-      if (!driver.shared)
-        assert.deepEqual(
-          steps,
-          [...new Set(steps)].flatMap((at) => [at, at]),
-        )
-    })
     test('a write of ten thousand entries is atomic', async (t) => {
       const driver = await opened(t, candidate)
       const names = Array.from({ length: 10_000 }, (_, at) => `k${at}`)

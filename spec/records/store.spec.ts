@@ -41,55 +41,6 @@ describe('The actions after a commit', () => {
   })
 })
 
-describe('What writes keep', () => {
-  const key = Buffer.from('key')
-  /** A store whose key has a value, and how often writes have read it. */
-  const opened = async () => {
-    const driver = memory()
-    await driver.open()
-    const store = new Store(driver)
-    const put = (value: string, after: () => void = () => undefined) =>
-      store.write(async (tx) => {
-        tx.put(key, Buffer.from(value))
-        tx.beforeCommit(async () => after())
-      })
-    await put('old')
-    const seen = { reads: 0 }
-    const cached = () =>
-      store.write((tx) =>
-        tx.cached('value', async (reading) => {
-          seen.reads++
-          return String(await reading.get(key))
-        }),
-      )
-    return { put, cached, seen }
-  }
-
-  it('is read once', async () => {
-    const { cached, seen } = await opened()
-    assert.deepEqual([await cached(), await cached(), seen.reads], ['old', 'old', 1])
-  })
-
-  it('ends with the write that changes it, before it is durable', async () => {
-    const { put, cached } = await opened()
-    await cached()
-    assert.deepEqual(await Promise.all([put('new'), cached(), put('newest'), cached()]), [
-      ...[undefined, 'new', undefined, 'newest'],
-    ])
-    assert.equal(await cached(), 'newest')
-  })
-
-  it('is not what a write that failed would have changed', async () => {
-    const { put, cached } = await opened()
-    const failing = put('new', () => {
-      throw new Error('refused')
-    })
-    const [outcome, value] = await Promise.allSettled([failing, cached()])
-    assert.deepEqual([outcome.status, value], ['rejected', { status: 'fulfilled', value: 'old' }])
-    assert.equal(await cached(), 'old')
-  })
-})
-
 it('Concurrent writes take each number of a sequence once, in the order of their commits', async () => {
   const driver = memory()
   await driver.open()

@@ -191,7 +191,7 @@ const placeOf = async (
   if (path !== undefined) {
     if (!hasRepositories)
       throw invalidMember('repository', 'there are no repositories here; name the owner alone')
-    return tx.cached(`repository of entries ${path}`, (tx) => repositoryPlace(tx, path))
+    return repositoryPlace(tx, path)
   }
   if (hasRepositories && !OWNER_KINDS.includes(kind))
     throw invalid(
@@ -204,7 +204,7 @@ const placeOf = async (
   return { owner, repository: undefined }
 }
 
-const repositoryPlace = async (tx: ReadTransaction, path: string): Promise<PlaceOfNew> => {
+const repositoryPlace = async (tx: WriteContext, path: string): Promise<PlaceOfNew> => {
   const [ownerName = '', name = '', ...rest] = path.split('/')
   const owner = rest.length === 0 ? await accountByName(tx, ownerName) : undefined
   const repository = owner && (await repositoryOf(tx, owner, name))
