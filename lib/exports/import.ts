@@ -1,5 +1,5 @@
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
-import { entries, importing, isEmpty, storedLayout } from '../records/layout.ts'
+import { entries, importing, isEmpty, storedLayout, upgradedFrom } from '../records/layout.ts'
 import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
@@ -37,6 +37,7 @@ export const importStore = async (
     const last = await importLines(storage, source, onProgress)
     await storage.driver.write(async (tx) => {
       importing.clear(tx)
+      upgradedFrom.clear(tx)
       storedLayout.set(tx, CURRENT_LAYOUT)
     })
     return last

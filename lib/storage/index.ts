@@ -9,15 +9,10 @@ export type {
   StorageDriver,
   WriteTransaction,
 } from './driver.ts'
-export {
-  type ObservedDriver,
-  observedDriver,
-  StorageError,
-  type StorageReason,
-  wrapDriver,
-} from './driver.ts'
+export { StorageError, type StorageReason, wrapDriver } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
+export { type ObservedDriver, observedDriver } from './observed-driver.ts'
 export { type OutageListener, reportOutages } from './outages.ts'
 export { type LoadOptions, type MadeOf, ReadCache } from './read-cache.ts'
 export { buffered, compareKeys, guarded, keyText, type PendingChange, WriteBuffer } from './transactions.ts'

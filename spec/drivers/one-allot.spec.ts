@@ -38,6 +38,7 @@ it('A driver that is shared closes with the last Allot that has it open', async 
   const driver = { ...memory(), shared: true }
   const [first, second] = [await createQuota({ driver }), await createQuota({ driver })]
   await first.close()
+  await assert.rejects(first.isOver('tenant', 'size:all'), { reason: 'closed' })
   assert.equal(await second.isOver('tenant', 'size:all'), false)
   await second.close()
   await assert.rejects(

@@ -6,6 +6,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { checkExport } from '../../lib/exports/format.ts'
 import { AllotError, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { upgradedFrom } from '../../lib/records/layout.ts'
 import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -249,6 +250,17 @@ describe('A store that is not empty', () => {
     const importing = importAllot({ driver, repositories, files }, inChunks(file))
     await assert.rejects(importing, { code: 'conflict', message: /the store is not empty/ })
     for (const path of arriving) assert.ok(existsSync(path), path)
+  })
+
+  it('is not one without records whose upgrade was killed: the import ends the upgrade', async () => {
+    const driver = memory()
+    await (await openAllot({ driver, repositories: false })).close()
+    await driver.open()
+    await driver.write(async (tx) => upgradedFrom.set(tx, CURRENT_LAYOUT - 1))
+    await driver.close()
+    await into(driver, file)
+    await driver.open()
+    assert.equal(await driver.read((tx) => upgradedFrom.get(tx)), undefined)
   })
 
   it('is not one that was only opened, which can be imported into', async () => {
