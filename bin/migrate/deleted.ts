@@ -8,6 +8,7 @@ import type { Named } from './names/index.ts'
 import { membershipsOf } from './organizations.ts'
 import { followRepository } from './repositories.ts'
 import { SourceRepository } from './shapes.ts'
+import { NAME_IS_FREE } from './source.ts'
 import { withdrawTeams } from './teams/index.ts'
 import { followsOf, gpgKeysOf, sshKeysOf, starsOf, watchesOf } from './user-data.ts'
 
@@ -43,7 +44,7 @@ const isAccountDeleted = async (
   { name, original }: MigrationRecord,
 ): Promise<boolean> => {
   const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
-  return !(await source.has(path)) || String((await source.get(Identified, path)).id) !== name
+  return !(await source.has(path, NAME_IS_FREE)) || String((await source.get(Identified, path)).id) !== name
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {

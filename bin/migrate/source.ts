@@ -23,6 +23,9 @@ interface Sender {
 }
 /** Without an account. */
 export const ANONYMOUS: Sender = { authorization: '' }
+const REDIRECTS = [301, 302, 303, 307, 308]
+/** Statuses of a path with a name that nothing has: a redirect leads to what had the name before. */
+export const NAME_IS_FREE = [404, ...REDIRECTS]
 const LFS_TYPE = 'application/vnd.git-lfs+json'
 const MAX_ATTEMPTS = 4
 const MAX_PAUSE_SECONDS = 60
@@ -51,19 +54,19 @@ export class Source {
 
   /** Whether the version can be read without a token. */
   answersEveryone(): Promise<boolean> {
-    return this.has('/version', ANONYMOUS, [401, 403])
+    return this.has('/version', [401, 403, ...REDIRECTS], ANONYMOUS)
   }
 
   /**
-   * Whether something exists at a path. A redirect leads to what has another path now.
+   * Whether something exists at a path.
    * @param absent statuses that say that it does not
-   * @throws SourceError for any other error: it says neither
+   * @throws SourceError for any other error or redirect: it says neither
    */
-  async has(path: string, as?: Sender, absent: readonly number[] = [404]): Promise<boolean> {
+  async has(path: string, absent: readonly number[] = [404], as?: Sender): Promise<boolean> {
     const response = await this.request(path, as)
     const { status } = response
     if (status < 300) return true
-    if (status < 400 || absent.includes(status)) return false
+    if (absent.includes(status)) return false
     throw sourceError(this.base, path, response)
   }
 

@@ -149,18 +149,20 @@ describe('An error of the source', () => {
       assert.doesNotMatch((await migrated(/milestones/, code)).text, /milestones/)
   })
 
-  it('does not say that something was withdrawn or deleted, and is reported', async () => {
+  it('or a redirect from an id does not say that something was withdrawn or deleted, and is reported', async () => {
     await source.as(source.root, 'DELETE', '/admin/users/gone')
     for (const path of ['/repos/ann/gone', '/repos/ann/app/issues/1'])
       await source.as(source.root, 'DELETE', path)
-    const { text } = await migrated(/\/(public_members\/ann|users\/gone|repositories\/\d+|issues\/1)$/)
-    for (const what of [
-      'the organization acme',
-      'the account gone',
-      'the repository ann/gone',
-      'the issues of ann/app',
-    ])
-      assert.match(text, new RegExp(`^failed:\n(?: {2}.*\n)* {2}${what}: \\S+ answered 500$`, 'm'))
-    assert.doesNotMatch(text, /^removed.*:\n(?: {2}.*\n)* {2}(public memberships|issues):/m)
+    const lost = ['the organization acme', 'the repository ann/gone', 'the issues of ann/app']
+    for (const [code, more, failed] of [
+      [500, '|users/gone', [...lost, 'the account gone']],
+      [302, '', lost],
+    ] as const) {
+      const paths = new RegExp(`/(public_members/ann|repositories/\\d+|issues/1${more})$`)
+      const { text } = await migrated(paths, code)
+      for (const what of failed)
+        assert.match(text, new RegExp(`^failed:\n(?: {2}.*\n)* {2}${what}: \\S+ answered ${code}$`, 'm'))
+      assert.doesNotMatch(text, /^removed.*:\n(?: {2}.*\n)* {2}(public memberships|issues):/m)
+    }
   })
 })

@@ -4,7 +4,7 @@ import { checkRepositoryName } from '../../../lib/repositories/names.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
 import { SourceRepository } from '../shapes.ts'
-import type { Source } from '../source.ts'
+import { NAME_IS_FREE, type Source } from '../source.ts'
 import type { Named, Renames } from './index.ts'
 
 /**
@@ -62,7 +62,7 @@ export const checkRenamesAt = async (
   const exists = async (path: string): Promise<boolean> => {
     const [owner = '', repository] = path.split('/')
     if (repository === undefined) return logins.has(owner)
-    return source.has(apiPath('repos', owner, repository))
+    return source.has(apiPath('repos', owner, repository), NAME_IS_FREE)
   }
   for (const [path, name] of renames) {
     const isRepository = path.includes('/')
